@@ -1,0 +1,61 @@
+"""Outrider's wire contract, as names.
+
+This module holds plain constants only, so that importing it costs nothing on the way to the answer of
+`initialize`. The pydantic models of what travels under these names are in `settings`, `commands`, `events`,
+`notifications` and `script`; import those where they are needed. `protocol/README.md` documents all of it.
+"""
+
+from typing import Final
+
+PROTOCOL_VERSION: Final = 1
+"""The `v` of every `outrider/event`. It changes only when a field changes its meaning."""
+
+# Commands of `workspace/executeCommand`; each takes one object.
+RUN: Final = "outrider.run"
+EXPLORE: Final = "outrider.explore"
+STEER: Final = "outrider.steer"
+CANCEL: Final = "outrider.cancel"
+ANSWER: Final = "outrider.answer"
+STATUS: Final = "outrider.status"
+WAIT: Final = "outrider.wait"
+EVENTS: Final = "outrider.events"
+SESSIONS: Final = "outrider.sessions"
+RESUME: Final = "outrider.resume"
+UNDO: Final = "outrider.undo"
+REDO: Final = "outrider.redo"
+TOOLS: Final = "outrider.tools"
+DOCTOR: Final = "outrider.doctor"
+OPEN: Final = "outrider.open"
+
+COMMAND_NAMES: Final = (
+    RUN, EXPLORE, STEER, CANCEL, ANSWER, STATUS, WAIT, EVENTS, SESSIONS, RESUME, UNDO, REDO, TOOLS, DOCTOR, OPEN,
+)  # fmt: skip
+
+# Notifications to the client, sent only where it set `events: true`.
+EVENT_NOTIFICATION: Final = "outrider/event"
+STREAM_NOTIFICATION: Final = "outrider/stream"
+
+CONFIGURATION_SECTION: Final = "outrider"
+
+# Titles of the buttons the person sees. Answers are matched by these texts, never by position.
+ALLOW_ONCE: Final = "Allow once"
+ALLOW_SESSION: Final = "Allow for this session"
+REVIEW: Final = "Review…"
+REJECT: Final = "Reject"
+SAVE_AND_CONTINUE: Final = "Save and continue"
+RUN_WITHOUT_SAVING: Final = "Run without saving"
+SAVE_CANCEL: Final = "Cancel"
+ANSWER_IN_DOCUMENT: Final = "Answer in a document…"
+KEEP_MINE: Final = "Keep mine"
+TAKE_THE_UNDO: Final = "Take the undo"
+OPEN_BOTH: Final = "Open both"
+
+ACTION_PREFIX: Final = "Outrider: "
+"""What the title of every code action begins with."""
+ACTION_KIND: Final = "source.outrider"
+"""The code action kind of what belongs to no place in the text: open items, undo, cancel."""
+
+# JSON-RPC error codes (JSON-RPC 2.0 and LSP 3.17, "ErrorCodes" and "LSPErrorCodes").
+INVALID_PARAMS: Final = -32602
+REQUEST_FAILED: Final = -32803
+REQUEST_CANCELLED: Final = -32800

@@ -1,0 +1,318 @@
+"""The commands of `workspace/executeCommand`: the params and the result of each, and the table of them."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+import outrider_protocol as names
+from outrider_protocol.events import Context, Decision, Mode, Open, Outcome, Phase, PlanItem, Usage
+from outrider_protocol.notifications import Event
+from outrider_protocol.settings import LimitsPatch
+from outrider_protocol.wire import Wire
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+class ExploreParams(Wire):
+    """A task that may only look."""
+
+    prompt: Text
+    context: Context | None = None
+    session_id: str | None = None
+    model: str | None = None
+    limits: LimitsPatch | None = None
+
+
+class RunParams(ExploreParams):
+    """A task. Without `sessionId` a new session is made."""
+
+    mode: Mode = "agent"
+
+
+class RunResult(Wire):
+    """The turn that was started, or queued behind the one that is running."""
+
+    session_id: str
+    turn_id: str
+    queued: bool | None = None
+
+
+class SteerParams(Wire):
+    """A text for the running turn, or the removal of one that the model has not seen yet."""
+
+    session_id: str
+    text: Text | None = None
+    remove: str | None = None
+
+    @model_validator(mode="after")
+    def _one_of(self) -> "SteerParams":
+        if (self.text is None) == (self.remove is None):
+            raise ValueError("give either text or remove")
+        return self
+
+
+class SteerResult(Wire):
+    """The steering text's id."""
+
+    pending_id: str
+
+
+class CancelParams(Wire):
+    """Ends a turn."""
+
+    turn_id: str
+    reason: str | None = None
+
+
+class CancelResult(Wire):
+    """How the turn ended; the same however often it is asked."""
+
+    turn_id: str
+    outcome: Outcome
+
+
+class AnswerParams(Wire):
+    """The answer to an open item: `decision` for an approval, `answer` for a question."""
+
+    id: str
+    decision: Decision | None = None
+    answer: str | None = None
+    note: str | None = None
+
+    @model_validator(mode="after")
+    def _one_of(self) -> "AnswerParams":
+        if (self.decision is None) == (self.answer is None):
+            raise ValueError("give either decision (for an approval) or answer (for a question)")
+        return self
+
+
+class AnswerResult(Wire):
+    """The item that is answered now."""
+
+    id: str
+
+
+class StatusParams(Wire):
+    """Which session; absent means all that are open in this process."""
+
+    session_id: str | None = None
+
+
+class QueuedRun(Wire):
+    """A turn that waits for the running one."""
+
+    turn_id: str
+    prompt: str
+
+
+class PendingSteering(Wire):
+    """A steering text that the model has not seen yet."""
+
+    pending_id: str
+    text: str
+
+
+class SessionStatus(Wire):
+    """What a session is doing now."""
+
+    session_id: str
+    state: Literal["idle", "running", "parked"]
+    turn_id: str | None = None
+    phase: Phase | None = None
+    queue: list[QueuedRun]
+    steering: list[PendingSteering]
+    open: list[Open]
+    plan: list[PlanItem]
+    usage: Usage
+
+
+class StatusResult(Wire):
+    """The sessions that are open in this process."""
+
+    sessions: list[SessionStatus]
+
+
+class WaitParams(Wire):
+    """Waits until the turn has finished or needs an answer, `timeout` seconds at most."""
+
+    turn_id: str
+    timeout: Annotated[float, Field(ge=0)] | None = None
+
+
+class WaitResult(Wire):
+    """How it stands: no `outcome` means that the turn is still running."""
+
+    turn_id: str
+    outcome: Outcome | Literal["needs_input"] | None = None
+    reason: str | None = None
+    summary: str | None = None
+    usage: Usage | None = None
+    open: list[Open] | None = None
+
+
+class EventsParams(Wire):
+    """A stretch of a session's log; `fromSeq` is the first one wanted, from 1."""
+
+    session_id: str
+    from_seq: Annotated[int, Field(ge=1)] = 1
+    limit: Annotated[int, Field(ge=1, le=10_000)] = 1000
+
+
+class EventsResult(Wire):
+    """Events in order. `more`: there are further ones from `nextSeq` on."""
+
+    events: list[Event]
+    next_seq: int
+    more: bool
+
+
+class SessionsParams(Wire):
+    """No parameters."""
+
+
+class SessionSummary(Wire):
+    """A session of this workspace, open or not."""
+
+    session_id: str
+    title: str
+    state: Literal["idle", "running", "parked", "closed"]
+    started_at: str
+    last_at: str
+    turns: int
+
+
+class SessionsResult(Wire):
+    """The sessions of this workspace, the latest first."""
+
+    sessions: list[SessionSummary]
+
+
+class ResumeParams(Wire):
+    """Opens a session of the log again; its open items are asked again."""
+
+    session_id: str
+
+
+class UndoParams(Wire):
+    """What to take back; without `id` the latest of that scope. Without `sessionId` the latest session."""
+
+    session_id: str | None = None
+    scope: Literal["hunk", "step", "turn", "session"] = "turn"
+    id: str | None = None
+
+
+class UndonePath(Wire):
+    """What was taken back in one file."""
+
+    path: str
+    hunks: int
+
+
+class Conflict(Wire):
+    """What was left as it is, because somebody changed the same place since."""
+
+    path: str
+    line: int
+    reason: str
+
+
+class NotUndoable(Wire):
+    """What cannot be taken back, and why."""
+
+    what: str
+    reason: str
+
+
+class UndoResult(Wire):
+    """What an undo or a redo did."""
+
+    change_id: str
+    undone: list[UndonePath]
+    conflicts: list[Conflict]
+    not_undoable: list[NotUndoable]
+
+
+class ToolsParams(Wire):
+    """Which mode the tools are listed for."""
+
+    mode: Mode = "agent"
+
+
+class ToolInfo(Wire):
+    """One tool as the model sees it."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+    effect: Literal["read", "edit", "execute", "ask"]
+
+
+class ToolsResult(Wire):
+    """The tools."""
+
+    tools: list[ToolInfo]
+
+
+class DoctorParams(Wire):
+    """No parameters."""
+
+
+class Check(Wire):
+    """One thing that was looked at."""
+
+    name: str
+    status: Literal["ok", "warn", "fail"]
+    detail: str
+
+
+class DoctorResult(Wire):
+    """What was looked at."""
+
+    checks: list[Check]
+
+
+class OpenParams(Wire):
+    """Opens a document that carries actions: the task document, or the one of an open item."""
+
+    what: Literal["task", "review", "answer"] = "task"
+    id: str | None = None
+    """The open item, for `review` and `answer`."""
+
+
+class OpenResult(Wire):
+    """The document."""
+
+    uri: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One row of the command table: its name, what it takes, what it gives, what it is for."""
+
+    name: str
+    params: type[Wire]
+    result: type[Wire]
+    summary: str
+
+
+COMMANDS: dict[str, Command] = {
+    row.name: row
+    for row in (
+        Command(names.RUN, RunParams, RunResult, "Give a task."),
+        Command(names.EXPLORE, ExploreParams, RunResult, "Give a task that may only look."),
+        Command(names.STEER, SteerParams, SteerResult, "Say something to the running turn, or take it back."),
+        Command(names.CANCEL, CancelParams, CancelResult, "End a turn and everything it started."),
+        Command(names.ANSWER, AnswerParams, AnswerResult, "Answer an open approval or question."),
+        Command(names.STATUS, StatusParams, StatusResult, "Say what the sessions are doing."),
+        Command(names.WAIT, WaitParams, WaitResult, "Wait for a turn to finish or to need an answer."),
+        Command(names.EVENTS, EventsParams, EventsResult, "Read a session's log."),
+        Command(names.SESSIONS, SessionsParams, SessionsResult, "List the sessions of this workspace."),
+        Command(names.RESUME, ResumeParams, SessionStatus, "Open a session of the log again."),
+        Command(names.UNDO, UndoParams, UndoResult, "Take back changes, keeping what others wrote since."),
+        Command(names.REDO, UndoParams, UndoResult, "Take back the latest undo."),
+        Command(names.TOOLS, ToolsParams, ToolsResult, "List the tools."),
+        Command(names.DOCTOR, DoctorParams, DoctorResult, "Look at the set-up and say what is wrong."),
+        Command(names.OPEN, OpenParams, OpenResult, "Open the task document or the document of an open item."),
+    )
+}

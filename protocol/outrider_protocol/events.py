@@ -1,0 +1,483 @@
+"""The events of a session: what is committed to its log, replayed, and sent as `outrider/event`.
+
+Each class is the `data` of one event type. A session's state is a fold over them, so an event says what
+happened completely enough to be folded again after a crash.
+"""
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from outrider_protocol.settings import PermissionMode
+from outrider_protocol.wire import Wire
+
+Mode = Literal["agent", "plan", "explore"]
+Phase = Literal["start", "prepare", "assistant", "tools", "verify", "finish"]
+Outcome = Literal["completed", "cancelled", "budget_exhausted", "failed", "refused"]
+ToolStatus = Literal["ok", "error", "denied", "cancelled", "interrupted", "skipped"]
+Decision = Literal["allow_once", "allow_session", "reject"]
+Operation = Literal["edit", "create", "delete", "rename"]
+
+
+class EventData(Wire):
+    """The `data` of an event; `TYPE` is what stands in the event's `type`."""
+
+    TYPE: ClassVar[str]
+
+
+class Usage(Wire):
+    """Tokens spent. `cost` is absent where it is unknown."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost: float | None = None
+
+
+class Open(Wire):
+    """An open item: something that waits for the person."""
+
+    id: str
+    kind: Literal["approval", "question"]
+    turn_id: str
+    call_id: str | None = None
+    title: str
+    detail: str = ""
+    options: list[str] = Field(default_factory=list[str])
+    allow_free_form: bool = False
+    document_uri: str | None = None
+    """A document that shows the item in full."""
+
+
+class Position(Wire):
+    """A place in a document, zero-based, in the negotiated position encoding."""
+
+    line: int = Field(ge=0)
+    character: int = Field(ge=0)
+
+
+class Range(Wire):
+    """A stretch of a document; the end is exclusive."""
+
+    start: Position
+    end: Position
+
+
+class Selection(Wire):
+    """A selected range."""
+
+    uri: str
+    range: Range
+
+
+class Diagnostics(Wire):
+    """Diagnostics of one document, as LSP `Diagnostic` objects."""
+
+    uri: str
+    items: list[dict[str, Any]]
+
+
+class Context(Wire):
+    """What the person was looking at when the task was given."""
+
+    selection: Selection | None = None
+    documents: list[str] = Field(default_factory=list[str])
+    diagnostics: list[Diagnostics] = Field(default_factory=list[Diagnostics])
+
+
+# --- session -------------------------------------------------------------------------------------------------
+
+
+class SessionStarted(EventData):
+    """A session exists."""
+
+    TYPE = "session.started"
+    folders: list[str]
+    """URIs of the workspace folders."""
+    permission_mode: PermissionMode
+    version: str
+    """Version of the program that started it."""
+
+
+class SessionRestored(EventData):
+    """A session was opened again from its log."""
+
+    TYPE = "session.restored"
+    turn_id: str | None = None
+    """The turn that goes on, where one was cut off or parked."""
+    folders: list[str]
+    permission_mode: PermissionMode
+
+
+class SessionForked(EventData):
+    """A session began as a copy of another one."""
+
+    TYPE = "session.forked"
+    from_session_id: str
+    from_seq: int
+
+
+class SessionClosed(EventData):
+    """The process let go of the session; it can be resumed."""
+
+    TYPE = "session.closed"
+    reason: str
+    left_over: int | None = None
+    """Entries of a scripted model that were never asked for."""
+
+
+# --- turn ----------------------------------------------------------------------------------------------------
+
+
+class TurnQueued(EventData):
+    """A task was given while another turn was running; its `turn.started` follows when it is its time."""
+
+    TYPE = "turn.queued"
+    prompt: str
+    mode: Mode
+    model: str
+    context: Context | None = None
+    limits: dict[str, Any] | None = None
+
+
+class TurnStarted(EventData):
+    """A turn began."""
+
+    TYPE = "turn.started"
+    prompt: str
+    mode: Mode
+    model: str
+    context: Context | None = None
+    limits: dict[str, Any] | None = None
+    """The limits that this run set for itself."""
+
+
+class TurnPhase(EventData):
+    """The turn went from one phase to the next."""
+
+    TYPE = "turn.phase"
+    from_: Phase = Field(validation_alias="from", serialization_alias="from")
+    to: Phase
+    reason: str
+
+
+class TurnParked(EventData):
+    """Nothing more can be done until the person answers."""
+
+    TYPE = "turn.parked"
+    open: list[Open]
+
+
+class TurnResumed(EventData):
+    """An open item was answered, the turn goes on."""
+
+    TYPE = "turn.resumed"
+    id: str
+
+
+class TurnFinished(EventData):
+    """The turn is over. Every turn has exactly one."""
+
+    TYPE = "turn.finished"
+    outcome: Outcome
+    reason: str
+    summary: str
+    usage: Usage
+
+
+# --- model ---------------------------------------------------------------------------------------------------
+
+
+class WireToolCall(Wire):
+    """A tool call as the model asked for it; `arguments` is its JSON text, unparsed."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class ModelRequested(EventData):
+    """A request is about to go to the model."""
+
+    TYPE = "model.requested"
+    purpose: str
+    """`main`, `summary`, …"""
+    model: str
+    messages: list[str]
+    """Content hashes of the messages, in order; each text is stored once."""
+    tools: list[str]
+    """Names of the tools offered."""
+    tools_hash: str
+    """Content hash of their definitions."""
+    temperature: float | None = None
+    max_tokens: int | None = None
+    steering: list[str] = Field(default_factory=list[str])
+    """Ids of the steering texts that this request brings to the model for the first time."""
+
+
+class ModelResponded(EventData):
+    """The model answered."""
+
+    TYPE = "model.responded"
+    purpose: str = "main"
+    message_id: str
+    text: str
+    reasoning: str | None = None
+    tool_calls: list[WireToolCall]
+    finish_reason: str
+    usage: Usage | None = None
+
+
+class ModelReset(EventData):
+    """Text that was already shown is withdrawn."""
+
+    TYPE = "model.reset"
+    message_id: str
+    text: str
+    reason: str
+
+
+class ModelRetried(EventData):
+    """A request is made again."""
+
+    TYPE = "model.retried"
+    model: str
+    reason: str
+    attempt: int
+
+
+class ModelFellBack(EventData):
+    """A request goes to another model."""
+
+    TYPE = "model.fellBack"
+    from_: str = Field(validation_alias="from", serialization_alias="from")
+    to: str
+    reason: str
+
+
+# --- tools ---------------------------------------------------------------------------------------------------
+
+
+class ToolRequested(EventData):
+    """The model asked for a tool."""
+
+    TYPE = "tool.requested"
+    call_id: str
+    name: str
+    input: Any
+    """The arguments; a string where they were not valid JSON."""
+
+
+class ToolStarted(EventData):
+    """The call passed its checks and its effect begins."""
+
+    TYPE = "tool.started"
+    call_id: str
+
+
+class ToolFinished(EventData):
+    """The result of a call. Every call has exactly one."""
+
+    TYPE = "tool.finished"
+    call_id: str
+    name: str
+    status: ToolStatus
+    content: str
+
+
+class ApprovalRequested(EventData):
+    """An effect waits for a yes."""
+
+    TYPE = "approval.requested"
+    id: str
+    call_id: str
+    digest: str
+    """Hash of what is shown: per hunk the text removed, put in and around; for a command argv, folder, environment."""
+    title: str
+    detail: str
+    options: list[str]
+
+
+class ApprovalResolved(EventData):
+    """An effect was allowed or rejected."""
+
+    TYPE = "approval.resolved"
+    id: str
+    call_id: str
+    decision: Decision
+    by: Literal["person", "rule", "mode"]
+    channel: str | None = None
+    """How the answer came: `message`, `command`, `action`, `document`."""
+    rule: str | None = None
+    note: str | None = None
+
+
+class QuestionAsked(EventData):
+    """The model or the server asks the person."""
+
+    TYPE = "question.asked"
+    id: str
+    call_id: str | None = None
+    question: str
+    options: list[str] = Field(default_factory=list[str])
+    allow_free_form: bool = True
+
+
+class QuestionAnswered(EventData):
+    """The person answered."""
+
+    TYPE = "question.answered"
+    id: str
+    call_id: str | None = None
+    answer: str
+    channel: str | None = None
+
+
+# --- edits ---------------------------------------------------------------------------------------------------
+
+
+class WireHunk(Wire):
+    """One changed stretch of a text: whole lines, `line` being the first one in the text before, from 1."""
+
+    line: int
+    removed: str
+    added: str
+
+
+class EditEvent(EventData):
+    """What all edit events say: which change, by which call, to which path."""
+
+    change_id: str
+    call_id: str | None = None
+    path: str
+    operation: Operation = "edit"
+    to: str | None = None
+    """The new path of a rename."""
+    hunks: list[WireHunk]
+
+
+class EditProposed(EditEvent):
+    """A change was worked out; nothing has happened yet."""
+
+    TYPE = "edit.proposed"
+
+
+class EditApplying(EditEvent):
+    """A change is about to be written. It is on disk before the change is."""
+
+    TYPE = "edit.applying"
+    before: str | None = None
+    """Content hash of the text before; absent where the file did not exist."""
+    after: str | None = None
+    """Content hash of the text after; absent where the file is deleted."""
+    undoes: str | None = None
+    """The change that this one takes back."""
+
+
+class EditApplied(EditEvent):
+    """A change is in place, verified by its text."""
+
+    TYPE = "edit.applied"
+    before: str | None = None
+    after: str | None = None
+    undoes: str | None = None
+    where: Literal["buffer", "disk"]
+
+
+class EditRejected(EditEvent):
+    """A change did not happen."""
+
+    TYPE = "edit.rejected"
+    reason: str
+
+
+class EditMerged(EditEvent):
+    """A change was put into a text that had moved meanwhile; `after` is what is there now."""
+
+    TYPE = "edit.merged"
+    before: str | None = None
+    after: str | None = None
+    undoes: str | None = None
+
+
+class WorkspaceChanged(EventData):
+    """A file that the session knows was changed by someone else: the person, a formatter, a command."""
+
+    TYPE = "workspace.changed"
+    path: str
+    hunks: list[WireHunk]
+
+
+# --- the rest ------------------------------------------------------------------------------------------------
+
+
+class PlanItem(Wire):
+    """One point of the plan."""
+
+    text: str = Field(min_length=1)
+    status: Literal["pending", "in_progress", "done"] = "pending"
+
+
+class PlanUpdated(EventData):
+    """The plan is now this."""
+
+    TYPE = "plan.updated"
+    items: list[PlanItem]
+
+
+class ContextCompacted(EventData):
+    """Older messages were replaced by a summary."""
+
+    TYPE = "context.compacted"
+    before: int
+    after: int
+    reason: str
+
+
+class ContextPruned(EventData):
+    """Older tool output was left out."""
+
+    TYPE = "context.pruned"
+    call_ids: list[str]
+    reason: str
+
+
+class BudgetExhausted(EventData):
+    """A budget of the turn is spent."""
+
+    TYPE = "budget.exhausted"
+    limit: str
+    """The setting, such as `limits.steps`."""
+    allowed: float
+    used: float
+
+
+class SteeringReceived(EventData):
+    """A text for the running turn: queued, or taken back before the model saw it."""
+
+    TYPE = "steering.received"
+    pending_id: str
+    text: str
+    state: Literal["queued", "removed"] = "queued"
+
+
+class ErrorRaised(EventData):
+    """Something went wrong that the person should know of."""
+
+    TYPE = "error"
+    code: str
+    message: str
+
+
+EVENTS: tuple[type[EventData], ...] = (
+    SessionStarted, SessionRestored, SessionForked, SessionClosed,
+    TurnQueued, TurnStarted, TurnPhase, TurnParked, TurnResumed, TurnFinished,
+    ModelRequested, ModelResponded, ModelReset, ModelRetried, ModelFellBack,
+    ToolRequested, ToolStarted, ToolFinished,
+    ApprovalRequested, ApprovalResolved, QuestionAsked, QuestionAnswered,
+    EditProposed, EditApplying, EditApplied, EditRejected, EditMerged, WorkspaceChanged,
+    PlanUpdated, ContextCompacted, ContextPruned, BudgetExhausted, SteeringReceived, ErrorRaised,
+)  # fmt: skip
+
+EVENT_TYPES: dict[str, type[EventData]] = {event.TYPE: event for event in EVENTS}

@@ -1,0 +1,45 @@
+"""The JSON Schema of the wire contract, generated from the models: `python -m outrider_protocol.schema > FILE`."""
+
+import json
+import sys
+from typing import Any
+
+from pydantic.json_schema import models_json_schema
+
+from outrider_protocol.commands import COMMANDS
+from outrider_protocol.events import EVENTS
+from outrider_protocol.notifications import Event, Frame
+from outrider_protocol.script import Script
+from outrider_protocol.settings import Settings
+
+
+def build() -> dict[str, Any]:
+    """Give the schema: `commands`, `events`, `notifications`, `settings` and `script`, over shared `$defs`."""
+    models = [Settings, Script, Event, Frame, *EVENTS]
+    for command in COMMANDS.values():
+        models += [command.params, command.result]
+    unique = list(dict.fromkeys(models))
+    refs, top = models_json_schema([(model, "validation") for model in unique], ref_template="#/$defs/{model}")
+    ref = {model: refs[(model, "validation")] for model in unique}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Outrider wire contract",
+        "settings": ref[Settings],
+        "script": ref[Script],
+        "commands": {
+            name: {"description": row.summary, "params": ref[row.params], "result": ref[row.result]}
+            for name, row in COMMANDS.items()
+        },
+        "notifications": {"outrider/event": ref[Event], "outrider/stream": ref[Frame]},
+        "events": {event.TYPE: ref[event] for event in EVENTS},
+        "$defs": top["$defs"],
+    }
+
+
+def render() -> str:
+    """Give the schema as the text of `protocol/schema.json`."""
+    return json.dumps(build(), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(render())

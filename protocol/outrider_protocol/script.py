@@ -1,0 +1,94 @@
+"""The script of a scripted model: what it answers, call by call (`scripted:PATH`)."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from outrider_protocol.events import Usage
+from outrider_protocol.wire import Wire
+
+
+class ScriptWire(Wire):
+    """Scripts are written by hand: their keys are snake_case, as in the file."""
+
+    model_config = {**Wire.model_config, "alias_generator": None}
+
+
+class ScriptToolCall(ScriptWire):
+    """A tool call. `arguments` is raw text, for arguments that are not valid JSON; else use `input`."""
+
+    name: str
+    input: dict[str, Any] | None = None
+    arguments: str | None = None
+    id: str | None = None
+
+
+class Expectation(ScriptWire):
+    """What the request must look like; what does not hold fails the turn as `script_expectation`."""
+
+    tools: list[str] | None = None
+    """Names of the tools that are offered, in any order."""
+    last_message_contains: str | list[str] | None = None
+    """Texts that the last message contains."""
+    messages_contain: str | list[str] | None = None
+    """Texts that some message contains."""
+    messages_lack: str | list[str] | None = None
+    """Texts that no message contains."""
+    message_count: int | None = None
+
+
+class HttpFault(ScriptWire):
+    """The provider answers with an HTTP error."""
+
+    kind: Literal["http"]
+    status: Annotated[int, Field(ge=400, le=599)]
+    body: str = ""
+
+
+class CutFault(ScriptWire):
+    """The stream ends in the middle, after `after` characters of the text."""
+
+    kind: Literal["cut"]
+    after: Annotated[int, Field(ge=0)] = 0
+
+
+class StallFault(ScriptWire):
+    """The stream falls silent for `seconds` of the clock, after `after` characters of the text."""
+
+    kind: Literal["stall"]
+    after: Annotated[int, Field(ge=0)] = 0
+    seconds: Annotated[float, Field(gt=0)] = 3600.0
+
+
+class ScriptTurn(ScriptWire):
+    """One answer of the model."""
+
+    text: str = ""
+    reasoning: str | None = None
+    tool_calls: list[ScriptToolCall] = Field(default_factory=list[ScriptToolCall])
+    finish_reason: str | None = None
+    """Absent: `tool_calls` where there are some, else `stop`."""
+    chunk: Annotated[int, Field(ge=1)] | None = None
+    """Characters of one delta; absent: the text comes in one piece."""
+    delay: Annotated[float, Field(ge=0)] = 0.0
+    """Seconds of the clock before the first delta and between deltas."""
+    usage: Usage | None = None
+    fault: Annotated[HttpFault | CutFault | StallFault, Field(discriminator="kind")] | None = None
+    expect: Expectation | None = None
+
+
+class AgentScript(ScriptWire):
+    """The answers of a sub-agent's model."""
+
+    turns: list[ScriptTurn]
+
+
+class Script(ScriptWire):
+    """A whole script."""
+
+    turns: list[ScriptTurn]
+    """Each answers one main-loop call."""
+    purposes: dict[str, list[ScriptTurn]] = Field(default_factory=dict[str, list[ScriptTurn]])
+    """Answers of calls with other purposes (`summary`, `title`); without them a fixed text is used."""
+    agents: dict[str, AgentScript] = Field(default_factory=dict[str, AgentScript])
+    context_window: Annotated[int, Field(ge=1)] = 128_000

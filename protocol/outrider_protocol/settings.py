@@ -1,0 +1,117 @@
+"""The settings, as they stand in `initializationOptions`, the user's TOML file and `workspace/configuration`."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, Field, StringConstraints
+
+from outrider_protocol.wire import Wire
+
+PermissionMode = Literal["read-only", "ask", "auto-edit", "full"]
+"""What may happen without a question, from the narrowest to the widest."""
+
+PERMISSION_MODES: tuple[PermissionMode, ...] = ("read-only", "ask", "auto-edit", "full")
+
+EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
+class ProviderSettings(Wire):
+    """One place that serves models."""
+
+    kind: Literal["openai-chat"]
+    """The dialect it speaks."""
+    base_url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s]+$")]
+    """Address with the version segment; requests go to `{baseUrl}/chat/completions` and the like."""
+    api_key_env: EnvName | None = None
+    """Name of the environment variable that holds the key; never the key itself."""
+    headers: dict[str, str] = Field(default_factory=dict)
+    """Further headers of each request."""
+    context_window: Annotated[int, Field(ge=1)] = 128_000
+    """Tokens the model can take, its answer included."""
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    """The most tokens of one answer; absent leaves it to the provider."""
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    """Sampling temperature; absent leaves it to the provider."""
+    extra_body: dict[str, Any] = Field(default_factory=dict)
+    """Further top-level keys of each request body, as the provider names them."""
+    connect_seconds: Annotated[float, Field(gt=0)] = 10.0
+    """How long a connection may take to be made."""
+    first_token_seconds: Annotated[float, Field(gt=0)] = 120.0
+    """How long the first byte of an answer may take."""
+    stall_seconds: Annotated[float, Field(gt=0)] = 60.0
+    """How long a stream that has begun may stay silent."""
+    proxy: str | None = None
+    """Proxy for this provider; absent means the one of the environment."""
+    ca_file: str | None = None
+    """PEM file of further certificate authorities."""
+
+
+class Limits(Wire):
+    """Budgets of one turn and time-outs. A spent budget ends the turn as `budget_exhausted` with a summary."""
+
+    steps: Annotated[int, Field(ge=1)] = 100
+    """Model responses in one turn."""
+    seconds: Annotated[float, Field(gt=0)] = 3600.0
+    """Wall time of one turn without the time spent waiting for the person."""
+    tokens: Annotated[int, Field(ge=1)] | None = None
+    """Input and output tokens of one turn."""
+    cost: Annotated[float, Field(gt=0)] | None = None
+    """Cost of one turn in the provider's currency; counts only where the cost is known."""
+    ask_seconds: Annotated[float, Field(gt=0)] = 120.0
+    """How long a question holds the client's question slot; then the turn parks and the question stays open."""
+    command_seconds: Annotated[float, Field(gt=0)] = 600.0
+    """Total time of one command."""
+    command_idle_seconds: Annotated[float, Field(gt=0)] = 120.0
+    """How long a command may print nothing."""
+    output_bytes: Annotated[int, Field(ge=1024)] = 64_000
+    """Bytes of one tool's output the model sees; head and tail are kept."""
+
+
+class LimitsPatch(Wire):
+    """Some of the limits: what a layer of settings or a single run changes. Field by field as in `Limits`."""
+
+    steps: Annotated[int, Field(ge=1)] | None = None
+    seconds: Annotated[float, Field(gt=0)] | None = None
+    tokens: Annotated[int, Field(ge=1)] | None = None
+    cost: Annotated[float, Field(gt=0)] | None = None
+    ask_seconds: Annotated[float, Field(gt=0)] | None = None
+    command_seconds: Annotated[float, Field(gt=0)] | None = None
+    command_idle_seconds: Annotated[float, Field(gt=0)] | None = None
+    output_bytes: Annotated[int, Field(ge=1024)] | None = None
+
+
+class TestingClock(Wire):
+    """A clock that stands still: it moves by `stepMs` at each reading and by every delay a script asks for."""
+
+    start: AwareDatetime = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
+    step_ms: Annotated[int, Field(ge=0)] = 1
+
+
+class TestingSettings(Wire):
+    """Makes a run repeatable to the byte. Only with a scripted or recorded model."""
+
+    clock: TestingClock | None = None
+    """Absent: the real clock."""
+    ids: Literal["sequential"] | None = None
+    """`sequential` counts per kind (`ses_1`, `turn_1`, …); absent: random ids."""
+
+
+class Settings(Wire):
+    """Everything that can be set."""
+
+    model: str | None = None
+    """`provider/name` or `scripted:PATH` (relative to the first workspace folder)."""
+    providers: dict[str, ProviderSettings] = Field(default_factory=dict)
+    """Providers by the name that stands before the `/` of `model`."""
+    permission_mode: PermissionMode = "ask"
+    """What may happen without a question."""
+    limits: Limits = Limits()
+    """Budgets and time-outs."""
+    state_dir: str | None = None
+    """Folder of the log; absent means the user's state folder."""
+    events: bool = False
+    """Whether the client wants `outrider/event` and `outrider/stream`."""
+    trusted: bool | None = None
+    """Whether the client vouches for the workspace. False: it runs read-only."""
+    testing: TestingSettings | None = None
+    """Fixed clock and ids."""

@@ -1,0 +1,4 @@
+"""The ground floor: what the rooms speak in, and what they need from the outside.
+
+Plain dataclasses and Protocols, standard library only. Nothing here does any work.
+"""

@@ -1,0 +1,94 @@
+"""What the agent needs from the editor. `lsp` implements it; nothing above this floor knows which editor it is."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from outrider.ports.text import PlacedEdit
+
+WhyUnanswered = Literal["dismissed", "timeout", "error", "unsupported", "unknown_title", "closed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The person chose one of the titles that were offered."""
+
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """There is no answer, which is never a yes."""
+
+    why: WhyUnanswered
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """The client's word on a `workspace/applyEdit`; it proves nothing (facts, C2)."""
+
+    claimed: bool
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentEdit:
+    """Changes of one open document, against the version they were worked out for."""
+
+    uri: str
+    version: int
+    edits: Sequence[PlacedEdit]
+
+
+@dataclass(frozen=True, slots=True)
+class EditorTraits:
+    """What can be expected of the client, for decisions above the LSP room."""
+
+    can_apply_edits: bool
+    can_show_documents: bool
+    settle_seconds: float
+    """How long after an answer to `applyEdit` its change may take to arrive."""
+    debounce_seconds: float
+    """How long the client may hold back what the person types."""
+
+
+class Editor(Protocol):
+    """The editor at the other end."""
+
+    @property
+    def traits(self) -> EditorTraits:
+        """What it can do."""
+        ...
+
+    async def ask(
+        self,
+        message: str,
+        titles: Sequence[str],
+        *,
+        seconds: float,
+        late: Callable[[str], None] | None = None,
+        still_open: Callable[[], bool] | None = None,
+    ) -> Answered | Unanswered:
+        """Ask the person to choose. One question at a time: others wait for the slot.
+
+        Args:
+            message: The question, short.
+            titles: The buttons; the answer is one of them.
+            seconds: How long the question holds the slot.
+            late: Called with the title when an answer comes after `seconds`.
+            still_open: Looked at when the slot becomes free; False: do not ask any more (the answer came
+                through another channel), gives `Unanswered("closed")`.
+        """
+        ...
+
+    async def apply(self, label: str, edits: Sequence[DocumentEdit]) -> Applied:
+        """Ask the client to change open documents, as one step of its undo. One edit at a time."""
+        ...
+
+    async def show(self, uri: str, *, take_focus: bool = False) -> bool:
+        """Show a document; False if the client cannot or did not answer."""
+        ...
+
+    def say(self, level: Literal["error", "warning", "info", "log"], text: str) -> None:
+        """Tell the person: a message, or a line of the log for `log`."""
+        ...

@@ -1,0 +1,185 @@
+"""What the loop says to a model and hears from it."""
+
+import hashlib
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+Role = Literal["system", "user", "assistant", "tool"]
+FinishReason = Literal["stop", "tool_calls", "length", "refused"]
+FailureKind = Literal[
+    "auth",
+    "unknown_model",
+    "rate_limit",
+    "overloaded",
+    "context_overflow",
+    "bad_request",
+    "refused",
+    "connection",
+    "timeout",
+    "stalled",
+    "cut_stream",
+    "protocol",
+    "script_exhausted",
+    "script_expectation",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call the model asks for; `arguments` is its JSON text as it came, valid or not."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of a conversation. It never changes, so its encoding is computed once."""
+
+    role: Role
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    """For role `tool`: the call this is the result of."""
+    reasoning: str | None = None
+
+    @cached_property
+    def encoded(self) -> bytes:
+        """Canonical JSON of the message: what the store keeps, and what `digest` is taken of."""
+        fields: dict[str, Any] = {"role": self.role, "text": self.text}
+        if self.tool_calls:
+            fields["toolCalls"] = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in self.tool_calls]
+        if self.tool_call_id is not None:
+            fields["toolCallId"] = self.tool_call_id
+        if self.reasoning is not None:
+            fields["reasoning"] = self.reasoning
+        return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+    @cached_property
+    def digest(self) -> str:
+        """Content hash of the message."""
+        return content_hash(self.encoded)
+
+    @classmethod
+    def decode(cls, encoded: bytes) -> "Message":
+        """Build the message that `encoded` stands for."""
+        fields = json.loads(encoded.decode("utf-8", "surrogatepass"))
+        return cls(
+            role=fields["role"],
+            text=fields["text"],
+            tool_calls=tuple(ToolCall(c["id"], c["name"], c["arguments"]) for c in fields.get("toolCalls", ())),
+            tool_call_id=fields.get("toolCallId"),
+            reasoning=fields.get("reasoning"),
+        )
+
+
+def content_hash(content: bytes) -> str:
+    """Name of a content in the blob store: the first 32 hex digits of its SHA-256."""
+    return hashlib.sha256(content).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as the model sees it; `schema` is the JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One request. `purpose` is `main` for the loop, else what the answer is for (`summary`)."""
+
+    purpose: str
+    messages: Sequence[Message]
+    tools: Sequence[ToolSpec] = ()
+    temperature: float | None = None
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Tokens of one response, as the provider counted them. `cost` is None where it is unknown."""
+
+    input: int = 0
+    output: int = 0
+    cached: int | None = None
+    reasoning: int | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """A piece of the reasoning."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelResponse:
+    """The whole answer; the last thing of a stream that went well."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...]
+    finish_reason: FinishReason
+    reasoning: str | None = None
+    tokens: Tokens | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFailure:
+    """Why there is no answer; the last thing of a stream that went wrong. `message` holds no key and no URL query."""
+
+    kind: FailureKind
+    message: str
+
+
+ModelItem = TextDelta | ReasoningDelta | ModelResponse | ModelFailure
+
+
+class Model(Protocol):
+    """A model that answers requests."""
+
+    @property
+    def name(self) -> str:
+        """`provider/name` or `scripted:PATH`."""
+        ...
+
+    @property
+    def context_window(self) -> int:
+        """Tokens it can take, its answer included."""
+        ...
+
+    @property
+    def temperature(self) -> float | None:
+        """Sampling temperature of its requests, None for the provider's own."""
+        ...
+
+    @property
+    def max_tokens(self) -> int | None:
+        """The most tokens of one answer, None for the provider's own."""
+        ...
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
+        """Ask. The last item is a `ModelResponse` or a `ModelFailure`, and never both; cancelling closes the connection."""
+        ...
+
+    def left_over(self) -> int:
+        """Scripted answers that were not asked for; 0 for every other model."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of its connections."""
+        ...

@@ -1,0 +1,50 @@
+"""Texts and changes of texts. Offsets count characters (code points) of the Python string."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+LineEnd = Literal["\n", "\r\n"]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A text of the workspace as it was at one moment."""
+
+    uri: str
+    path: str
+    """As the model and the person write it (design §6)."""
+    text: str
+    source: Literal["buffer", "disk"]
+    version: int | None = None
+    """The document's version, for a buffer."""
+    unsaved: bool = False
+    """Whether the buffer differs from the disk."""
+    read_only: str | None = None
+    """Why the agent must not edit it, if it must not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """A replacement: the characters `start:end` of a text, which are `old`, become `new`."""
+
+    start: int
+    end: int
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A position as LSP counts: zero-based line, character in the negotiated encoding."""
+
+    line: int
+    character: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedEdit:
+    """A replacement as LSP counts."""
+
+    start: Place
+    end: Place
+    new: str
