@@ -313,6 +313,8 @@ COMMANDS: dict[str, Command] = {
         Command(names.REDO, UndoParams, UndoResult, "Take back the latest undo."),
         Command(names.TOOLS, ToolsParams, ToolsResult, "List the tools."),
         Command(names.DOCTOR, DoctorParams, DoctorResult, "Look at the set-up and say what is wrong."),
-        Command(names.OPEN, OpenParams, OpenResult, "Open the task document or the document of an open item."),
+        Command(
+            names.OPEN, OpenParams, OpenResult, "Open the task document or the document of an open item."
+        ),
     )
 }

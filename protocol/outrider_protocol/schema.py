@@ -19,7 +19,9 @@ def build() -> dict[str, Any]:
     for command in COMMANDS.values():
         models += [command.params, command.result]
     unique = list(dict.fromkeys(models))
-    refs, top = models_json_schema([(model, "validation") for model in unique], ref_template="#/$defs/{model}")
+    refs, top = models_json_schema(
+        [(model, "validation") for model in unique], ref_template="#/$defs/{model}"
+    )
     ref = {model: refs[(model, "validation")] for model in unique}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -52,7 +52,9 @@ class Message:
         """Canonical JSON of the message: what the store keeps, and what `digest` is taken of."""
         fields: dict[str, Any] = {"role": self.role, "text": self.text}
         if self.tool_calls:
-            fields["toolCalls"] = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in self.tool_calls]
+            fields["toolCalls"] = [
+                {"id": c.id, "name": c.name, "arguments": c.arguments} for c in self.tool_calls
+            ]
         if self.tool_call_id is not None:
             fields["toolCallId"] = self.tool_call_id
         if self.reasoning is not None:
@@ -71,7 +73,9 @@ class Message:
         return cls(
             role=fields["role"],
             text=fields["text"],
-            tool_calls=tuple(ToolCall(c["id"], c["name"], c["arguments"]) for c in fields.get("toolCalls", ())),
+            tool_calls=tuple(
+                ToolCall(c["id"], c["name"], c["arguments"]) for c in fields.get("toolCalls", ())
+            ),
             tool_call_id=fields.get("toolCallId"),
             reasoning=fields.get("reasoning"),
         )

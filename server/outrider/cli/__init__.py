@@ -1,0 +1,1 @@
+"""The command line. `run` and `demo` are real LSP clients."""

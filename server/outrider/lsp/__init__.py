@@ -1,0 +1,1 @@
+"""All that knows pygls and lsprotocol; nothing else does."""

@@ -1,0 +1,1 @@
+"""The providers behind `ports.model.Model`. Decides nothing; runs no tool."""

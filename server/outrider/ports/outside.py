@@ -1,0 +1,38 @@
+"""What a process finds around itself; read once, by `app`, and replaced as a whole in tests."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from outrider.ports.clock import Clock
+from outrider.ports.ids import Ids
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """The surroundings of a server."""
+
+    env: Mapping[str, str]
+    """The environment."""
+    state_dir: Path
+    """Where logs go unless a setting says otherwise."""
+    user_settings: Path
+    """The user's TOML file; it need not exist."""
+    command_line: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Settings given on the command line, as they would stand in `initializationOptions`."""
+    clock: Clock | None = None
+    """A clock to use instead of the one the settings ask for."""
+    ids: Ids | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientStart:
+    """What the client said about itself in `initialize`."""
+
+    options: Mapping[str, Any]
+    """`initializationOptions`."""
+    folders: tuple[tuple[str, str], ...]
+    """Name and URI of each workspace folder, in order."""
+    name: str = ""
+    version: str = ""

@@ -1,0 +1,1 @@
+"""Test agents without a model or an editor: a fake editor, client profiles, scenarios."""

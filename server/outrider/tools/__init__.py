@@ -1,0 +1,1 @@
+"""The tools and the one executor through which every call goes."""

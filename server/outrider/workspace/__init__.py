@@ -1,0 +1,1 @@
+"""The folders as the person sees them: open buffers over the disk, edits, journal, search."""
