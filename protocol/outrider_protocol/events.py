@@ -297,6 +297,8 @@ class ApprovalRequested(EventData):
     title: str
     detail: str
     options: list[str]
+    grant: str | None = None
+    """What "Allow for this session" would cover; absent where it is not offered."""
 
 
 class ApprovalResolved(EventData):

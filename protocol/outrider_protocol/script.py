@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from outrider_protocol.events import Usage
 from outrider_protocol.wire import Wire
@@ -11,7 +11,7 @@ from outrider_protocol.wire import Wire
 class ScriptWire(Wire):
     """Scripts are written by hand: their keys are snake_case, as in the file."""
 
-    model_config = {**Wire.model_config, "alias_generator": None}
+    model_config = ConfigDict(alias_generator=None)
 
 
 class ScriptToolCall(ScriptWire):

@@ -50,6 +50,8 @@ class EditorTraits:
     """How long after an answer to `applyEdit` its change may take to arrive."""
     debounce_seconds: float
     """How long the client may hold back what the person types."""
+    reject_first: bool = False
+    """Whether the client preselects the first button, so that it must be the harmless one."""
 
 
 class Editor(Protocol):

@@ -1,0 +1,192 @@
+"""What the tools see of the running turn: `ToolContext`, over the services and one session."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from outrider.agent.budget import Budget
+from outrider.agent.inbox import Inbox
+from outrider.agent.record import Record
+from outrider.agent.services import Services
+from outrider.permissions.decide import Access, Judgement, decide, narrowest
+from outrider.ports.clock import Clock
+from outrider.ports.events import StreamFrame
+from outrider.ports.ids import IdKind
+from outrider.ports.model import ToolCall
+from outrider.processes import Supervisor
+from outrider.tools.context import Action, Approval
+from outrider.workspace.documents import DocumentStore
+from outrider.workspace.editing import Editing
+from outrider.workspace.overlay import Overlay
+from outrider.workspace.paths import Folders
+from outrider.workspace.search import Search
+from outrider_protocol.events import EventData, Mode, PlanItem, PlanUpdated
+from outrider_protocol.settings import Limits, PermissionMode
+
+
+class TurnContext:
+    """One turn's view of the house; also that of an undo, which belongs to no turn."""
+
+    def __init__(
+        self,
+        services: Services,
+        record: Record,
+        inbox: Inbox,
+        touched: dict[str, int],
+        *,
+        turn_id: str | None,
+        label: str,
+        mode: Mode = "agent",
+        budget: Budget | None = None,
+    ) -> None:
+        """Bind a turn.
+
+        Args:
+            services: The house.
+            record: The session's log.
+            inbox: The session's open items.
+            touched: The session's own changes of buffers: URI → how often it had been saved at that time.
+            turn_id: The turn, None for an undo.
+            label: What the editor's undo list calls its changes.
+            mode: `plan` and `explore` are read-only.
+            budget: Its watch stops while the person is asked.
+        """
+        self._services = services
+        self._record = record
+        self._inbox = inbox
+        self._touched = touched
+        self._turn_id = turn_id
+        self._label = label
+        self._mode = mode
+        self._budget = budget
+        self._permission_mode = record.state.permission_mode
+        self._streamed: dict[str, int] = {}
+
+    @property
+    def folders(self) -> Folders:
+        """The workspace folders."""
+        return self._services.folders
+
+    @property
+    def documents(self) -> DocumentStore:
+        """The open documents."""
+        return self._services.documents
+
+    @property
+    def overlay(self) -> Overlay:
+        """The texts, buffers over the disk."""
+        return self._services.overlay
+
+    @property
+    def editing(self) -> Editing:
+        """How changes are made."""
+        return self._services.editing
+
+    @property
+    def search(self) -> Search:
+        """Search over the workspace."""
+        return self._services.search
+
+    @property
+    def supervisor(self) -> Supervisor:
+        """Where processes are started."""
+        return self._services.supervisor
+
+    @property
+    def clock(self) -> Clock:
+        """Time."""
+        return self._services.clock
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """The environment of the server."""
+        return self._services.env
+
+    @property
+    def limits(self) -> Limits:
+        """Limits of the turn."""
+        return self._budget.limits if self._budget else self._services.settings().limits
+
+    @property
+    def label(self) -> str:
+        """What the editor's undo list calls the changes of this turn."""
+        return self._label
+
+    @property
+    def permission_mode(self) -> PermissionMode:
+        """What holds now: a widened setting counts from the next turn, a narrowed one at once."""
+        modes = [self._permission_mode, self._services.settings().permission_mode]
+        return narrowest(*modes, "read-only" if self._mode != "agent" else "full")
+
+    def judge(self, access: Access) -> Judgement:
+        """Decide on an access by the modes and grants that hold now."""
+        return decide(access, self.permission_mode, self._record.state.grants.keys())
+
+    def new_id(self, kind: IdKind) -> str:
+        """A fresh id."""
+        return self._services.ids.new(kind)
+
+    def record(self, data: EventData, blobs: Mapping[str, bytes] | None = None) -> None:
+        """Append an event to the session's log."""
+        self._record.append(data, turn_id=self._turn_id, blobs=blobs)
+
+    async def settled(self, *, durable: bool = False) -> str | None:
+        """Wait until all that was recorded is committed."""
+        return await self._record.settled(durable=durable)
+
+    def stream_output(self, call: ToolCall, text: str) -> None:
+        """Show a piece of a call's output as it comes."""
+        if self._turn_id is None:
+            return
+        offset = self._streamed.get(call.id, 0)
+        self._streamed[call.id] = offset + len(text)
+        frame = StreamFrame(self._record.state.session_id, self._turn_id, call.id, "output", offset, text)
+        self._services.on_frame(frame)
+
+    async def approve(self, call: ToolCall, action: Action) -> Approval:
+        """Ask the person for a yes."""
+        with self._waiting():
+            return await self._inbox.approve(
+                self.new_id("open"), self._turn_id or "", call.id, action, self.limits.ask_seconds
+            )
+
+    async def ask(self, call: ToolCall, question: str, options: Sequence[str], *, free_form: bool) -> str:
+        """Ask the person a question."""
+        with self._waiting():
+            return await self._inbox.ask(
+                self.new_id("open"),
+                self._turn_id or "",
+                call.id,
+                question,
+                list(options),
+                self.limits.ask_seconds,
+                free_form=free_form,
+            )
+
+    def agent_buffers(self) -> Sequence[str]:
+        """URIs of the open documents that this session has changed and that were not saved since."""
+        waiting: list[str] = []
+        for uri, saves in self._touched.items():
+            document = self._services.documents.get(uri)
+            if document is not None and document.saves == saves:
+                waiting.append(uri)
+        return waiting
+
+    def changed_buffer(self, uri: str) -> None:
+        """Take note that this session changed an open document."""
+        document = self._services.documents.get(uri)
+        if document is not None:
+            self._touched[uri] = document.saves
+
+    def set_plan(self, items: Sequence[PlanItem]) -> None:
+        """Replace the plan."""
+        self.record(PlanUpdated(items=list(items)))
+
+    @contextmanager
+    def _waiting(self) -> Iterator[None]:
+        if self._budget:
+            self._budget.hold()
+        try:
+            yield
+        finally:
+            if self._budget:
+                self._budget.release()

@@ -1,0 +1,59 @@
+"""After a crash: what became of the calls that had begun.
+
+An edit is looked up in the text as it is now and found applied, not applied or altered. A command is not run
+again: its effect is unknown. What had not begun is simply run.
+"""
+
+from outrider.agent.state import CallState, TurnState
+from outrider.ports.model import content_hash
+from outrider.tools import changes
+from outrider.tools.context import ToolContext
+from outrider.workspace.overlay import ReadProblem
+from outrider.workspace.paths import PathProblem
+from outrider_protocol.events import EditApplied, EditRejected, ToolFinished, ToolStatus
+
+
+async def settle(context: ToolContext, turn: TurnState) -> None:
+    """Give every call that had begun its result."""
+    for call in [call for call in turn.calls.values() if call.started and not call.finished]:
+        status, content = await _found(context, call)
+        context.record(ToolFinished(call_id=call.call.id, name=call.call.name, status=status, content=content))
+
+
+async def _found(context: ToolContext, call: CallState) -> tuple[ToolStatus, str]:
+    data = call.change
+    if data is None:
+        return "interrupted", "Interrupted when the server stopped; the effect is unknown. Look before you do it again."
+    renamed = data["operation"] == "rename"
+    at, gone = (data["to"], data["path"]) if renamed else (data["path"], None)
+    now = await _hash_of(context, at)
+    if renamed and now == data.get("after") and await _hash_of(context, gone or "") is not None:
+        now = "both"
+    described = {key: data[key] for key in ("changeId", "callId", "path", "operation", "to", "hunks") if key in data}
+    hashes = {key: data[key] for key in ("before", "after", "undoes") if key in data}
+    before = None if renamed else data.get("before")
+    if now == data.get("after"):
+        where = await _where(context, at)
+        context.record(EditApplied.model_validate({**described, **hashes, "where": where}))
+        return "ok", "The edit was found applied after the server had stopped."
+    if now == before:
+        context.record(EditRejected.model_validate({**described, "reason": "the server stopped before it was applied"}))
+        return "interrupted", "The server stopped before the edit was applied. Nothing was changed."
+    context.record(EditRejected.model_validate({**described, "reason": "found altered after the server had stopped"}))
+    return "interrupted", "The server stopped during the edit, and the text is neither as before nor as planned. Read it."
+
+
+async def _hash_of(context: ToolContext, path: str) -> str | None:
+    located = await context.folders.locate(path)
+    if isinstance(located, PathProblem):
+        return None
+    snapshot = await context.overlay.read(located)
+    if isinstance(snapshot, ReadProblem):
+        return None if snapshot.kind == "not_found" else "unreadable"
+    return content_hash(changes.encode(snapshot.text))
+
+
+async def _where(context: ToolContext, path: str) -> str:
+    located = await context.folders.locate(path)
+    is_open = not isinstance(located, PathProblem) and context.documents.get(located.uri) is not None
+    return "buffer" if is_open else "disk"

@@ -1,0 +1,43 @@
+"""What the sessions of one workspace share. Nothing else is shared between them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from outrider.models.catalog import Catalog
+from outrider.ports.clock import Clock
+from outrider.ports.editor import Editor
+from outrider.ports.events import FrameListener
+from outrider.ports.ids import Ids
+from outrider.processes import Supervisor
+from outrider.store import Store
+from outrider.tools.registry import Registry
+from outrider.workspace.documents import DocumentStore
+from outrider.workspace.editing import Editing
+from outrider.workspace.overlay import Overlay
+from outrider.workspace.paths import Folders
+from outrider.workspace.search import Search
+from outrider_protocol.settings import Settings
+
+
+@dataclass(slots=True)
+class Services:
+    """The house, as the agent sees it. `folders` and what is built on them change when folders are added."""
+
+    clock: Clock
+    ids: Ids
+    store: Store
+    editor: Editor
+    documents: DocumentStore
+    folders: Folders
+    overlay: Overlay
+    editing: Editing
+    search: Search
+    supervisor: Supervisor
+    catalog: Catalog
+    tools: Registry
+    env: Mapping[str, str]
+    settings: Callable[[], Settings]
+    """The settings that hold now."""
+    on_frame: FrameListener
+    """Where live text goes."""
+    version: str

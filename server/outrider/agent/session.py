@@ -1,0 +1,371 @@
+"""A session: its log, its queue, one turn at a time, and what the person can do to it."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from outrider.agent.budget import Budget
+from outrider.agent.context import TurnContext
+from outrider.agent.inbox import Channel, Inbox, Refusal, decision_title
+from outrider.agent.record import Record
+from outrider.agent.services import Services
+from outrider.agent.state import TurnState
+from outrider.agent.turn import Turn
+from outrider.agent.undo import take_back
+from outrider.models.catalog import ModelProblem
+from outrider.ports.model import Message, Model
+from outrider.store import SessionLock
+from outrider_protocol.commands import (
+    AnswerParams, PendingSteering, QueuedRun, RunParams, RunResult, SessionStatus, UndoParams, UndoResult, WaitResult,
+)  # fmt: skip
+from outrider_protocol.events import (
+    Open, Outcome, SessionClosed, SessionRestored, SessionStarted, SteeringReceived, TurnFinished, TurnParked,
+    TurnQueued, TurnResumed, TurnStarted, Usage,
+)  # fmt: skip
+from outrider_protocol.settings import Limits, LimitsPatch
+
+log = logging.getLogger(__name__)
+
+RefusedFor = Literal[
+    "unknown_id", "already_resolved", "invalid", "no_running_turn", "session_in_use", "model_unavailable", "store_failed",
+    "nothing_to_undo",
+]  # fmt: skip
+
+CANCEL_SECONDS = 5.0
+"""How long a cancel may take before it is answered all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why something asked of a session is not done."""
+
+    reason: RefusedFor
+    message: str
+
+
+class Session:
+    """One session, open in this process."""
+
+    def __init__(
+        self,
+        services: Services,
+        record: Record,
+        lock: SessionLock,
+        *,
+        show: Callable[[Open], Coroutine[Any, Any, str | None]],
+    ) -> None:
+        """Open a session whose log is folded into `record.state`; `show` opens the document of an open item."""
+        self._services = services
+        self._record = record
+        self._lock = lock
+        self._conversation: list[Message] = []
+        self._touched: dict[str, int] = {}
+        self._turn: Turn | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._model: Model | None = None
+        self._closing = False
+        self._waiters: list[asyncio.Future[None]] = []
+        self.inbox = Inbox(
+            record,
+            services.editor,
+            show=show,
+            on_parked=self._on_parked,
+            on_answered=self._on_answered,
+            watch=self._watch,
+        )
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        return self._record.state.session_id
+
+    @property
+    def record(self) -> Record:
+        """The session's log."""
+        return self._record
+
+    @property
+    def turns(self) -> dict[str, TurnState]:
+        """The turns so far."""
+        return self._record.state.turns
+
+    # --- opening and closing -------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Record that the session exists."""
+        self._record.append(
+            SessionStarted(
+                folders=[folder.uri for folder in self._services.folders.folders],
+                permission_mode=self._services.settings().permission_mode,
+                version=self._services.version,
+            )
+        )
+
+    async def restore(self) -> Refused | None:
+        """Go on after a restart: the conversation is read back, and the turn that was cut off runs on."""
+        state = self._record.state
+        blobs = await self._services.store.blobs(state.requested)
+        if missing := [digest for digest in state.requested if digest not in blobs]:
+            return Refused("store_failed", f"the log of {self.id} lacks {len(missing)} of its messages")
+        self._conversation = [Message.decode(blobs[digest]) for digest in state.requested]
+        turn = state.turn
+        self._record.append(
+            SessionRestored(
+                turn_id=turn.turn_id if turn else None,
+                folders=[folder.uri for folder in self._services.folders.folders],
+                permission_mode=self._services.settings().permission_mode,
+            )
+        )
+        if turn is not None:
+            await self._launch(turn)
+        else:
+            await self._next()
+        return None
+
+    async def close(self, reason: str) -> None:
+        """Let go of the session: a running turn is cancelled, a parked one waits for its resume."""
+        self._closing = True
+        if self._turn is not None and self._task is not None:
+            turn = self._record.state.turn
+            self._turn.suspended = turn is not None and turn.parked
+            self._turn.cancel_reason = reason
+            self._task.cancel()
+            await asyncio.wait([self._task], timeout=CANCEL_SECONDS)
+        for task in self._tasks:
+            task.cancel()
+        left_over = self._model.left_over() if self._model is not None else 0
+        self._record.append(SessionClosed(reason=reason, left_over=left_over or None))
+        await self._record.settled()
+        if self._model is not None:
+            await self._model.close()
+        self._lock.release()
+
+    # --- what the person can do ----------------------------------------------------------------------------------
+
+    async def run(self, params: RunParams, turn_id: str) -> RunResult | Refused:
+        """Give the session a task; a busy session queues it."""
+        model = params.model or self._services.settings().model
+        opened = await self._services.catalog.open(model, cursor=self._record.state.cursor)
+        if isinstance(opened, ModelProblem):
+            return Refused("model_unavailable", opened.message)
+        await opened.close()
+        fields: dict[str, Any] = {
+            "prompt": params.prompt,
+            "mode": params.mode,
+            "model": model,
+            "context": params.context,
+            "limits": params.limits.to_wire() if params.limits else None,
+        }
+        busy = self._record.state.current is not None or bool(self._record.state.queue)
+        if busy:
+            self._record.append(TurnQueued(**fields), turn_id=turn_id)
+        else:
+            self._record.append(TurnStarted(**fields), turn_id=turn_id)
+        if problem := await self._record.settled():
+            return Refused("store_failed", problem)
+        if not busy:
+            await self._launch(self.turns[turn_id])
+        return RunResult(session_id=self.id, turn_id=turn_id, queued=True if busy else None)
+
+    async def steer(self, text: str) -> str | Refused:
+        """Say something to the running turn; gives the id of the text."""
+        if self._record.state.current is None:
+            return Refused("no_running_turn", f"{self.id} has no running turn")
+        pending_id = self._services.ids.new("pend")
+        self._record.append(
+            SteeringReceived(pending_id=pending_id, text=text), turn_id=self._record.state.current
+        )
+        problem = await self._record.settled()
+        return Refused("store_failed", problem) if problem else pending_id
+
+    async def unsteer(self, pending_id: str) -> str | Refused:
+        """Take a steering text back that the model has not seen yet."""
+        text = self._record.state.steering.get(pending_id)
+        if text is None:
+            return Refused("unknown_id", f"{pending_id} is not waiting: unknown, taken back, or the model has it already")
+        self._record.append(
+            SteeringReceived(pending_id=pending_id, text=text, state="removed"), turn_id=self._record.state.current
+        )
+        problem = await self._record.settled()
+        return Refused("store_failed", problem) if problem else pending_id
+
+    async def cancel(self, turn_id: str, reason: str) -> Outcome:
+        """End a turn, running, parked or queued; gives its outcome, the same however often it is asked."""
+        turn = self.turns[turn_id]
+        if not turn.started and turn.outcome is None:
+            self._record.append(
+                TurnFinished(outcome="cancelled", reason=reason, summary="", usage=Usage()), turn_id=turn_id
+            )
+        elif turn.outcome is None and self._turn is not None and self._task is not None:
+            self._turn.cancel_reason = self._turn.cancel_reason or reason
+            self._task.cancel()
+            await asyncio.wait([self._task], timeout=CANCEL_SECONDS)
+        await self._record.settled()
+        return turn.outcome or "cancelled"
+
+    def answer(self, params: AnswerParams, channel: Channel) -> Refusal | None:
+        """Answer an open item."""
+        title = decision_title(params.decision) if params.decision is not None else params.answer or ""
+        return self.inbox.answer(params.id, title, params.note, channel)
+
+    async def undo(self, params: UndoParams, *, redo: bool) -> UndoResult | Refused:
+        """Take changes back, or take that back."""
+        journal = self._record.state.journal
+        records = journal.to_redo() if redo else journal.to_undo(params.scope, params.id)
+        if not records:
+            return Refused("nothing_to_undo", f"{self.id} has nothing to {'redo' if redo else 'undo'} there")
+        label = "Outrider: redo" if redo else "Outrider: undo"
+        context = TurnContext(self._services, self._record, self.inbox, self._touched, turn_id=None, label=label)
+        result = await take_back(context, self._services.store, records)
+        problem = await self._record.settled()
+        return Refused("store_failed", problem) if problem else result
+
+    # --- what there is to see ------------------------------------------------------------------------------------
+
+    def status(self) -> SessionStatus:
+        """What the session is doing now."""
+        state = self._record.state
+        turn = state.turn
+        return SessionStatus(
+            session_id=self.id,
+            state="idle" if turn is None else "parked" if turn.parked else "running",
+            turn_id=turn.turn_id if turn else None,
+            phase=turn.phase if turn else None,
+            queue=[QueuedRun(turn_id=queued.turn_id, prompt=queued.prompt) for queued in state.queue],
+            steering=[PendingSteering(pending_id=key, text=text) for key, text in state.steering.items()],
+            open=list(state.open.values()),
+            plan=state.plan,
+            usage=state.usage,
+        )
+
+    async def wait(self, turn_id: str, seconds: float | None) -> WaitResult:
+        """Wait until a turn has finished or is parked, for `seconds` at most."""
+        try:
+            async with self._services.clock.timeout(seconds):
+                while (result := wait_result(self.turns[turn_id], list(self._record.state.open.values()))).outcome is None:
+                    waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                    self._waiters.append(waiter)
+                    await waiter
+        except TimeoutError:
+            return wait_result(self.turns[turn_id], [])
+        await self._record.settled()
+        return result
+
+    # --- inside --------------------------------------------------------------------------------------------------
+
+    async def _launch(self, turn: TurnState) -> None:
+        """Start the task of a turn whose `turn.started` is recorded."""
+        settings = self._services.settings()
+        opened = await self._services.catalog.open(turn.model, cursor=self._record.state.cursor)
+        if isinstance(opened, ModelProblem):
+            self._record.append(
+                TurnFinished(outcome="failed", reason="model_unavailable", summary=opened.message, usage=Usage()),
+                turn_id=turn.turn_id,
+            )
+            self._wake()
+            return
+        if self._model is not None:
+            await self._model.close()
+        self._model = opened
+        limits = _limits(settings.limits, turn.limits)
+        budget = Budget(limits, self._services.clock, opened.context_window)
+        label = f"Outrider: {_first_line(turn.prompt)}"
+        context = TurnContext(
+            self._services,
+            self._record,
+            self.inbox,
+            self._touched,
+            turn_id=turn.turn_id,
+            label=label,
+            mode=turn.mode,
+            budget=budget,
+        )
+        self._turn = Turn(
+            self._services,
+            self._record,
+            self._conversation,
+            opened,
+            context,
+            budget,
+            turn.turn_id,
+            trusted=settings.trusted is not False,
+        )
+        self._task = self._watch(self._run(self._turn))
+
+    async def _run(self, turn: Turn) -> None:
+        await turn.run()
+        if turn.suspended:
+            return
+        if problem := await self._record.settled():
+            self._services.editor.say("error", f"Outrider cannot write its log: {problem}")
+        self._wake()
+        if not self._closing:
+            await self._next()
+
+    async def _next(self) -> None:
+        """Start the turn that has waited longest."""
+        while self._record.state.current is None and (queue := self._record.state.queue):
+            turn = queue[0]
+            self._record.append(
+                TurnStarted(
+                    prompt=turn.prompt, mode=turn.mode, model=turn.model, context=turn.context, limits=turn.limits
+                ),
+                turn_id=turn.turn_id,
+            )
+            await self._launch(self.turns[turn.turn_id])
+
+    def _on_parked(self, item: Open) -> None:
+        turn = self._record.state.turn
+        if turn is not None and not turn.parked:
+            self._record.append(TurnParked(open=[item]), turn_id=turn.turn_id)
+        self._wake()
+
+    def _on_answered(self, item: Open, _parked: bool) -> None:
+        turn = self._record.state.turn
+        if turn is not None and turn.parked:
+            self._record.append(TurnResumed(id=item.id), turn_id=turn.turn_id)
+
+    def _wake(self) -> None:
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def _watch(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start a background task: it is kept, and its failure is reported."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (problem := task.exception()):
+            log.error("a background task of %s failed", self.id, exc_info=problem)
+
+
+def wait_result(turn: TurnState, open_items: list[Open]) -> WaitResult:
+    """How a turn stands, as `outrider.wait` says it."""
+    if turn.outcome is not None:
+        return WaitResult(
+            turn_id=turn.turn_id, outcome=turn.outcome, reason=turn.reason, summary=turn.summary, usage=turn.usage
+        )
+    if turn.parked:
+        mine = [item for item in open_items if item.turn_id == turn.turn_id]
+        return WaitResult(turn_id=turn.turn_id, outcome="needs_input", open=mine, usage=turn.usage)
+    return WaitResult(turn_id=turn.turn_id)
+
+
+def _limits(limits: Limits, patch: dict[str, Any] | None) -> Limits:
+    if patch is None:
+        return limits
+    changed = LimitsPatch.model_validate(patch).model_dump(exclude_none=True)
+    return limits.model_copy(update=changed)
+
+
+def _first_line(prompt: str, length: int = 50) -> str:
+    line = prompt.strip().splitlines()[0]
+    return line if len(line) <= length else f"{line[: length - 1]}…"

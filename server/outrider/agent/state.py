@@ -1,0 +1,338 @@
+"""The state of a session: a fold over its events, live, at a resume and at a replay alike.
+
+Reads plain event data, so that folding a long log costs no validation.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from outrider.ports.events import LoggedEvent
+from outrider.ports.model import Message, Tokens, ToolCall
+from outrider.workspace.journal import Journal
+from outrider_protocol.events import Context, Mode, Open, Outcome, Phase, PlanItem, Usage
+from outrider_protocol.settings import PermissionMode
+
+
+@dataclass(slots=True)
+class CallState:
+    """How far a tool call came."""
+
+    call: ToolCall
+    requested: bool = False
+    started: bool = False
+    finished: bool = False
+    change: dict[str, Any] | None = None
+    """The data of its `edit.applying`, while it is not known how that went."""
+
+
+@dataclass(slots=True)
+class TurnState:
+    """How far a turn came."""
+
+    turn_id: str
+    prompt: str
+    mode: Mode
+    model: str
+    context: Context | None = None
+    limits: dict[str, Any] | None = None
+    started: bool = False
+    asked: bool = False
+    """Whether the model was asked, so that the task is in the conversation."""
+    phase: Phase = "start"
+    parked: bool = False
+    outcome: Outcome | None = None
+    reason: str = ""
+    summary: str = ""
+    steps: int = 0
+    usage: Usage = field(default_factory=Usage)
+    calls: dict[str, CallState] = field(default_factory=dict[str, CallState])
+    """Calls of the latest response."""
+    checked: bool | None = None
+    """None: nothing was changed; else whether a command succeeded since the last change."""
+    started_at: str = ""
+
+
+@dataclass(slots=True)
+class SessionState:
+    """Everything that can be known of a session from its log."""
+
+    session_id: str
+    last_seq: int = 0
+    folders: list[str] = field(default_factory=list[str])
+    permission_mode: PermissionMode = "ask"
+    turns: dict[str, TurnState] = field(default_factory=dict[str, TurnState])
+    current: str | None = None
+    """The turn that is running or parked."""
+    open: dict[str, Open] = field(default_factory=dict[str, Open])
+    digests: dict[str, str] = field(default_factory=dict[str, str])
+    """Digest of each open approval."""
+    grants: dict[str, str] = field(default_factory=dict[str, str])
+    """Session grants: key → the approval that gave it."""
+    steering: dict[str, str] = field(default_factory=dict[str, str])
+    """Steering texts that the model has not seen yet."""
+    plan: list[PlanItem] = field(default_factory=list[PlanItem])
+    usage: Usage = field(default_factory=Usage)
+    requested: list[str] = field(default_factory=list[str])
+    """Content hashes of the messages of the latest main request."""
+    since: list[Message] = field(default_factory=list[Message])
+    """Messages that came after it."""
+    cursor: int = 0
+    """Main requests so far that came to an end: how far a script was used."""
+    awaiting: bool = False
+    """Whether a main request is on its way."""
+    call_ids: set[str] = field(default_factory=set[str])
+    """Ids of all calls so far, which must stay unique."""
+    journal: Journal = field(default_factory=Journal)
+    _grant_keys: dict[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def turn(self) -> TurnState | None:
+        """The turn that is running or parked."""
+        return self.turns[self.current] if self.current is not None else None
+
+    @property
+    def queue(self) -> list[TurnState]:
+        """Turns that wait for their time."""
+        return [turn for turn in self.turns.values() if not turn.started and turn.outcome is None]
+
+    def apply(self, event: LoggedEvent) -> None:
+        """Fold one event."""
+        self.last_seq = event.seq
+        self.journal.apply(event)
+        if handler := _FOLDS.get(event.type):
+            handler(self, event, event.data)
+
+
+def _session(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    state.folders = data["folders"]
+    state.permission_mode = data["permissionMode"]
+
+
+def _restored(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> None:
+    _session(state, event, data)
+    if state.awaiting:  # the answer was lost with the process, so the request is made again
+        state.cursor, state.awaiting = state.cursor - 1, False
+    if state.turn:
+        state.turn.phase = "prepare"
+
+
+def _turn_of(event: LoggedEvent, data: dict[str, Any]) -> TurnState:
+    context = data.get("context")
+    return TurnState(
+        turn_id=event.turn_id or "",
+        prompt=data["prompt"],
+        mode=data["mode"],
+        model=data["model"],
+        context=Context.model_validate(context) if context is not None else None,
+        limits=data.get("limits"),
+    )
+
+
+def _queued(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> None:
+    turn = _turn_of(event, data)
+    state.turns[turn.turn_id] = turn
+
+
+def _started(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> None:
+    turn = _turn_of(event, data)
+    turn.started, turn.started_at = True, event.ts
+    state.turns.pop(turn.turn_id, None)
+    state.turns[turn.turn_id] = turn
+    state.current = turn.turn_id
+
+
+def _phase(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    if state.turn:
+        state.turn.phase = data["to"]
+
+
+def _parked(state: SessionState, _event: LoggedEvent, _data: dict[str, Any]) -> None:
+    if state.turn:
+        state.turn.parked = True
+
+
+def _resumed(state: SessionState, _event: LoggedEvent, _data: dict[str, Any]) -> None:
+    if state.turn:
+        state.turn.parked = False
+
+
+def _finished(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> None:
+    turn = state.turns.get(event.turn_id or "")
+    if turn is None:
+        return
+    state.awaiting = False
+    turn.outcome, turn.reason, turn.summary, turn.parked = data["outcome"], data["reason"], data["summary"], False
+    turn.calls.clear()
+    for item in [item for item in state.open.values() if item.turn_id == turn.turn_id]:
+        _close(state, item.id)
+    if state.current == turn.turn_id:
+        state.current = None
+
+
+def _requested(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    if data["purpose"] == "main":
+        state.requested, state.since = data["messages"], []
+        state.cursor, state.awaiting = state.cursor + 1, True
+        if state.turn:
+            state.turn.asked = True
+    for pending in data.get("steering", ()):
+        state.steering.pop(pending, None)
+
+
+def _responded(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    if usage := data.get("usage"):
+        state.usage = _sum(state.usage, usage)
+        if state.turn:
+            state.turn.usage = _sum(state.turn.usage, usage)
+    if data.get("purpose", "main") != "main":
+        return
+    calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in data["toolCalls"])
+    state.awaiting = False
+    state.call_ids.update(call.id for call in calls)
+    if data["text"] or calls:
+        state.since.append(Message("assistant", data["text"], calls, reasoning=data.get("reasoning")))
+    if state.turn:
+        state.turn.steps += 1
+        state.turn.calls = {call.id: CallState(call) for call in calls}
+
+
+def _tool_requested(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    if state.turn and (call := state.turn.calls.get(data["callId"])):
+        call.requested = True
+
+
+def _tool_started(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    if state.turn and (call := state.turn.calls.get(data["callId"])):
+        call.started = True
+
+
+def _tool_finished(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    state.since.append(Message("tool", data["content"], tool_call_id=data["callId"]))
+    turn = state.turn
+    if turn is None or (call := turn.calls.get(data["callId"])) is None:
+        return
+    call.finished, call.change = True, None
+    if data["name"] == "run_command" and data["status"] == "ok" and turn.checked is not None:
+        turn.checked = True
+
+
+def _applying(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    if state.turn and (call := state.turn.calls.get(data.get("callId", ""))):
+        call.change = data
+
+
+def _settled_edit(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> None:
+    if state.turn is None:
+        return
+    if call := state.turn.calls.get(data.get("callId", "")):
+        call.change = None
+    if event.type != "edit.rejected" and event.turn_id == state.current:
+        state.turn.checked = False
+
+
+def _approval(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> None:
+    state.open[data["id"]] = Open(
+        id=data["id"],
+        kind="approval",
+        turn_id=event.turn_id or "",
+        call_id=data["callId"],
+        title=data["title"],
+        detail=data["detail"],
+        options=data["options"],
+    )
+    state.digests[data["id"]] = data["digest"]
+    if grant := data.get("grant"):
+        state._grant_keys[data["id"]] = grant  # pyright: ignore[reportPrivateUsage] -- the folds are the class's own
+
+
+def _approved(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    key = state._grant_keys.get(data["id"])  # pyright: ignore[reportPrivateUsage] -- as above
+    if data["decision"] == "allow_session" and key is not None:
+        state.grants[key] = data["id"]
+    _close(state, data["id"])
+
+
+def _question(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> None:
+    state.open[data["id"]] = Open(
+        id=data["id"],
+        kind="question",
+        turn_id=event.turn_id or "",
+        call_id=data.get("callId"),
+        title=data["question"],
+        options=data.get("options", []),
+        allow_free_form=data["allowFreeForm"],
+    )
+
+
+def _answered(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    _close(state, data["id"])
+
+
+def _close(state: SessionState, item_id: str) -> None:
+    state.open.pop(item_id, None)
+    state.digests.pop(item_id, None)
+    state._grant_keys.pop(item_id, None)  # pyright: ignore[reportPrivateUsage] -- as above
+
+
+def _plan(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    state.plan = [PlanItem.model_validate(item) for item in data["items"]]
+
+
+def _steering(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    if data["state"] == "queued":
+        state.steering[data["pendingId"]] = data["text"]
+    else:
+        state.steering.pop(data["pendingId"], None)
+
+
+def _sum(total: Usage, one: dict[str, Any]) -> Usage:
+    def plus(a: float | None, b: float | None) -> Any:
+        return None if a is None and b is None else (a or 0) + (b or 0)
+
+    return Usage(
+        input_tokens=total.input_tokens + one.get("inputTokens", 0),
+        output_tokens=total.output_tokens + one.get("outputTokens", 0),
+        cached_tokens=plus(total.cached_tokens, one.get("cachedTokens")),
+        reasoning_tokens=plus(total.reasoning_tokens, one.get("reasoningTokens")),
+        cost=plus(total.cost, one.get("cost")),
+    )
+
+
+def usage_of(tokens: Tokens | None) -> Usage | None:
+    """A response's tokens, as they stand on the wire."""
+    if tokens is None:
+        return None
+    return Usage(
+        input_tokens=tokens.input,
+        output_tokens=tokens.output,
+        cached_tokens=tokens.cached,
+        reasoning_tokens=tokens.reasoning,
+        cost=tokens.cost,
+    )
+
+
+_FOLDS = {
+    "session.started": _session,
+    "session.restored": _restored,
+    "turn.queued": _queued,
+    "turn.started": _started,
+    "turn.phase": _phase,
+    "turn.parked": _parked,
+    "turn.resumed": _resumed,
+    "turn.finished": _finished,
+    "model.requested": _requested,
+    "model.responded": _responded,
+    "tool.requested": _tool_requested,
+    "tool.started": _tool_started,
+    "tool.finished": _tool_finished,
+    "edit.applying": _applying,
+    "edit.applied": _settled_edit,
+    "edit.merged": _settled_edit,
+    "edit.rejected": _settled_edit,
+    "approval.requested": _approval,
+    "approval.resolved": _approved,
+    "question.asked": _question,
+    "question.answered": _answered,
+    "plan.updated": _plan,
+    "steering.received": _steering,
+}

@@ -1,0 +1,391 @@
+"""One turn: prepare → assistant ⇄ tools → verify → finish.
+
+The model ends a turn by answering without tool calls; no word of its text steers the loop. Every path ends in
+exactly one `turn.finished`, and every call has its one result by then.
+"""
+
+import asyncio
+import json
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from outrider.agent import prompt, recovery
+from outrider.agent.budget import Budget
+from outrider.agent.context import TurnContext
+from outrider.agent.guards import CUT_NUDGE, EMPTY_NUDGE, REPEATED, RepairGuard, RepeatGuard
+from outrider.agent.phases import check
+from outrider.agent.record import Record
+from outrider.agent.services import Services
+from outrider.agent.state import TurnState, usage_of
+from outrider.ports.events import StreamFrame
+from outrider.ports.model import (
+    Message, Model, ModelFailure, ModelRequest, ModelResponse, ReasoningDelta, TextDelta, ToolCall, ToolSpec, content_hash,
+)  # fmt: skip
+from outrider.tools.executor import Executor
+from outrider_protocol.events import (
+    BudgetExhausted, ModelRequested, ModelReset, ModelResponded, Outcome, Phase, ToolFinished, ToolRequested,
+    ToolStatus, TurnFinished, TurnPhase, Usage, WireToolCall,
+)  # fmt: skip
+
+log = logging.getLogger(__name__)
+
+SUMMARY_SECONDS = 60.0
+"""How long the model may take for the summary of a turn whose budget is spent."""
+SUMMARY_REQUEST = (
+    "The budget of this task is spent ({limit}), so it ends here. Say in a few sentences what was done, what was "
+    "found, and what is left to do."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """How a turn ends."""
+
+    outcome: Outcome
+    reason: str
+    summary: str = ""
+
+
+class Turn:
+    """Runs one turn of a session."""
+
+    def __init__(
+        self,
+        services: Services,
+        record: Record,
+        conversation: list[Message],
+        model: Model,
+        context: TurnContext,
+        budget: Budget,
+        turn_id: str,
+        *,
+        trusted: bool,
+    ) -> None:
+        """Bind a turn whose `turn.started` is recorded.
+
+        Args:
+            services: The house.
+            record: The session's log.
+            conversation: The messages of the session's latest request; the turn adds to it.
+            model: What answers.
+            context: What the tools see.
+            budget: What may be spent.
+            turn_id: The turn.
+            trusted: Whether the workspace's own instructions are taken up.
+        """
+        self._services = services
+        self._record = record
+        self._conversation = conversation
+        self._model = model
+        self._context = context
+        self._budget = budget
+        self._turn_id = turn_id
+        self._trusted = trusted
+        self._executor = Executor(services.tools, context)
+        self._read_only = self._state.mode != "agent"
+        self._tools = [tool.spec() for tool in services.tools.offered(read_only=self._read_only)]
+        self._tools_blob = _tools_blob(self._tools)
+        self._repeats = RepeatGuard()
+        self._repairs = RepairGuard()
+        self._nudge: str | None = None
+        self.cancel_reason: str | None = None
+        """Set before the turn's task is cancelled."""
+        self.suspended = False
+        """Set when the process lets go of a parked turn, which then has no end yet."""
+
+    @property
+    def _state(self) -> TurnState:
+        return self._record.state.turns[self._turn_id]
+
+    async def run(self) -> None:
+        """Run the turn to its end, or go on where a crash or a restart cut it off."""
+        self._budget.start()
+        try:
+            finish = await self._loop()
+        except asyncio.CancelledError:
+            if self.suspended:
+                return
+            finish = Finish("cancelled", self.cancel_reason or "cancelled")
+        except Exception as problem:
+            log.exception("turn %s failed", self._turn_id)
+            finish = Finish("failed", "internal_error", f"Outrider failed: {type(problem).__name__}.")
+        self._end(finish)
+
+    async def _loop(self) -> Finish:
+        resumed = self._state.phase != "start"
+        if resumed:
+            await recovery.settle(self._context, self._state)
+        else:
+            self._enter("prepare", "started")
+        if not self._state.asked:
+            await self._prepare()
+        if outstanding := [call.call for call in self._state.calls.values() if not call.finished]:
+            self._enter("tools", "resumed")
+            await self._run_calls(outstanding)
+        reason = "resumed" if resumed else "prepared"
+        while True:
+            self._enter("assistant", reason)
+            self._stop_if_cancelled()
+            steering = self._take_in_what_is_new()
+            if spent := self._budget.spent(self._state.steps, self._state.usage, self._conversation):
+                return await self._wrap_up(spent)
+            response = await self._ask("main", self._conversation, self._tools, steering)
+            if isinstance(response, ModelFailure):
+                return self._failed(response)
+            self._budget.counted(len(self._conversation), response.tokens)
+            if response.finish_reason == "refused":
+                return Finish("refused", "model_refused", response.text)
+            if response.tool_calls:
+                self._enter("tools", "tool_calls")
+                if problem := await self._step(response):
+                    return problem
+                reason = "tool_results"
+            elif not response.text.strip() or response.finish_reason == "length":
+                if self._repairs.note(bad=True):
+                    return Finish("failed", "empty_responses", "The model kept answering with nothing.")
+                self._nudge = CUT_NUDGE if response.text.strip() else EMPTY_NUDGE
+                reason = "repair"
+            elif self._record.state.steering:
+                reason = "steering"
+            else:
+                self._enter("verify", "answered")
+                return Finish("completed", self._evidence(), response.text)
+
+    # --- phases ------------------------------------------------------------------------------------------------
+
+    async def _prepare(self) -> None:
+        services, state = self._services, self._state
+        sections = await prompt.system_sections(services.folders, services.overlay, state.mode, trusted=self._trusted)
+        task = await prompt.task_message(
+            state.prompt, state.context, services.folders, services.overlay, services.documents
+        )
+        self._conversation[:1] = [Message("system", prompt.render(sections))]
+        self._conversation.extend(self._record.state.since)
+        self._record.state.since = [Message("user", task)]
+
+    def _take_in_what_is_new(self) -> list[str]:
+        """Bring the conversation up to date; gives the ids of the steering texts that come with it."""
+        state = self._record.state
+        self._conversation.extend(state.since)
+        state.since = []
+        if self._nudge:
+            self._conversation.append(Message("user", self._nudge))
+            self._nudge = None
+        self._conversation.extend(
+            Message("user", f"The person says, while you work: {text}") for text in state.steering.values()
+        )
+        return list(state.steering)
+
+    async def _step(self, response: ModelResponse) -> Finish | None:
+        """Run the calls of a response; a `Finish` ends the turn."""
+        calls = [state.call for state in self._state.calls.values()]
+        if response.finish_reason == "length":
+            self._skip(calls, "Not run: the answer was cut off by its length limit before the call was complete.")
+        elif self._repeats.same_as_before(calls):
+            self._repeats.note_skipped()
+            self._skip(calls, REPEATED.format(count=self._repeats.count))
+            if self._repeats.hopeless:
+                return Finish("failed", "repeated_calls", "The model kept making the same call.")
+        else:
+            await self._run_calls(calls)
+            results = [message.text for message in self._record.state.since if message.role == "tool"]
+            self._repeats.note(calls, results)
+        bad = response.finish_reason == "length" or all(self._is_malformed(call) for call in calls)
+        if self._repairs.note(bad=bad):
+            return Finish("failed", "malformed_calls", "The model kept making calls that cannot be run.")
+        return None
+
+    async def _run_calls(self, calls: list[ToolCall]) -> None:
+        self._request(calls)
+        await self._executor.execute(calls)
+        self._stop_if_cancelled()
+
+    async def _wrap_up(self, spent: BudgetExhausted) -> Finish:
+        """End a turn whose budget is spent, with a summary as good as can be had."""
+        self._append(spent)
+        fallback = f"Stopped before the task was finished: {spent.limit} is spent ({spent.used:g} of {spent.allowed:g})."
+        if spent.limit == "contextWindow":
+            return Finish("budget_exhausted", spent.limit, fallback)
+        request = [*self._conversation, Message("user", SUMMARY_REQUEST.format(limit=spent.limit))]
+        try:
+            async with self._services.clock.timeout(SUMMARY_SECONDS):
+                response = await self._ask("summary", request, [], [])
+        except TimeoutError:
+            return Finish("budget_exhausted", spent.limit, fallback)
+        text = response.text.strip() if isinstance(response, ModelResponse) else ""
+        return Finish("budget_exhausted", spent.limit, text or fallback)
+
+    def _evidence(self) -> str:
+        """Why the work counts as done: whether a command succeeded after the last change."""
+        checked = self._state.checked
+        return "no_changes" if checked is None else "checked" if checked else "unverified"
+
+    def _failed(self, failure: ModelFailure) -> Finish:
+        if failure.kind == "refused":
+            return Finish("refused", "model_refused", failure.message)
+        if failure.kind == "context_overflow":
+            self._append(BudgetExhausted(limit="contextWindow", allowed=self._model.context_window, used=0))
+            return Finish("budget_exhausted", "contextWindow", failure.message)
+        return Finish("failed", failure.kind, failure.message)
+
+    # --- the model ---------------------------------------------------------------------------------------------
+
+    async def _ask(
+        self, purpose: str, messages: list[Message], tools: list[ToolSpec], steering: list[str]
+    ) -> ModelResponse | ModelFailure:
+        model, ids = self._model, self._services.ids
+        message_id = ids.new("msg")
+        request = ModelRequest(purpose, messages, tools, model.temperature, model.max_tokens)
+        blobs = {message.digest: message.encoded for message in messages if message.digest not in self._record.stored}
+        tools_hash = content_hash(self._tools_blob if tools else b"[]")
+        self._append(
+            ModelRequested(
+                purpose=purpose,
+                model=model.name,
+                messages=[message.digest for message in messages],
+                tools=[tool.name for tool in tools],
+                tools_hash=tools_hash,
+                temperature=request.temperature,
+                max_tokens=request.max_tokens,
+                steering=steering,
+            ),
+            {**blobs, tools_hash: self._tools_blob if tools else b"[]"},
+        )
+        shown = _Shown(self._services, self._record.state.session_id, self._turn_id, message_id, live=purpose == "main")
+        try:
+            async for item in model.stream(request):
+                match item:
+                    case TextDelta(text):
+                        shown.text(text)
+                    case ReasoningDelta(text):
+                        shown.reasoning(text)
+                    case ModelResponse():
+                        return self._responded(purpose, message_id, item)
+                    case ModelFailure():
+                        if shown.written:
+                            self._append(ModelReset(message_id=message_id, text=shown.whole, reason=item.kind))
+                        return item
+        except asyncio.CancelledError:
+            self._append(
+                ModelResponded(
+                    purpose=purpose,
+                    message_id=message_id,
+                    text=shown.whole,
+                    reasoning=shown.whole_reasoning or None,
+                    tool_calls=[],
+                    finish_reason="cancelled",
+                )
+            )
+            raise
+        return ModelFailure("protocol", f"{model.name} ended its stream without an answer")
+
+    def _responded(self, purpose: str, message_id: str, response: ModelResponse) -> ModelResponse:
+        seen = set(self._record.state.call_ids)
+        calls: list[WireToolCall] = []
+        for call in response.tool_calls:
+            # An id that was used before would give one call two results.
+            call_id = call.id if call.id and call.id not in seen else self._services.ids.new("call")
+            seen.add(call_id)
+            calls.append(WireToolCall(id=call_id, name=call.name, arguments=call.arguments))
+        self._append(
+            ModelResponded(
+                purpose=purpose,
+                message_id=message_id,
+                text=response.text,
+                reasoning=response.reasoning,
+                tool_calls=calls,
+                finish_reason=response.finish_reason,
+                usage=usage_of(response.tokens),
+            )
+        )
+        return response
+
+    # --- the log -----------------------------------------------------------------------------------------------
+
+    def _append(self, data: Any, blobs: dict[str, bytes] | None = None) -> None:
+        self._record.append(data, turn_id=self._turn_id, blobs=blobs)
+
+    def _enter(self, phase: Phase, reason: str) -> None:
+        old = self._state.phase
+        check(old, phase)
+        self._append(TurnPhase(from_=old, to=phase, reason=reason))
+
+    def _request(self, calls: list[ToolCall]) -> None:
+        for call in calls:
+            if not self._state.calls[call.id].requested:
+                self._append(ToolRequested(call_id=call.id, name=call.name, input=_parsed(call.arguments)))
+
+    def _skip(self, calls: list[ToolCall], why: str, status: ToolStatus = "skipped") -> None:
+        self._request(calls)
+        for call in calls:
+            if not self._state.calls[call.id].finished:
+                self._append(ToolFinished(call_id=call.id, name=call.name, status=status, content=why))
+
+    def _end(self, finish: Finish) -> None:
+        calls = [call.call for call in self._state.calls.values() if not call.finished]
+        status: ToolStatus = "cancelled" if finish.outcome == "cancelled" else "interrupted"
+        self._skip(calls, f"Not finished: the turn ended ({finish.reason}).", status)
+        if self._state.phase != "finish":
+            self._enter("finish", finish.reason)
+        usage = self._state.usage if self._state.steps else Usage()
+        self._append(
+            TurnFinished(outcome=finish.outcome, reason=finish.reason, summary=finish.summary, usage=usage)
+        )
+
+    def _is_malformed(self, call: ToolCall) -> bool:
+        tool = self._services.tools.get(call.name)
+        return isinstance(tool, str) or isinstance(tool.parse(call.arguments), str)
+
+    def _stop_if_cancelled(self) -> None:
+        """An effect that had begun is brought to its end before a cancel takes hold; this is where it does."""
+        if self.cancel_reason is not None:
+            raise asyncio.CancelledError
+
+
+class _Shown:
+    """What of an answer was shown so far."""
+
+    def __init__(self, services: Services, session_id: str, turn_id: str, message_id: str, *, live: bool) -> None:
+        self._services, self._live = services, live
+        self._ids = (session_id, turn_id, message_id)
+        self._parts: list[str] = []
+        self._thoughts: list[str] = []
+        self._lengths = {"text": 0, "reasoning": 0}
+
+    def text(self, text: str) -> None:
+        self._parts.append(text)
+        self._send("text", text)
+
+    def reasoning(self, text: str) -> None:
+        self._thoughts.append(text)
+        self._send("reasoning", text)
+
+    @property
+    def written(self) -> bool:
+        return bool(self._parts)
+
+    @property
+    def whole(self) -> str:
+        return "".join(self._parts)
+
+    @property
+    def whole_reasoning(self) -> str:
+        return "".join(self._thoughts)
+
+    def _send(self, kind: Any, text: str) -> None:
+        if self._live:
+            self._services.on_frame(StreamFrame(*self._ids, kind, self._lengths[kind], text))
+        self._lengths[kind] += len(text)
+
+
+def _parsed(arguments: str) -> Any:
+    try:
+        return json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def _tools_blob(tools: list[ToolSpec]) -> bytes:
+    listed = [{"name": tool.name, "description": tool.description, "schema": tool.schema} for tool in tools]
+    return json.dumps(listed, sort_keys=True, separators=(",", ":")).encode()

@@ -1,0 +1,115 @@
+"""Taking changes back, and taking that back: a three-way merge into the text as it is now.
+
+What somebody wrote since stays. Where it overlaps with what is taken back, the place is left as it is and
+named as a conflict.
+"""
+
+from dataclasses import dataclass, field
+
+from outrider.ports.model import content_hash
+from outrider.store import Store
+from outrider.tools import changes
+from outrider.tools.context import ToolContext
+from outrider.workspace.diff import line_hunks
+from outrider.workspace.editing import Change
+from outrider.workspace.journal import ChangeRecord
+from outrider.workspace.merge import merge
+from outrider.workspace.overlay import ReadProblem
+from outrider.workspace.paths import PathProblem
+from outrider_protocol.commands import Conflict, NotUndoable, UndonePath, UndoResult
+
+
+@dataclass(slots=True)
+class _Report:
+    undone: dict[str, int] = field(default_factory=dict[str, int])
+    conflicts: list[Conflict] = field(default_factory=list[Conflict])
+    not_undoable: list[NotUndoable] = field(default_factory=list[NotUndoable])
+
+
+async def take_back(context: ToolContext, store: Store, records: list[ChangeRecord]) -> UndoResult:
+    """Take back changes, the latest first.
+
+    Args:
+        context: Where it happens.
+        store: Where the texts before and after are.
+        records: The changes, the latest first.
+    """
+    report, last = _Report(), ""
+    for record in records:
+        last = context.new_id("chg")
+        await _take_back_one(context, store, record, last, report)
+    return UndoResult(
+        change_id=last,
+        undone=[UndonePath(path=path, hunks=hunks) for path, hunks in report.undone.items()],
+        conflicts=report.conflicts,
+        not_undoable=report.not_undoable,
+    )
+
+
+async def _take_back_one(
+    context: ToolContext, store: Store, record: ChangeRecord, change_id: str, report: _Report
+) -> None:
+    change = await _inverse(context, store, record, report)
+    if change is None:
+        return
+    changes.record_applying(context, None, change_id, change, undoes=record.change_id)
+    if problem := await context.settled(durable=True):
+        report.not_undoable.append(NotUndoable(what=record.path, reason=problem))
+        return
+    result = await changes.write(context, None, change_id, change, undoes=record.change_id)
+    if result.status != "ok":
+        report.not_undoable.append(NotUndoable(what=record.path, reason=result.content))
+        return
+    hunks = len(line_hunks(change.before or "", change.after or "")) or 1
+    report.undone[record.path] = report.undone.get(record.path, 0) + hunks
+
+
+async def _inverse(context: ToolContext, store: Store, record: ChangeRecord, report: _Report) -> Change | None:
+    """The change that takes `record` back in the text as it is now; None: there is none, and the report says why."""
+    before, after = await _text(store, record.before), await _text(store, record.after)
+    located = await context.folders.locate(record.path)
+    if isinstance(located, PathProblem):
+        return _no(report, record, located.message)
+    if record.operation == "rename":
+        moved = await context.folders.locate(record.to or "")
+        if isinstance(moved, PathProblem):
+            return _no(report, record, moved.message)
+        there = await context.overlay.read(moved)
+        if isinstance(there, ReadProblem):
+            return _no(report, record, there.message)
+        return Change("rename", moved, located, there.text, there.text)
+    current = await context.overlay.read(located)
+    if isinstance(current, ReadProblem) and current.kind != "not_found":
+        return _no(report, record, current.message)
+    now = None if isinstance(current, ReadProblem) else current.text
+    if now == before:
+        return None
+    if record.operation == "delete":
+        if now is not None:
+            return _conflict(report, record, 1, "the file exists again")
+        return Change("create", located, None, None, before)
+    if now is None:
+        return _conflict(report, record, 1, "the file does not exist any more")
+    if before is None:
+        if content_hash(changes.encode(now)) != record.after:
+            return _conflict(report, record, 1, "the new file was changed since, so it is not deleted")
+        return Change("delete", located, None, now, None)
+    merged = merge(after or "", now, before)
+    for conflict in merged.conflicts:
+        _conflict(report, record, conflict.line, "somebody changed the same place since")
+    if merged.text == now:
+        return None
+    return Change("edit", located, None, now, merged.text)
+
+
+async def _text(store: Store, digest: str | None) -> str | None:
+    blob = await store.blob(digest) if digest is not None else None
+    return None if blob is None else blob.decode("utf-8", "surrogatepass")
+
+
+def _no(report: _Report, record: ChangeRecord, reason: str) -> None:
+    report.not_undoable.append(NotUndoable(what=record.path, reason=reason))
+
+
+def _conflict(report: _Report, record: ChangeRecord, line: int, reason: str) -> None:
+    report.conflicts.append(Conflict(path=record.path, line=line, reason=reason))

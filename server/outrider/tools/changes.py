@@ -1,0 +1,142 @@
+"""A change of a file, from its proposal to its verified end, as events and as something a person can judge."""
+
+import hashlib
+import json
+from typing import Any
+
+from outrider.permissions.decide import Access
+from outrider.ports.model import ToolCall, content_hash
+from outrider.tools.context import Action, ToolContext
+from outrider.tools.result import ToolResult, error, ok
+from outrider.workspace.diff import line_hunks, split_lines, unified
+from outrider.workspace.editing import Change, NotWritten, Written
+from outrider_protocol.events import EditApplied, EditApplying, EditMerged, EditProposed, EditRejected, WireHunk
+
+CONTEXT_LINES = 3
+"""Lines around a hunk that belong to what was approved."""
+
+
+def action_for(context: ToolContext, call: ToolCall, change: Change) -> Action:
+    """The action that makes `change`, as it is shown to the person."""
+    path, inside = change.located.display, change.located.inside and (change.to is None or change.to.inside)
+    before, after = change.before or "", change.after or ""
+    removed = sum(len(split_lines(hunk.removed)) for hunk in line_hunks(before, after))
+    added = sum(len(split_lines(hunk.added)) for hunk in line_hunks(before, after))
+    titles = {
+        "edit": f"Edit {path} (+{added} −{removed})",
+        "create": f"Create {path} (+{added})",
+        "delete": f"Delete {path} (−{removed})",
+        "rename": f"Rename {path} to {change.to.display if change.to else ''}",
+    }
+    grant = f"edit:{change.located.uri}" if inside and change.operation in {"edit", "create"} else None
+
+    async def perform() -> ToolResult:
+        raise AssertionError("a change is written by the executor")
+
+    return Action(
+        access=Access("edit", inside=inside, grant=grant),
+        perform=perform,
+        title=titles[change.operation],
+        detail=unified(before, after, path) if change.operation != "rename" else "",
+        digest=digest(change),
+        covers=f"further edits of {path}" if grant else "",
+        change=change,
+    )
+
+
+def digest(change: Change) -> str:
+    """Hash of what the person is shown: per hunk the text removed, the text put in and the lines around it.
+
+    Line numbers and versions are not part of it: the same hunk at unchanged text elsewhere is the same effect.
+    """
+    lines = split_lines(change.before or "")
+    shown: list[Any] = [change.operation, change.located.uri, change.to.uri if change.to else None]
+    shown.append([change.before is None, change.after is None])
+    for hunk in line_hunks(change.before or "", change.after or ""):
+        first = hunk.line - 1
+        last = first + len(split_lines(hunk.removed))
+        around = [lines[max(0, first - CONTEXT_LINES) : first], lines[last : last + CONTEXT_LINES]]
+        shown.append([hunk.removed, hunk.added, around])
+    return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
+
+
+def describe(change_id: str, call: ToolCall | None, change: Change) -> dict[str, Any]:
+    """The fields that all edit events of a change share."""
+    return {
+        "change_id": change_id,
+        "call_id": call.id if call else None,
+        "path": change.located.display,
+        "operation": change.operation,
+        "to": change.to.display if change.to else None,
+        "hunks": wire_hunks(change.before or "", change.after or ""),
+    }
+
+
+def wire_hunks(before: str, after: str) -> list[WireHunk]:
+    """The line hunks between two texts, for the wire."""
+    return [WireHunk(line=h.line, removed=h.removed, added=h.added) for h in line_hunks(before, after)]
+
+
+def encode(text: str) -> bytes:
+    """A text as its blob."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def record_proposed(context: ToolContext, call: ToolCall, change_id: str, change: Change) -> None:
+    """Record what is about to be asked for."""
+    context.record(EditProposed(**describe(change_id, call, change)))
+
+
+def record_applying(
+    context: ToolContext, call: ToolCall | None, change_id: str, change: Change, *, undoes: str | None = None
+) -> None:
+    """Record a change with its whole text before and after, so that it can be recovered and undone."""
+    texts = [encode(text) for text in (change.before, change.after) if text is not None]
+    context.record(
+        EditApplying(
+            **describe(change_id, call, change),
+            before=None if change.before is None else content_hash(encode(change.before)),
+            after=None if change.after is None else content_hash(encode(change.after)),
+            undoes=undoes,
+        ),
+        {content_hash(text): text for text in texts},
+    )
+
+
+async def write(
+    context: ToolContext, call: ToolCall | None, change_id: str, change: Change, *, undoes: str | None = None
+) -> ToolResult:
+    """Make a change that was recorded as applying, verify it, and record how it went."""
+    written = await context.editing.write(change, context.label)
+    match written:
+        case Written():
+            return _record_written(context, call, change_id, change, written, undoes)
+        case NotWritten():
+            context.record(EditRejected(**describe(change_id, call, change), reason=written.message))
+            now = f"\nThe text is now:\n{_cut(written.current)}" if written.current is not None else ""
+            return error(f"{change.located.display} was not changed: {written.message}{now}")
+
+
+def _record_written(
+    context: ToolContext, call: ToolCall | None, change_id: str, change: Change, written: Written, undoes: str | None
+) -> ToolResult:
+    described = describe(change_id, call, change)
+    hashes = {
+        "before": None if change.before is None else content_hash(encode(change.before)),
+        "after": None if written.after is None else content_hash(encode(written.after)),
+    }
+    blobs = {} if written.after is None else {content_hash(encode(written.after)): encode(written.after)}
+    done = {"edit": "Edited", "create": "Created", "delete": "Deleted", "rename": "Renamed"}[change.operation]
+    path = f"{described['path']} to {described['to']}" if change.to else described["path"]
+    if written.where == "buffer":
+        context.changed_buffer(change.located.uri)
+    if written.merged:
+        context.record(EditMerged(**described, **hashes, undoes=undoes), blobs)
+        return ok(f"{done} {path}. Somebody else changed the file at the same time; both changes are in it.")
+    context.record(EditApplied(**described, **hashes, undoes=undoes, where=written.where), blobs)
+    where = " The change is in the open buffer and not saved yet." if written.where == "buffer" else ""
+    return ok(f"{done} {path}.{where}")
+
+
+def _cut(text: str, limit: int = 20_000) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}\n[{len(text) - limit} further characters]"

@@ -1,0 +1,128 @@
+"""The tool that runs a command, after the buffers it would read from the disk were saved."""
+
+import hashlib
+import json
+from pathlib import Path
+
+from pydantic import Field
+
+from outrider.permissions.decide import Access
+from outrider.ports.model import ToolCall
+from outrider.processes import CommandResult, SpawnProblem, command_environment, run_command, shell_argv
+from outrider.tools.context import Action, ToolContext
+from outrider.tools.registry import Params, Tool
+from outrider.tools.result import ToolResult, error, ok
+from outrider.workspace.paths import PathProblem
+from outrider_protocol import RUN_WITHOUT_SAVING, SAVE_AND_CONTINUE, SAVE_CANCEL
+
+
+class RunCommand(Params):
+    command: str = Field(min_length=1, description="A bash command. It has no terminal and no input.")
+    cwd: str | None = Field(default=None, description="Folder to run it in, relative to the workspace.")
+    timeout: float | None = Field(default=None, gt=0, description="Seconds after which it is ended.")
+
+
+async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> Action | ToolResult:
+    """Run a command."""
+    located = await context.folders.locate(params.cwd or context.folders.first)
+    if isinstance(located, PathProblem):
+        return error(located.message)
+    if located.resolved is None:
+        return error(f"{located.display} is not a folder of the disk.")
+    if "\0" in params.command:
+        return error("a command cannot hold NUL bytes")
+    cwd, argv, env = located.resolved, shell_argv(params.command), command_environment(context.env)
+    seconds = min(params.timeout or context.limits.command_seconds, context.limits.command_seconds)
+    shown: list[str] = []
+
+    async def perform() -> ToolResult:
+        unsaved = await _save_first(call, context)
+        if unsaved is None:
+            return ToolResult("denied", "The person cancelled the command, because of unsaved files.")
+        result = await run_command(
+            context.supervisor,
+            argv,
+            cwd=cwd,
+            env=env,
+            clock=context.clock,
+            total_seconds=seconds,
+            idle_seconds=context.limits.command_idle_seconds,
+            output_limit=context.limits.output_bytes,
+            on_output=show,
+        )
+        return _told(result, seconds, context.limits.command_idle_seconds, unsaved)
+
+    def show(text: str) -> None:
+        shown.append(text)
+        context.stream_output(call, text)
+
+    def partial() -> str:
+        text = "".join(shown)
+        half = context.limits.output_bytes // 2
+        return text if len(text) <= 2 * half else f"{text[:half]}\n[…]\n{text[-half:]}"
+
+    grant = f"run:{cwd}\0{params.command}" if located.inside else None
+    return Action(
+        access=Access("execute", inside=located.inside, grant=grant),
+        perform=perform,
+        title=f"Run: {params.command}",
+        detail=f"In {located.display if located.inside else cwd}, ended after {seconds:g} s.",
+        digest=_digest(argv, cwd, env),
+        covers=f"this exact command in {located.display}" if grant else "",
+        partial=partial,
+    )
+
+
+def _digest(argv: list[str], cwd: Path, env: dict[str, str]) -> str:
+    hashed_env = hashlib.sha256(json.dumps(sorted(env.items())).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(json.dumps([argv, str(cwd), hashed_env]).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+async def _save_first(call: ToolCall, context: ToolContext) -> list[str] | None:
+    """Have the agent's own unsaved buffers saved; gives the paths that are still unsaved, None for "do not run"."""
+    while waiting := context.agent_buffers():
+        names = ", ".join(context.folders.display_of(uri) for uri in waiting)
+        answer = await context.ask(
+            call,
+            f"The command reads files from the disk, and Outrider's changes in {names} are not saved. "
+            f"Save them, then choose “{SAVE_AND_CONTINUE}”.",
+            [SAVE_AND_CONTINUE, RUN_WITHOUT_SAVING, SAVE_CANCEL],
+            free_form=False,
+        )
+        if answer == RUN_WITHOUT_SAVING:
+            break
+        if answer != SAVE_AND_CONTINUE:
+            return None
+    return [context.folders.display_of(uri) for uri in await context.overlay.unsaved()]
+
+
+def _told(result: CommandResult | SpawnProblem, seconds: float, idle: float, unsaved: list[str]) -> ToolResult:
+    if isinstance(result, SpawnProblem):
+        return error(f"The command could not be started: {result.message}")
+    notes: list[str] = []
+    if result.status == "killed_timeout":
+        notes.append(f"ended after {seconds:g} s, its time-out")
+    elif result.status == "killed_idle":
+        notes.append(f"ended after printing nothing for {idle:g} s; it may have waited for input, which it cannot get")
+    elif result.status == "lost":
+        notes.append("lost: its supervisor died, and its effect is unknown")
+    elif result.exit is not None and result.exit.signal is not None:
+        notes.append(f"ended by signal {result.exit.signal}")
+    elif result.exit is not None:
+        notes.append(f"exit code {result.exit.code}")
+    if result.left_behind:
+        notes.append(f"{result.left_behind} processes it left behind were ended")
+    if unsaved:
+        notes.append(f"it read the disk, where these buffers are not saved: {', '.join(unsaved)}")
+    content = f"{result.output.rstrip()}\n[{'; '.join(notes)}]".lstrip("\n")
+    good = result.status == "exited" and result.exit is not None and result.exit.code == 0
+    return ok(content) if good else error(content)
+
+
+RUN_COMMAND = Tool(
+    "run_command",
+    "Run a bash command in the workspace and give its output. Standard input is closed.",
+    "execute",
+    RunCommand,
+    plan_run,
+)

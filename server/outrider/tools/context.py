@@ -1,0 +1,114 @@
+"""What a tool may use: the services it works with, and what only the running turn can do for it."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from outrider.permissions.decide import Access, Judgement
+from outrider.ports.clock import Clock
+from outrider.ports.ids import IdKind
+from outrider.ports.model import ToolCall
+from outrider.processes import Supervisor
+from outrider.tools.result import ToolResult
+from outrider.workspace.documents import DocumentStore
+from outrider.workspace.editing import Change, Editing
+from outrider.workspace.overlay import Overlay
+from outrider.workspace.paths import Folders
+from outrider.workspace.search import Search
+from outrider_protocol.events import Decision, EventData, PlanItem
+from outrider_protocol.settings import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a call is about to do, worked out against the workspace as it is now, and how to do it.
+
+    Working it out again gives the same `digest` exactly if it would still do what the person was shown.
+    """
+
+    access: Access
+    perform: Callable[[], Awaitable[ToolResult]]
+    title: str = ""
+    detail: str = ""
+    digest: str = ""
+    covers: str = ""
+    """What "Allow for this session" would cover, in words."""
+    change: Change | None = None
+    partial: Callable[[], str] | None = None
+    """What was gathered so far, for a call that is cancelled in the middle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """The person's word on an action."""
+
+    decision: Decision
+    note: str | None = None
+
+
+class ToolContext(Protocol):
+    """The turn, as the tools see it."""
+
+    @property
+    def folders(self) -> Folders: ...
+    @property
+    def documents(self) -> DocumentStore: ...
+    @property
+    def overlay(self) -> Overlay: ...
+    @property
+    def editing(self) -> Editing: ...
+    @property
+    def search(self) -> Search: ...
+    @property
+    def supervisor(self) -> Supervisor: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def env(self) -> Mapping[str, str]: ...
+    @property
+    def limits(self) -> Limits: ...
+
+    @property
+    def label(self) -> str:
+        """What the editor's undo list calls the changes of this turn."""
+        ...
+
+    def judge(self, access: Access) -> Judgement:
+        """Decide on an access by the modes and grants that hold now."""
+        ...
+
+    def new_id(self, kind: IdKind) -> str:
+        """A fresh id."""
+        ...
+
+    def record(self, data: EventData, blobs: Mapping[str, bytes] | None = None) -> None:
+        """Append an event to the session's log."""
+        ...
+
+    async def settled(self, *, durable: bool = False) -> str | None:
+        """Wait until all that was recorded is committed; a text says why it cannot be, and then no effect may start."""
+        ...
+
+    def stream_output(self, call: ToolCall, text: str) -> None:
+        """Show a piece of a call's output as it comes."""
+        ...
+
+    async def approve(self, call: ToolCall, action: Action) -> Approval:
+        """Ask the person for a yes. Returns only with an explicit answer; the turn parks meanwhile if need be."""
+        ...
+
+    async def ask(self, call: ToolCall, question: str, options: Sequence[str], *, free_form: bool) -> str:
+        """Ask the person a question and give the answer."""
+        ...
+
+    def agent_buffers(self) -> Sequence[str]:
+        """URIs of the open documents that this session has changed and that were not saved since."""
+        ...
+
+    def changed_buffer(self, uri: str) -> None:
+        """Take note that this session changed an open document."""
+        ...
+
+    def set_plan(self, items: Sequence[PlanItem]) -> None:
+        """Replace the plan."""
+        ...

@@ -1,0 +1,52 @@
+"""The tools that talk to the person: a question, and the plan."""
+
+from pydantic import Field
+
+from outrider.permissions.decide import Access
+from outrider.ports.model import ToolCall
+from outrider.tools.context import Action, ToolContext
+from outrider.tools.registry import Params, Tool
+from outrider.tools.result import ToolResult, ok
+from outrider_protocol.events import PlanItem
+
+
+class AskUser(Params):
+    question: str = Field(min_length=1, description="The question.")
+    options: list[str] = Field(default_factory=list[str], max_length=6, description="Answers to choose from.")
+    allow_free_form: bool = Field(default=True, description="Whether another answer may be given.")
+
+
+class UpdatePlan(Params):
+    items: list[PlanItem] = Field(description="The whole plan, in order.")
+
+
+async def plan_ask(params: AskUser, call: ToolCall, context: ToolContext) -> Action | ToolResult:
+    """Ask the person."""
+    options = list(dict.fromkeys(option.strip() for option in params.options if option.strip()))
+    free_form = params.allow_free_form or not options
+
+    async def perform() -> ToolResult:
+        return ok(await context.ask(call, params.question, options, free_form=free_form))
+
+    return Action(access=Access("ask"), perform=perform)
+
+
+async def plan_plan(params: UpdatePlan, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
+    """Replace the plan."""
+
+    async def perform() -> ToolResult:
+        context.set_plan(params.items)
+        done = sum(item.status == "done" for item in params.items)
+        return ok(f"The plan has {len(params.items)} items, {done} of them done.")
+
+    return Action(access=Access("ask"), perform=perform)
+
+
+ASK_USER = Tool(
+    "ask_user",
+    "Ask the person a question and wait for the answer. Use it when only they can know or decide.",
+    "ask",
+    AskUser,
+    plan_ask,
+)
+UPDATE_PLAN = Tool("update_plan", "Show the person the plan, and keep it up to date as you go.", "ask", UpdatePlan, plan_plan)

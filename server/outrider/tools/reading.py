@@ -1,0 +1,152 @@
+"""The tools that look: read, list, find, search. All of them see open buffers before the disk."""
+
+from pydantic import Field
+
+from outrider.permissions.decide import Access
+from outrider.ports.model import ToolCall
+from outrider.tools.context import Action, ToolContext
+from outrider.tools.registry import Params, Tool
+from outrider.tools.result import ToolResult, error, ok
+from outrider.workspace.diff import split_lines
+from outrider.workspace.overlay import ReadProblem
+from outrider.workspace.paths import Located, PathProblem
+from outrider.workspace.search import SearchProblem
+
+LINE_LIMIT = 2000
+"""Characters of one line that are shown."""
+
+
+class ReadFile(Params):
+    path: str = Field(min_length=1, description="Path relative to the workspace.")
+    start_line: int | None = Field(default=None, ge=1, description="First line wanted, from 1.")
+    end_line: int | None = Field(default=None, ge=1, description="Last line wanted.")
+
+
+class ListFiles(Params):
+    path: str = Field(default=".", description="Folder, relative to the workspace.")
+
+
+class FindFiles(Params):
+    pattern: str = Field(min_length=1, description="Glob such as **/*.py or src/*.ts.")
+
+
+class SearchText(Params):
+    pattern: str = Field(min_length=1, description="Regular expression (ripgrep's dialect).")
+    path: str | None = Field(default=None, description="File or folder to search; the whole workspace without it.")
+    glob: str | None = Field(default=None, description="Only files that match this glob, such as *.py.")
+
+
+async def plan_read(params: ReadFile, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
+    """Read a stretch of a file."""
+    located = await context.folders.locate(params.path)
+    if isinstance(located, PathProblem):
+        return error(located.message)
+
+    async def perform() -> ToolResult:
+        snapshot = await context.overlay.read(located)
+        if isinstance(snapshot, ReadProblem):
+            return error(snapshot.message)
+        text = _numbered(snapshot.text, params.start_line or 1, params.end_line, context.limits.output_bytes)
+        if isinstance(text, ToolResult):
+            return text
+        notes = [note for flag, note in ((snapshot.unsaved, "unsaved buffer"), (snapshot.read_only, snapshot.read_only)) if flag]
+        return ok(f"[{located.display}: {'; '.join(map(str, notes))}]\n{text}" if notes else text)
+
+    return _look(located, f"Read {located.display} outside the workspace", perform)
+
+
+def _look(located: Located, title: str, perform: object) -> Action:
+    return Action(
+        access=Access("read", inside=located.inside, grant=f"read:{located.uri}"),
+        perform=perform,  # type: ignore[arg-type]
+        title=title,
+        detail=f"It resolves to {located.resolved}.",
+        digest=f"{title}\0{located.resolved}",
+        covers=f"reading {located.display}",
+    )
+
+
+def _numbered(text: str, first: int, last: int | None, limit: int) -> str | ToolResult:
+    lines = split_lines(text)
+    if not lines:
+        return "[the file is empty]"
+    if first > len(lines):
+        return error(f"start_line {first} is past the end: the file has {len(lines)} lines.")
+    if last is not None and last < first:
+        return error(f"end_line {last} is before start_line {first}.")
+    shown: list[str] = []
+    size = 0
+    for number, line in enumerate(lines[first - 1 : last], start=first):
+        bare = line.rstrip("\r\n")
+        cut = bare if len(bare) <= LINE_LIMIT else f"{bare[:LINE_LIMIT]} [… {len(bare) - LINE_LIMIT} characters]"
+        size += len(cut.encode("utf-8", "replace")) + 8
+        if size > limit and shown:
+            shown.append(f"[stopped: the file has {len(lines)} lines; go on with start_line={number}]")
+            break
+        shown.append(f"{number:>6}\t{cut}")
+    return "\n".join(shown)
+
+
+async def plan_list(params: ListFiles, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
+    """List a folder."""
+    located = await context.folders.locate(params.path)
+    if isinstance(located, PathProblem):
+        return error(located.message)
+
+    async def perform() -> ToolResult:
+        listing = await context.overlay.list_directory(located, limit=1000)
+        if isinstance(listing, ReadProblem):
+            return error(listing.message)
+        return ok(listing.render())
+
+    return _look(located, f"List {located.display} outside the workspace", perform)
+
+
+async def plan_find(params: FindFiles, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
+    """Find files by name."""
+
+    async def perform() -> ToolResult:
+        found = await context.search.find(params.pattern, limit=500)
+        if isinstance(found, SearchProblem):
+            return error(found.message)
+        return ok(found.render())
+
+    return Action(access=Access("read"), perform=perform)
+
+
+async def plan_search(params: SearchText, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
+    """Search texts."""
+    located = None
+    if params.path is not None and params.path != ".":
+        located = await context.folders.locate(params.path)
+        if isinstance(located, PathProblem):
+            return error(located.message)
+
+    async def perform() -> ToolResult:
+        found = await context.search.search(params.pattern, located, params.glob, limit=200)
+        if isinstance(found, SearchProblem):
+            return error(found.message)
+        return ok(found.render())
+
+    if located is None:
+        return Action(access=Access("read"), perform=perform)
+    return _look(located, f"Search {located.display} outside the workspace", perform)
+
+
+READ_FILE = Tool(
+    "read_file",
+    "Read a text file, as it is in the editor now (unsaved changes included). Lines come numbered; the number and "
+    "the tab after it are not part of the text.",
+    "read",
+    ReadFile,
+    plan_read,
+)
+LIST_FILES = Tool("list_files", "List the entries of a folder.", "read", ListFiles, plan_list)
+FIND_FILES = Tool("find_files", "Find files by a glob; ignored files are left out.", "read", FindFiles, plan_find)
+SEARCH = Tool(
+    "search",
+    "Search the texts of the workspace, unsaved buffers included, with a regular expression.",
+    "read",
+    SearchText,
+    plan_search,
+)
