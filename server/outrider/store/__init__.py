@@ -1,1 +1,4 @@
-"""The event log and the blobs: SQLite, one writer thread, one lock per session. Knows no event by its meaning."""
+"""The event log and the blobs: SQLite, one writer thread, one lock per session.
+
+Only `listing` knows some events by their meaning; to the rest an event is a row.
+"""

@@ -1,0 +1,153 @@
+"""The database file: its tables, and opening it. A file that is not plainly ours is never written to."""
+
+import sqlite3
+import time
+from pathlib import Path
+
+from outrider.store.problem import StoreProblem, damaged, is_busy, newer, problem_of, unwritable
+
+SCHEMA_VERSION = 1
+FILE_NAME = f"outrider-{SCHEMA_VERSION}.sqlite3"
+
+BUSY_SECONDS = 5.0
+"""How long a connection waits for another process."""
+
+LANDMARKS = (
+    "seq = 1 OR type IN ('session.started', 'session.restored', 'turn.queued', 'turn.started', 'turn.parked', "
+    "'turn.resumed', 'turn.finished')"
+)
+"""The events a listing of the sessions is made of. Only a query that says exactly this uses their index."""
+
+TURN_BEGINS = "type IN ('turn.queued', 'turn.started')"
+"""The events that bring a turn into being; their index answers whose turn it is."""
+
+_APPLICATION_ID = 0x4F555452
+"""`OUTR`: tells our file from anybody else's database."""
+
+_DDL = f"""
+CREATE TABLE events (
+    id INTEGER PRIMARY KEY,
+    session_id TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    ts TEXT NOT NULL,
+    turn_id TEXT,
+    type TEXT NOT NULL,
+    data TEXT NOT NULL,
+    UNIQUE (session_id, seq)
+);
+CREATE INDEX landmarks ON events (session_id, seq) WHERE {LANDMARKS};
+CREATE INDEX turn_begins ON events (turn_id) WHERE {TURN_BEGINS};
+CREATE TABLE blobs (
+    digest TEXT PRIMARY KEY,
+    content BLOB NOT NULL
+);
+PRAGMA application_id = {_APPLICATION_ID};
+PRAGMA user_version = {SCHEMA_VERSION};
+"""
+
+
+def open_writer(path: Path) -> sqlite3.Connection | StoreProblem:
+    """Open the log at `path` for writing, created if it is not there. Blocks; any thread may use the result.
+
+    Several processes may create it at the same time: who comes too late waits, up to `BUSY_SECONDS`.
+    """
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            return _create_file(path) or _inspect(path) or _open_writer(path)
+        except (sqlite3.Error, OSError) as error:
+            # The switch to WAL fails at once while another process does the same, whatever the busy time-out.
+            if not is_busy(error) or time.monotonic() > deadline:
+                return problem_of(error, path)
+        time.sleep(0.01)
+
+
+def open_reader(path: Path) -> sqlite3.Connection:
+    """Open a second connection to a log that `open_writer` opened; it cannot write. Blocks.
+
+    Raises:
+        sqlite3.Error: the file cannot be opened.
+    """
+    return _connect(path, "ro")
+
+
+def storable(text: str) -> bool:
+    """Whether SQLite can hold `text`: it has no lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    connection.execute("PRAGMA cell_size_check = ON")
+    return connection
+
+
+def _create_file(path: Path) -> StoreProblem | None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # The log of a database that was emptied would be thrown away by SQLite. Its size is read first: another
+    # process that creates the database right now fills the file before it makes the log.
+    log = path.with_name(f"{path.name}-wal")
+    logged = log.stat().st_size if log.exists() else 0
+    try:
+        path.touch(mode=0o600, exist_ok=False)
+    except FileExistsError:
+        # By name: closing a descriptor of the file would drop the locks of connections this process has.
+        status = path.stat()
+        if status.st_mode & 0o077:
+            path.chmod(0o600)
+        if status.st_size > 0:
+            return None
+    return damaged(path, "the file is empty, but not the write-ahead log beside it") if logged else None
+
+
+def _inspect(path: Path) -> StoreProblem | None:
+    """Look at the file through a descriptor that cannot write."""
+    if path.stat().st_size == 0:
+        return None
+    connection = _connect(path, "ro")
+    try:
+        application, version, tables = _identity(connection)
+    finally:
+        connection.close()
+    if application == 0 and version == 0 and tables == 0:
+        return None
+    if application != _APPLICATION_ID:
+        return damaged(path, "it is not a log of Outrider")
+    if version > SCHEMA_VERSION:
+        return newer(path, version)
+    return None if version == SCHEMA_VERSION else damaged(path, f"schema version {version}")
+
+
+def _identity(connection: sqlite3.Connection) -> tuple[int, int, int]:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    return application, version, tables
+
+
+def _open_writer(path: Path) -> sqlite3.Connection | StoreProblem:
+    connection = _connect(path, "rw")
+    try:
+        if connection.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
+            connection.close()
+            return unwritable(path, "its file system has no shared memory for a write-ahead log")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("BEGIN IMMEDIATE")
+        if connection.execute("PRAGMA user_version").fetchone() == (0,):
+            for statement in _DDL.split(";"):
+                connection.execute(statement)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
