@@ -58,7 +58,7 @@ class TurnContext:
         self._label = label
         self._mode = mode
         self._budget = budget
-        self._permission_mode = record.state.permission_mode
+        self._permission_mode = services.settings().permission_mode
         self._streamed: dict[str, int] = {}
 
     @property

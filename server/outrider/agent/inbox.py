@@ -71,6 +71,12 @@ class Inbox:
         self._on_answered = on_answered
         self._watch = watch
         self._waiting: dict[str, _Waiting] = {}
+        self._asked = asyncio.Event()
+
+    async def next_asked(self) -> None:
+        """Wait until an item is asked."""
+        self._asked.clear()
+        await self._asked.wait()
 
     async def approve(self, item_id: str, turn_id: str, call_id: str, action: Action, seconds: float) -> Approval:
         """Ask for a yes, and give the explicit answer."""
@@ -163,6 +169,7 @@ class Inbox:
     ) -> tuple[str, str | None, Channel]:
         waiting = _Waiting(item, asyncio.get_running_loop().create_future())
         self._waiting[item.id] = waiting
+        self._asked.set()
         asking = self._watch(self._ask_in_editor(waiting, seconds, covers))
         try:
             answer = await waiting.answer

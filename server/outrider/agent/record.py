@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from outrider.agent.state import SessionState
 from outrider.ports.clock import Clock, rfc3339
 from outrider.ports.events import LoggedEvent
-from outrider.store import Store
+from outrider.store.log import Store
 from outrider_protocol.events import EventData
 
 
@@ -33,6 +33,10 @@ class Record:
         self._store.append(event, blobs=blobs or {})
         if blobs:
             self.stored.update(blobs)
+
+    def was_resolved(self, item_id: str) -> bool:
+        """Whether an item of that id was open once and is answered."""
+        return item_id in self.state.resolved
 
     async def settled(self, *, durable: bool = False) -> str | None:
         """Wait until everything appended is committed; a text says why that is not possible."""

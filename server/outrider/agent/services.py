@@ -9,7 +9,7 @@ from outrider.ports.editor import Editor
 from outrider.ports.events import FrameListener
 from outrider.ports.ids import Ids
 from outrider.processes import Supervisor
-from outrider.store import Store
+from outrider.store.log import Store
 from outrider.tools.registry import Registry
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Editing

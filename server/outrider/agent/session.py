@@ -16,7 +16,7 @@ from outrider.agent.turn import Turn
 from outrider.agent.undo import take_back
 from outrider.models.catalog import ModelProblem
 from outrider.ports.model import Message, Model
-from outrider.store import SessionLock
+from outrider.store.locks import SessionLock
 from outrider_protocol.commands import (
     AnswerParams, PendingSteering, QueuedRun, RunParams, RunResult, SessionStatus, UndoParams, UndoResult, WaitResult,
 )  # fmt: skip
@@ -199,6 +199,7 @@ class Session:
             self._record.append(
                 TurnFinished(outcome="cancelled", reason=reason, summary="", usage=Usage()), turn_id=turn_id
             )
+            self._wake()
         elif turn.outcome is None and self._turn is not None and self._task is not None:
             self._turn.cancel_reason = self._turn.cancel_reason or reason
             self._task.cancel()
@@ -210,6 +211,18 @@ class Session:
         """Answer an open item."""
         title = decision_title(params.decision) if params.decision is not None else params.answer or ""
         return self.inbox.answer(params.id, title, params.note, channel)
+
+    async def answer_when_asked(self, params: AnswerParams, channel: Channel) -> Refusal | None:
+        """Answer an item of a session that was just resumed, as soon as its turn comes to ask it again."""
+        try:
+            async with self._services.clock.timeout(CANCEL_SECONDS):
+                while self._task is not None and not self._task.done():
+                    if any(item.id == params.id for item in self.inbox.open):
+                        return self.answer(params, channel)
+                    await self.inbox.next_asked()
+        except TimeoutError:
+            pass
+        return Refusal("unknown_id", f"{params.id} is not asked any more: what it was about has changed")
 
     async def undo(self, params: UndoParams, *, redo: bool) -> UndoResult | Refused:
         """Take changes back, or take that back."""

@@ -66,6 +66,8 @@ class SessionState:
     open: dict[str, Open] = field(default_factory=dict[str, Open])
     digests: dict[str, str] = field(default_factory=dict[str, str])
     """Digest of each open approval."""
+    resolved: set[str] = field(default_factory=set[str])
+    """Ids of the items that are not open any more."""
     grants: dict[str, str] = field(default_factory=dict[str, str])
     """Session grants: key → the approval that gave it."""
     steering: dict[str, str] = field(default_factory=dict[str, str])
@@ -270,6 +272,7 @@ def _answered(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) ->
 
 def _close(state: SessionState, item_id: str) -> None:
     state.open.pop(item_id, None)
+    state.resolved.add(item_id)
     state.digests.pop(item_id, None)
     state._grant_keys.pop(item_id, None)  # pyright: ignore[reportPrivateUsage] -- as above
 

@@ -7,7 +7,7 @@ named as a conflict.
 from dataclasses import dataclass, field
 
 from outrider.ports.model import content_hash
-from outrider.store import Store
+from outrider.store.log import Store
 from outrider.tools import changes
 from outrider.tools.context import ToolContext
 from outrider.workspace.diff import line_hunks

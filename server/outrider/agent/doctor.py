@@ -1,0 +1,87 @@
+"""Looks at the set-up and says what is wrong and what to do about it. Changes nothing."""
+
+import sys
+from pathlib import Path
+
+from outrider.agent.services import Services
+from outrider.models.catalog import ModelProblem
+from outrider.processes import SpawnProblem, collect, shell_argv
+from outrider.store.problem import StoreProblem
+from outrider_protocol.commands import Check
+
+
+async def examine(services: Services) -> list[Check]:
+    """Run all checks."""
+    return [
+        Check(name="outrider", status="ok", detail=f"{services.version}, Python {sys.version.split()[0]}"),
+        _folders(services),
+        await _model(services),
+        await _log(services),
+        await _commands(services),
+        _search(services),
+        _editor(services),
+        _permissions(services),
+    ]
+
+
+def _folders(services: Services) -> Check:
+    folders = services.folders.folders
+    if not folders:
+        return Check(name="workspace", status="warn", detail="no folder is open: there is nothing to work on")
+    return Check(name="workspace", status="ok", detail=", ".join(str(folder.path) for folder in folders))
+
+
+async def _model(services: Services) -> Check:
+    reference = services.settings().model
+    model = await services.catalog.open(reference)
+    if isinstance(model, ModelProblem):
+        return Check(name="model", status="fail", detail=model.message)
+    await model.close()
+    provider = services.settings().providers.get((reference or "").partition("/")[0])
+    if provider is not None and provider.api_key_env and not services.env.get(provider.api_key_env):
+        return Check(name="model", status="fail", detail=f"{reference}: set the environment variable {provider.api_key_env}")
+    return Check(name="model", status="ok", detail=f"{reference}, {model.context_window} tokens")
+
+
+async def _log(services: Services) -> Check:
+    problem = await services.store.flush(durable=True)
+    if isinstance(problem, StoreProblem):
+        return Check(name="log", status="fail", detail=problem.message)
+    return Check(name="log", status="ok", detail="can be written")
+
+
+async def _commands(services: Services) -> Check:
+    result = await collect(
+        services.supervisor, shell_argv("true"), cwd=Path.home(), env={}, clock=services.clock, seconds=10, limit=1024
+    )
+    if isinstance(result, SpawnProblem):
+        return Check(name="commands", status="fail", detail=f"commands cannot be run: {result.message}")
+    return Check(name="commands", status="ok", detail="bash runs under the supervisor")
+
+
+def _search(services: Services) -> Check:
+    if services.search.rg is None:
+        detail = "ripgrep was not found: install it, or the package `ripgrep` beside Outrider"
+        return Check(name="search", status="fail", detail=detail)
+    return Check(name="search", status="ok", detail=services.search.rg)
+
+
+def _editor(services: Services) -> Check:
+    traits = services.editor.traits
+    missing = [
+        text
+        for has, text in (
+            (traits.can_apply_edits, "no edits of open documents (they are edited on the disk where it is safe)"),
+            (traits.can_show_documents, "no documents can be shown"),
+        )
+        if not has
+    ]
+    if missing:
+        return Check(name="editor", status="warn", detail="; ".join(missing))
+    return Check(name="editor", status="ok", detail="edits and documents are supported")
+
+
+def _permissions(services: Services) -> Check:
+    settings = services.settings()
+    trust = "" if settings.trusted is not False else "; the workspace is not trusted"
+    return Check(name="permissions", status="ok", detail=f"mode {settings.permission_mode}{trust}")

@@ -1,0 +1,85 @@
+"""Documents for the person to read or write in: the task, a review, an answer.
+
+They lie in `.outrider/` of the first workspace folder, which ignores itself; no tool reads them.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from outrider.workspace.paths import Folders
+from outrider_protocol.events import Open
+
+FOLDER = ".outrider"
+TASK = "task.md"
+MARK = "<!-- Write below this line, then take the code action. -->"
+
+_TASK_TEXT = f"""\
+# A task for Outrider
+
+{MARK}
+
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A document that carries an action: what it is for, and for which open item."""
+
+    kind: str
+    item_id: str | None = None
+
+
+def paper_of(folders: Folders, path: Path) -> Paper | None:
+    """What the document at `path` is for; None if it is none of ours."""
+    if not folders.folders or path.parent != folders.folders[0].path / FOLDER:
+        return None
+    if path.name == TASK:
+        return Paper("task")
+    kind, _, rest = path.stem.partition("-")
+    return Paper(kind, rest) if kind in {"answer", "review"} and rest else None
+
+
+def written_below(text: str) -> str:
+    """What the person wrote into a document."""
+    return text.partition(MARK)[2].strip() if MARK in text else text.strip()
+
+
+async def task_paper(folders: Folders) -> Path | str:
+    """The task document, made where it is missing; a text says why it cannot be."""
+    return await _write(folders, TASK, _TASK_TEXT, keep=True)
+
+
+async def answer_paper(folders: Folders, item: Open) -> Path | str:
+    """The document to answer a question in."""
+    quoted = "\n".join(f"> {line}" for line in item.title.splitlines())
+    return await _write(folders, f"answer-{item.id}.md", f"{quoted}\n\n{MARK}\n\n", keep=True)
+
+
+async def review_paper(folders: Folders, item: Open) -> Path | str:
+    """The document that shows an item in full."""
+    return await _write(folders, f"review-{item.id}.diff", f"{item.title}\n\n{item.detail}", keep=False)
+
+
+async def _write(folders: Folders, name: str, text: str, *, keep: bool) -> Path | str:
+    if not folders.folders:
+        return "no workspace folder is open"
+    return await asyncio.to_thread(_write_now, folders.folders[0].path / FOLDER, name, text, keep=keep)
+
+
+def _write_now(folder: Path, name: str, text: str, *, keep: bool) -> Path | str:
+    try:
+        if folder.is_symlink():
+            return f"{folder} is a link, and is not followed"
+        folder.mkdir(exist_ok=True)
+        ignore = folder / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
+        path = folder / name
+        if path.is_symlink():
+            return f"{path} is a link, and is not followed"
+        if not (keep and path.exists()):
+            path.write_text(text, encoding="utf-8")
+    except OSError as problem:
+        return f"{folder / name} cannot be written: {problem.strerror}"
+    return path

@@ -1,0 +1,220 @@
+"""The sessions of a workspace: those that run in this process, and those that are only in the log."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from outrider.agent.inbox import Channel
+from outrider.agent.record import Record
+from outrider.agent.services import Services
+from outrider.agent.session import Refused, Session, wait_result
+from outrider.agent.state import SessionState
+from outrider.ports.events import LoggedEvent
+from outrider.store.locks import SessionLock
+from outrider_protocol.commands import (
+    AnswerParams, EventsParams, EventsResult, RunParams, RunResult, SessionsResult, SessionSummary, UndoParams,
+    UndoResult, WaitResult,
+)  # fmt: skip
+from outrider_protocol.events import Open, Outcome
+from outrider_protocol.notifications import Event
+
+PAGE = 2000
+"""Events read from the log at once."""
+
+
+class Sessions:
+    """All sessions of the workspace."""
+
+    def __init__(self, services: Services, show: Callable[[Open], Coroutine[Any, Any, str | None]]) -> None:
+        """Begin with none open; `show` opens the document of an open item."""
+        self._services = services
+        self._show = show
+        self._open: dict[str, Session] = {}
+        self._resting: dict[str, list[Open]] = {}
+        """Open items of parked sessions that no process runs."""
+
+    @property
+    def running(self) -> list[Session]:
+        """The sessions that are open in this process, the latest last."""
+        return list(self._open.values())
+
+    @property
+    def resting(self) -> list[Open]:
+        """Open items of parked sessions that no process runs, as far as they were looked for."""
+        return [item for items in self._resting.values() for item in items]
+
+    def get(self, session_id: str) -> Session | Refused:
+        """The open session of that id."""
+        return self._open.get(session_id) or Refused("unknown_id", f"no session {session_id!r} is open here")
+
+    async def run(self, params: RunParams) -> RunResult | Refused:
+        """Give a task to a session, or to a new one."""
+        if params.session_id is None:
+            session = await self._create()
+        else:
+            session = await self.resume(params.session_id)
+        if isinstance(session, Refused):
+            return session
+        started = await session.run(params, self._services.ids.new("turn"))
+        if isinstance(started, Refused) and params.session_id is None:
+            del self._open[session.id]
+            await session.close("nothing was started")
+        return started
+
+    async def _create(self) -> Session | Refused:
+        session_id = self._services.ids.new("ses")
+        lock = self._services.store.lock(session_id)
+        if lock is None or await self._services.store.last_seq(session_id):
+            if lock is not None:
+                lock.release()
+            # Counted ids begin again with every process; the log may hold them already.
+            return await self._create()
+        session = self._session(SessionState(session_id), lock)
+        session.begin()
+        return session
+
+    async def resume(self, session_id: str) -> Session | Refused:
+        """The session of that id, opened from the log if need be."""
+        if session := self._open.get(session_id):
+            return session
+        store = self._services.store
+        if not await store.last_seq(session_id):
+            return Refused("unknown_id", f"there is no session {session_id!r}")
+        lock = store.lock(session_id)
+        if lock is None:
+            return Refused("session_in_use", f"another process runs session {session_id!r}")
+        session = self._session(await self._fold(session_id), lock)
+        if problem := await session.restore():
+            del self._open[session_id]
+            lock.release()
+            return problem
+        self._resting.pop(session_id, None)
+        return session
+
+    def _session(self, state: SessionState, lock: SessionLock) -> Session:
+        services = self._services
+        session = Session(services, Record(services.store, services.clock, state), lock, show=self._show)
+        self._open[session.id] = session
+        return session
+
+    async def _fold(self, session_id: str) -> SessionState:
+        state = SessionState(session_id)
+        while events := await self._services.store.events(session_id, state.last_seq + 1, PAGE):
+            for event in events:
+                state.apply(event)
+        return state
+
+    async def with_turn(self, turn_id: str) -> Session | SessionState | Refused:
+        """The session a turn belongs to: open, or as its log tells."""
+        for session in self._open.values():
+            if turn_id in session.turns:
+                return session
+        session_id = await self._services.store.find_turn(turn_id)
+        if session_id is None:
+            return Refused("unknown_id", f"there is no turn {turn_id!r}")
+        return await self._fold(session_id)
+
+    async def wait(self, turn_id: str, seconds: float | None) -> WaitResult | Refused:
+        """Wait for a turn."""
+        found = await self.with_turn(turn_id)
+        match found:
+            case Refused():
+                return found
+            case Session():
+                return await found.wait(turn_id, seconds)
+            case SessionState():
+                return wait_result(found.turns[turn_id], list(found.open.values()))
+
+    async def cancel(self, turn_id: str, reason: str) -> Outcome | Refused:
+        """End a turn, in a session that is only in the log too."""
+        found = await self.with_turn(turn_id)
+        if isinstance(found, SessionState):
+            if outcome := found.turns[turn_id].outcome:
+                return outcome
+            found = await self.resume(found.session_id)
+        if isinstance(found, Refused):
+            return found
+        return await found.cancel(turn_id, reason)
+
+    async def answer(self, params: AnswerParams, channel: Channel) -> Refused | None:
+        """Answer an open item, after a restart too: its session is resumed then."""
+        for session in self._open.values():
+            if any(item.id == params.id for item in session.inbox.open):
+                refusal = session.answer(params, channel)
+                return Refused(refusal.reason, refusal.message) if refusal else None
+        for session in self._open.values():
+            if session.record.was_resolved(params.id):
+                return Refused("already_resolved", f"{params.id} was answered already")
+        await self.look_for_resting()
+        for session_id, items in self._resting.items():
+            if any(item.id == params.id for item in items):
+                session = await self.resume(session_id)
+                if isinstance(session, Refused):
+                    return session
+                refusal = await session.answer_when_asked(params, channel)
+                return Refused(refusal.reason, refusal.message) if refusal else None
+        return Refused("unknown_id", f"there is no open item {params.id!r}")
+
+    async def events(self, params: EventsParams) -> EventsResult | Refused:
+        """A stretch of a session's log."""
+        last = await self._services.store.last_seq(params.session_id)
+        if not last:
+            return Refused("unknown_id", f"there is no session {params.session_id!r}")
+        events = await self._services.store.events(params.session_id, params.from_seq, params.limit)
+        following = params.from_seq + len(events)
+        return EventsResult(events=[_event(event) for event in events], next_seq=following, more=following <= last)
+
+    async def list(self) -> SessionsResult:
+        """The sessions of this workspace, the latest first."""
+        folders = {folder.uri for folder in self._services.folders.folders}
+        listed: list[SessionSummary] = []
+        for row in await self._services.store.sessions():
+            if folders and not folders & set(row.folders):
+                continue
+            session = self._open.get(row.session_id)
+            listed.append(
+                SessionSummary(
+                    session_id=row.session_id,
+                    title=row.title,
+                    state=session.status().state if session else "closed",
+                    started_at=row.started_at,
+                    last_at=row.last_at,
+                    turns=row.turns,
+                )
+            )
+        return SessionsResult(sessions=listed)
+
+    async def undo(self, params: UndoParams, *, redo: bool) -> UndoResult | Refused:
+        """Take changes back in a session; without an id, in the latest one that has changes."""
+        session_id = params.session_id
+        if session_id is None:
+            with_changes = [session for session in self.running if session.record.state.journal.changes()]
+            candidates = [session.id for session in reversed(with_changes)]
+            candidates += [] if candidates else [summary.session_id for summary in (await self.list()).sessions]
+            if not candidates:
+                return Refused("nothing_to_undo", "this workspace has no session")
+            session_id = candidates[0]
+        session = await self.resume(session_id)
+        if isinstance(session, Refused):
+            return session
+        return await session.undo(params, redo=redo)
+
+    async def look_for_resting(self) -> None:
+        """Find the open items of this workspace's parked sessions that no process runs now."""
+        folders = {folder.uri for folder in self._services.folders.folders}
+        for row in await self._services.store.sessions():
+            resting = row.last_turn_state in {"parked", "running"} and bool(folders & set(row.folders))
+            if resting and row.session_id not in self._open and row.session_id not in self._resting:
+                state = await self._fold(row.session_id)
+                self._resting[row.session_id] = list(state.open.values())
+
+    async def close(self, reason: str) -> None:
+        """Let go of all sessions."""
+        for session in self.running:
+            await session.close(reason)
+        self._open.clear()
+
+
+def _event(event: LoggedEvent) -> Event:
+    return Event(
+        seq=event.seq, ts=event.ts, session_id=event.session_id, turn_id=event.turn_id, type=event.type, data=event.data
+    )

@@ -1,0 +1,181 @@
+"""Composition: reads settings, files and environment once, and builds the house. The only place that reads them."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from outrider import __version__
+from outrider.agent.services import Services
+from outrider.agent.sessions import Sessions
+from outrider.agent import papers
+from outrider.models.catalog import Catalog
+from outrider.ports.clock import Clock, SteppingClock, SystemClock
+from outrider.ports.editor import Editor
+from outrider.ports.events import FrameListener
+from outrider.ports.ids import Ids, RandomIds, SequentialIds
+from outrider.ports.outside import ClientStart, Outside
+from outrider.ports.secrets import EnvironmentSecrets
+from outrider.processes import Supervisor
+from outrider.settings import Layered, from_layers, narrowed, read_user_file
+from outrider.store.log import Store
+from outrider.store.problem import StoreProblem
+from outrider.tools.all import own_tools
+from outrider.workspace.documents import DocumentStore
+from outrider.workspace.editing import Editing
+from outrider.workspace.overlay import Overlay
+from outrider.workspace.paths import Folders, folders_of
+from outrider.workspace.search import Search, find_ripgrep
+from outrider_protocol.events import Open
+from outrider_protocol.settings import Settings
+
+
+def surroundings() -> Outside:
+    """What this process finds around itself."""
+    return Outside(
+        env=dict(os.environ),
+        state_dir=platformdirs.user_state_path("outrider"),
+        user_settings=platformdirs.user_config_path("outrider") / "settings.toml",
+    )
+
+
+@dataclass(slots=True)
+class App:
+    """The house, standing."""
+
+    services: Services
+    sessions: Sessions
+    outside: Outside
+    base: Settings
+    """The settings without what the workspace says."""
+    current: Settings
+    messages: tuple[str, ...] = ()
+    """What has to be said about the settings."""
+
+    def configure(self, values: Mapping[str, Any] | None) -> tuple[str, ...]:
+        """Take over what `workspace/configuration` says; gives what has to be said about it."""
+        layered = narrowed(self.base, values or {})
+        self.current = layered.settings
+        return layered.messages
+
+    def set_folders(self, folders: tuple[tuple[str, str], ...]) -> None:
+        """Take over other workspace folders."""
+        services = self.services
+        services.folders = folders_of(folders)
+        services.overlay, services.editing, services.search = _views(
+            services.folders, services.documents, services.editor, services.supervisor, services.clock, self.outside
+        )
+
+    async def close(self, reason: str) -> None:
+        """Let go of everything: turns, processes, connections, and the log last."""
+        await self.sessions.close(reason)
+        await self.services.supervisor.close()
+        await self.services.catalog.close()
+        await self.services.store.close()
+
+
+async def start(
+    client: ClientStart,
+    editor: Editor,
+    documents: DocumentStore,
+    outside: Outside | None,
+    on_frame: FrameListener,
+) -> App | StoreProblem:
+    """Build the house.
+
+    Args:
+        client: What the client said in `initialize`.
+        editor: The editor at the other end.
+        documents: The open documents, already kept in step by the LSP room.
+        outside: The surroundings; None reads those of this process.
+        on_frame: Where live text goes.
+    """
+    around = outside or await asyncio.to_thread(surroundings)
+    layered = await _settings(client, around)
+    settings = layered.settings
+    clock, ids = _time_and_names(settings, around)
+    store = await Store.open(Path(settings.state_dir).expanduser() if settings.state_dir else around.state_dir)
+    if isinstance(store, StoreProblem):
+        return store
+    folders = folders_of(client.folders)
+    supervisor = Supervisor(clock)
+    overlay, editing, search = _views(folders, documents, editor, supervisor, clock, around)
+    catalog = Catalog(
+        settings.providers,
+        root=folders.folders[0].path if folders.folders else None,
+        clock=clock,
+        ids=ids,
+        secrets=EnvironmentSecrets(around.env),
+        proxy=next((around.env[name] for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy") if around.env.get(name)), None),
+        ca_file=around.env.get("SSL_CERT_FILE"),
+    )
+    services = Services(
+        clock=clock,
+        ids=ids,
+        store=store,
+        editor=editor,
+        documents=documents,
+        folders=folders,
+        overlay=overlay,
+        editing=editing,
+        search=search,
+        supervisor=supervisor,
+        catalog=catalog,
+        tools=own_tools(),
+        env=around.env,
+        settings=lambda: app.current,
+        on_frame=on_frame,
+        version=__version__,
+    )
+
+    async def show(item: Open) -> str | None:
+        paper = papers.review_paper if item.kind == "approval" else papers.answer_paper
+        path = await paper(app.services.folders, item)
+        if isinstance(path, str):
+            editor.say("warning", f"Outrider: {path}")
+            return None
+        uri = path.as_uri()
+        return uri if await editor.show(uri, take_focus=True) else None
+
+    app = App(services, Sessions(services, show), around, settings, settings, layered.messages)
+    return app
+
+
+async def _settings(client: ClientStart, around: Outside) -> Layered:
+    user, problem = await asyncio.to_thread(read_user_file, around.user_settings)
+    layered = from_layers(
+        (str(around.user_settings), user),
+        ("initializationOptions", client.options),
+        ("command line", around.command_line),
+    )
+    settings, messages = layered.settings, list(layered.messages)
+    if problem:
+        messages.insert(0, problem)
+    if settings.testing is not None and not (settings.model or "").startswith(("scripted:", "recorded:")):
+        messages.append("testing: only possible with a scripted or recorded model; it is ignored")
+        settings = settings.model_copy(update={"testing": None})
+    return replace(layered, settings=settings, messages=tuple(messages))
+
+
+def _time_and_names(settings: Settings, around: Outside) -> tuple[Clock, Ids]:
+    testing = settings.testing
+    clock: Clock = around.clock or SystemClock()
+    ids: Ids = around.ids or RandomIds()
+    if testing is not None and testing.clock is not None and around.clock is None:
+        clock = SteppingClock(testing.clock.start, timedelta(milliseconds=testing.clock.step_ms))
+    if testing is not None and testing.ids is not None and around.ids is None:
+        ids = SequentialIds()
+    return clock, ids
+
+
+def _views(
+    folders: Folders, documents: DocumentStore, editor: Editor, supervisor: Supervisor, clock: Clock, around: Outside
+) -> tuple[Overlay, Editing, Search]:
+    overlay = Overlay(folders, documents)
+    rg = find_ripgrep(around.env.get("PATH"))
+    return overlay, Editing(overlay, documents, editor, clock), Search(folders, documents, overlay, supervisor, clock, rg)

@@ -1,0 +1,146 @@
+"""Code actions: how a client without a plugin gives tasks, answers, cancels and undoes.
+
+They are asked for at every move of the cursor, so they are made from what is in memory.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from outrider.agent.papers import FOLDER, paper_of, written_below
+from outrider.app import App
+from outrider.ports.text import Place
+from outrider.workspace.documents import offset_of
+from outrider_protocol import (
+    ACTION_KIND, ACTION_PREFIX, ALLOW_ONCE, ALLOW_SESSION, ANSWER, ANSWER_IN_DOCUMENT, CANCEL, OPEN, REJECT, RUN, UNDO,
+)  # fmt: skip
+from outrider_protocol.events import Open
+
+_INSTRUCTION = re.compile(
+    r"^\s*(?P<mark>#+|//+|--+|;+|%+|\"|/\*+|\*|<!--|\(\*|\{-)\s*outrider:\s*(?P<text>\S.*?)\s*(?:\*/|-->|\*\)|-\})?\s*$",
+    re.IGNORECASE,
+)
+"""A comment that is an instruction, in whatever comment signs the language has."""
+_MOST_DIAGNOSTICS = 5
+_DECISIONS = {ALLOW_ONCE: "allow_once", ALLOW_SESSION: "allow_session", REJECT: "reject"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where the actions are asked for."""
+
+    uri: str
+    start: Place
+    end: Place
+
+    @property
+    def range(self) -> dict[str, Any]:
+        """The range as LSP writes it."""
+        return {
+            "start": {"line": self.start.line, "character": self.start.character},
+            "end": {"line": self.end.line, "character": self.end.character},
+        }
+
+
+def code_actions(
+    app: App, cursor: Cursor, diagnostics: Sequence[dict[str, Any]], only: Sequence[str] | None
+) -> list[dict[str, Any]]:
+    """The actions at a place.
+
+    Args:
+        app: The house.
+        cursor: The place or the selection.
+        diagnostics: What the client passes along of the diagnostics there.
+        only: The kinds that are wanted, None for all.
+    """
+    actions = [*_for_paper(app, cursor), *_for_place(app, cursor, diagnostics), *_for_sessions(app)]
+    return [action for action in actions if only is None or any(_is_kind(action["kind"], kind) for kind in only)]
+
+
+def _is_kind(kind: str, wanted: str) -> bool:
+    return not wanted or kind == wanted or kind.startswith(f"{wanted}.")
+
+
+def _action(title: str, kind: str, command: str, argument: dict[str, Any], **more: Any) -> dict[str, Any]:
+    titled = f"{ACTION_PREFIX}{title}"
+    return {"title": titled, "kind": kind, "command": {"title": titled, "command": command, "arguments": [argument]}, **more}
+
+
+def _for_paper(app: App, cursor: Cursor) -> Iterator[dict[str, Any]]:
+    if f"/{FOLDER}/" not in cursor.uri:
+        return
+    paper = paper_of(app.services.folders, Path(unquote(urlsplit(cursor.uri).path)))
+    document = app.services.documents.get(cursor.uri)
+    if paper is None or document is None or not (text := written_below(document.text)):
+        return
+    if paper.kind == "task":
+        yield _action(f"do “{_short(text)}”", "refactor.rewrite", RUN, {"prompt": text})
+    elif paper.kind == "answer":
+        yield _action(f"answer “{_short(text)}”", "refactor.rewrite", ANSWER, {"id": paper.item_id, "answer": text})
+
+
+def _for_place(app: App, cursor: Cursor, diagnostics: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    document = app.services.documents.get(cursor.uri)
+    path = app.services.folders.display_of(cursor.uri)
+    if document is None or f"{FOLDER}/" in path:
+        return
+    selection = {"uri": cursor.uri, "range": cursor.range}
+    if found := _instruction(document.text, cursor.start.line, cursor.end.line):
+        line, text = found
+        prompt = f"Do what the comment in {path}, line {line + 1}, asks for, and remove the comment: {text}"
+        yield _action(f"do “{_short(text)}”", "refactor.rewrite", RUN, {"prompt": prompt, "context": {"selection": selection}})
+    for item in diagnostics[:_MOST_DIAGNOSTICS]:
+        message = str(item.get("message", "")).strip()
+        if message:
+            context = {"selection": selection, "diagnostics": [{"uri": cursor.uri, "items": [item]}]}
+            prompt = f"Fix this problem in {path}: {message}"
+            yield _action(f"fix “{_short(message)}”", "quickfix", RUN, {"prompt": prompt, "context": context}, diagnostics=[item])
+    encoding = app.services.documents.encoding
+    if offset_of(document.text, cursor.start, encoding) < offset_of(document.text, cursor.end, encoding):
+        argument = {"prompt": f"Explain the selected text of {path}.", "mode": "explore", "context": {"selection": selection}}
+        yield _action("explain selection", ACTION_KIND, RUN, argument)
+    yield _action("write a task…", ACTION_KIND, OPEN, {"what": "task"})
+
+
+def _instruction(text: str, first: int, last: int) -> tuple[int, str] | None:
+    lines = re.split(r"\r\n|\n|\r", text)
+    for number in range(first, min(last, first + 200, len(lines) - 1) + 1):
+        if match := _INSTRUCTION.match(lines[number]):
+            return number, match["text"]
+    return None
+
+
+def _for_sessions(app: App) -> Iterator[dict[str, Any]]:
+    running = app.sessions.running
+    waiting = [item for session in running for item in session.inbox.open] or app.sessions.resting
+    if waiting:
+        yield from _for_open_item(waiting[0])
+    for session in reversed(running):
+        if turn_id := session.record.state.current:
+            yield _action("cancel turn", ACTION_KIND, CANCEL, {"turnId": turn_id})
+            break
+    for session in reversed(running):
+        if session.record.state.journal.to_undo("turn", None):
+            yield _action("undo turn", ACTION_KIND, UNDO, {"sessionId": session.id, "scope": "turn"})
+            break
+
+
+def _for_open_item(item: Open) -> Iterator[dict[str, Any]]:
+    what = _short(item.title)
+    if item.kind == "approval":
+        for title in [title for title in item.options if title in _DECISIONS][:3]:
+            argument = {"id": item.id, "decision": _DECISIONS[title]}
+            yield _action(f"{title} — {what}", ACTION_KIND, ANSWER, argument)
+        return
+    for option in item.options[: 2 if item.allow_free_form else 3]:
+        yield _action(f"{option} — {what}", ACTION_KIND, ANSWER, {"id": item.id, "answer": option})
+    if item.allow_free_form:
+        yield _action(f"{ANSWER_IN_DOCUMENT} — {what}", ACTION_KIND, OPEN, {"what": "answer", "id": item.id})
+
+
+def _short(text: str, length: int = 60) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= length else f"{line[: length - 1]}…"

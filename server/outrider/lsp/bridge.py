@@ -1,0 +1,136 @@
+"""From the LSP room to the house: loaded after `initialize` is answered, because what it imports takes time."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from outrider import app as composition
+from outrider.app import App
+from outrider.lsp.actions import Cursor, code_actions
+from outrider.lsp.commands import Commands
+from outrider.lsp.editor import ClientEditor
+from outrider.lsp.errors import CommandError
+from outrider.lsp.progress import ProgressFactory
+from outrider.lsp.reporter import Reporter
+from outrider.ports.events import LoggedEvent, StreamFrame
+from outrider.ports.outside import ClientStart, Outside
+from outrider.ports.text import Place
+from outrider.store.problem import StoreProblem
+from outrider.workspace.documents import DocumentStore
+from outrider_protocol import REQUEST_FAILED
+
+
+class Bridge:
+    """What the server asks of the house."""
+
+    def __init__(self, app: App, editor: ClientEditor, reporter: Reporter) -> None:
+        """Connect a standing house."""
+        self._app = app
+        self._editor = editor
+        self._reporter = reporter
+        self._commands = Commands(app)
+        app.services.store.subscribe(self._on_event)
+
+    def _on_event(self, event: LoggedEvent) -> None:
+        if self._app.current.events:
+            self._editor.publish_event(event)
+        self._reporter.on_event(event)
+
+    def on_frame(self, frame: StreamFrame) -> None:
+        """Pass live text on."""
+        if self._app.current.events:
+            self._editor.publish_frame(frame)
+
+    async def execute(self, command: str, argument: Any, work_done_token: str | int | None) -> Any:
+        """Do a command of the command table. Raises CommandError."""
+        if command == WAIT and work_done_token is not None:
+            with self._reporter.also(work_done_token, argument):
+                return await self._commands.execute(command, argument)
+        return await self._commands.execute(command, argument)
+
+    async def code_actions(
+        self,
+        uri: str,
+        start: Place,
+        end: Place,
+        diagnostics: list[dict[str, Any]],
+        only: list[str] | None,
+        automatic: bool,
+    ) -> list[dict[str, Any]]:
+        """The code actions at a place."""
+        if not automatic:
+            await self._app.sessions.look_for_resting()
+        return code_actions(self._app, Cursor(uri, start, end), diagnostics, only)
+
+    async def configure(self, values: Mapping[str, Any] | None) -> None:
+        """Take over what the client's configuration says."""
+        self._say(self._app.configure(values))
+
+    async def folders_changed(self, folders: tuple[tuple[str, str], ...]) -> None:
+        """Take over other workspace folders."""
+        self._app.set_folders(folders)
+
+    async def close(self, reason: str) -> None:
+        """Let go of everything."""
+        await self._app.close(reason)
+
+    def _say(self, messages: tuple[str, ...]) -> None:
+        for message in messages:
+            self._editor.say("warning", f"Outrider: {message}")
+
+    def say_about_settings(self) -> None:
+        """Say what is wrong with the settings."""
+        self._say(self._app.messages)
+
+
+class ClosedBridge:
+    """Stands in where the house could not be built: every command says why."""
+
+    def __init__(self, problem: StoreProblem) -> None:
+        """Keep the reason."""
+        self._problem = problem
+
+    async def execute(self, command: str, argument: Any, work_done_token: str | int | None) -> Any:
+        """Say why there is nothing to do it with."""
+        raise CommandError(REQUEST_FAILED, self._problem.message, {"reason": "store_failed"})
+
+    async def code_actions(
+        self,
+        uri: str,
+        start: Place,
+        end: Place,
+        diagnostics: list[dict[str, Any]],
+        only: list[str] | None,
+        automatic: bool,
+    ) -> list[dict[str, Any]]:
+        """None."""
+        return []
+
+    async def configure(self, values: Mapping[str, Any] | None) -> None:
+        """Nothing to configure."""
+
+    async def folders_changed(self, folders: tuple[tuple[str, str], ...]) -> None:
+        """Nothing to tell."""
+
+    async def close(self, reason: str) -> None:
+        """Nothing to let go of."""
+
+
+async def start(
+    client: ClientStart,
+    editor: ClientEditor,
+    documents: DocumentStore,
+    progress: ProgressFactory,
+    outside: Outside | None,
+) -> Bridge | ClosedBridge:
+    """Build the house behind the bridge."""
+
+    def on_frame(frame: StreamFrame) -> None:
+        bridge.on_frame(frame)
+
+    app = await composition.start(client, editor, documents, outside, on_frame)
+    if isinstance(app, StoreProblem):
+        editor.say("error", f"Outrider: {app.message}")
+        return ClosedBridge(app)
+    bridge = Bridge(app, editor, Reporter(editor, progress, app.sessions))
+    bridge.say_about_settings()
+    return bridge

@@ -1,0 +1,143 @@
+"""The command table at work: checks the params of each command, does it, and gives its result."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from pydantic import ValidationError
+
+from outrider.agent import doctor, papers
+from outrider.agent.session import Refused
+from outrider.app import App
+from outrider.lsp.errors import CommandError
+from outrider_protocol import (
+    ANSWER, CANCEL, DOCTOR, EVENTS, EXPLORE, INVALID_PARAMS, OPEN, REDO, REQUEST_FAILED, RESUME, RUN, SESSIONS, STATUS,
+    STEER, TOOLS, UNDO, WAIT,
+)  # fmt: skip
+from outrider_protocol.commands import (
+    COMMANDS, AnswerParams, AnswerResult, CancelParams, CancelResult, DoctorParams, DoctorResult, EventsParams,
+    EventsResult, ExploreParams, OpenParams, OpenResult, ResumeParams, RunParams, RunResult, SessionsParams,
+    SessionsResult, SessionStatus, StatusParams, StatusResult, SteerParams, SteerResult, ToolInfo, ToolsParams,
+    ToolsResult, UndoParams, UndoResult, WaitParams, WaitResult,
+)  # fmt: skip
+from outrider_protocol.wire import Wire
+
+
+class Commands:
+    """The commands of one server."""
+
+    def __init__(self, app: App) -> None:
+        """Bind the commands to a house."""
+        self._app = app
+        self._handlers: dict[str, Callable[[Any], Awaitable[Wire]]] = {
+            RUN: self._run,
+            EXPLORE: self._explore,
+            STEER: self._steer,
+            CANCEL: self._cancel,
+            ANSWER: self._answer,
+            STATUS: self._status,
+            WAIT: self._wait,
+            EVENTS: self._events,
+            SESSIONS: self._sessions,
+            RESUME: self._resume,
+            UNDO: self._undo,
+            REDO: self._redo,
+            TOOLS: self._tools,
+            DOCTOR: self._doctor,
+            OPEN: self._open,
+        }
+
+    async def execute(self, name: str, argument: Any) -> dict[str, Any]:
+        """Do a command.
+
+        Args:
+            name: One of the command table.
+            argument: Its one object, as it came.
+
+        Raises:
+            CommandError: the params are wrong (−32602) or it cannot be done (−32803).
+        """
+        try:
+            params = COMMANDS[name].params.model_validate(argument)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False)[0]
+            path = ".".join(str(part) for part in first["loc"])
+            problem = first["msg"].removeprefix("Value error, ")
+            raise CommandError(INVALID_PARAMS, f"{name}: {path or 'params'}: {problem}", {"path": path, "problem": problem}) from None
+        return (await self._handlers[name](params)).to_wire()
+
+    async def _run(self, params: RunParams) -> RunResult:
+        return _accepted(await self._app.sessions.run(params))
+
+    async def _explore(self, params: ExploreParams) -> RunResult:
+        return await self._run(RunParams(**dict(params), mode="explore"))
+
+    async def _steer(self, params: SteerParams) -> SteerResult:
+        session = _accepted(self._app.sessions.get(params.session_id))
+        done = session.steer(params.text) if params.text is not None else session.unsteer(params.remove or "")
+        return SteerResult(pending_id=_accepted(await done))
+
+    async def _cancel(self, params: CancelParams) -> CancelResult:
+        outcome = _accepted(await self._app.sessions.cancel(params.turn_id, params.reason or "cancelled by command"))
+        return CancelResult(turn_id=params.turn_id, outcome=outcome)
+
+    async def _answer(self, params: AnswerParams) -> AnswerResult:
+        _accepted(await self._app.sessions.answer(params, "command"))
+        return AnswerResult(id=params.id)
+
+    async def _status(self, params: StatusParams) -> StatusResult:
+        if params.session_id is not None:
+            return StatusResult(sessions=[_accepted(self._app.sessions.get(params.session_id)).status()])
+        return StatusResult(sessions=[session.status() for session in self._app.sessions.running])
+
+    async def _wait(self, params: WaitParams) -> WaitResult:
+        return _accepted(await self._app.sessions.wait(params.turn_id, params.timeout))
+
+    async def _events(self, params: EventsParams) -> EventsResult:
+        return _accepted(await self._app.sessions.events(params))
+
+    async def _sessions(self, _params: SessionsParams) -> SessionsResult:
+        return await self._app.sessions.list()
+
+    async def _resume(self, params: ResumeParams) -> SessionStatus:
+        return _accepted(await self._app.sessions.resume(params.session_id)).status()
+
+    async def _undo(self, params: UndoParams) -> UndoResult:
+        return _accepted(await self._app.sessions.undo(params, redo=False))
+
+    async def _redo(self, params: UndoParams) -> UndoResult:
+        return _accepted(await self._app.sessions.undo(params, redo=True))
+
+    async def _tools(self, params: ToolsParams) -> ToolsResult:
+        offered = self._app.services.tools.offered(read_only=params.mode != "agent")
+        infos = [(tool.spec(), tool.effect) for tool in offered]
+        return ToolsResult(
+            tools=[
+                ToolInfo(name=spec.name, description=spec.description, input_schema=dict(spec.schema), effect=effect)
+                for spec, effect in infos
+            ]
+        )
+
+    async def _doctor(self, _params: DoctorParams) -> DoctorResult:
+        return DoctorResult(checks=await doctor.examine(self._app.services))
+
+    async def _open(self, params: OpenParams) -> OpenResult:
+        services = self._app.services
+        if params.what == "task":
+            path = await papers.task_paper(services.folders)
+        else:
+            items = {item.id: item for session in self._app.sessions.running for item in session.inbox.open}
+            item = items.get(params.id or "")
+            if item is None:
+                raise CommandError(REQUEST_FAILED, f"there is no open item {params.id!r}", {"reason": "unknown_id"})
+            make = papers.review_paper if params.what == "review" else papers.answer_paper
+            path = await make(services.folders, item)
+        if isinstance(path, str):
+            raise CommandError(REQUEST_FAILED, path, {"reason": "cannot_write"})
+        await services.editor.show(path.as_uri(), take_focus=True)
+        return OpenResult(uri=path.as_uri())
+
+
+def _accepted(value: Any) -> Any:
+    if isinstance(value, Refused):
+        raise CommandError(REQUEST_FAILED, value.message, {"reason": value.reason})
+    return value
