@@ -1,0 +1,205 @@
+"""Runs one command to its end: with time-outs and streamed text, or for what it prints.
+
+On every way out, a cancel included, no process of the command is left.
+"""
+
+import asyncio
+import codecs
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from outrider.ports.clock import Clock
+from outrider.processes.capture import Capture
+from outrider.processes.supervisor import Exit, Process, SpawnProblem, Supervisor
+
+CommandStatus = Literal["exited", "killed_timeout", "killed_idle", "cancelled", "lost"]
+
+_ERROR_LIMIT = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """What came of a command."""
+
+    status: CommandStatus
+    exit: Exit | None
+    """None when it was lost: nobody knows how it ended."""
+    output: str
+    """Head and tail where it was longer than allowed, with a mark between them."""
+    truncated: bool
+    seconds: float
+    left_behind: int
+    """Processes it left running, which were ended with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What a program printed."""
+
+    code: int | None
+    """None when it was ended by a signal, ours or another."""
+    stdout: bytes
+    stderr: bytes
+    truncated: bool
+    """It was stopped because it printed as much as was wanted."""
+    timed_out: bool = False
+
+
+async def run_command(
+    supervisor: Supervisor,
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    clock: Clock,
+    stdin: bytes | None = None,
+    total_seconds: float | None,
+    idle_seconds: float | None,
+    output_limit: int,
+    on_output: Callable[[str], None] | None = None,
+) -> CommandResult | SpawnProblem:
+    """Run a command to its end, or to the end of its time.
+
+    Args:
+        supervisor: Starts it.
+        argv: See `Supervisor.spawn`; `cwd`, `env` and `stdin` too.
+        cwd: Where it runs.
+        env: Its whole environment.
+        clock: Counts its time.
+        stdin: What it can read.
+        total_seconds: The most it may take; None for no limit.
+        idle_seconds: The longest it may say nothing; None for no limit.
+        output_limit: How many bytes of its output are kept.
+        on_output: Called with each piece of the whole output, in order, as text.
+
+    Returns:
+        What came of it, or why it was not started. A cancel ends the command before it goes on.
+    """
+    began = clock.monotonic()
+    process = await supervisor.spawn(argv, cwd=cwd, env=env, stdin=stdin)
+    if isinstance(process, SpawnProblem):
+        return process
+    capture = Capture(output_limit)
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def take(chunk: bytes) -> None:
+        capture.feed(chunk)
+        text = decoder.decode(chunk, final=not chunk)
+        if text and on_output is not None:
+            on_output(text)
+
+    async def take_rest() -> None:
+        while chunk := await process.read():
+            take(chunk)
+
+    status: CommandStatus = "exited"
+    try:
+        try:
+            async with clock.timeout(total_seconds):
+                if not await _follow(process, clock, idle_seconds, take):
+                    status = "killed_idle"
+        except TimeoutError:
+            status = "killed_timeout"
+        if status != "exited":
+            await asyncio.gather(process.kill(), take_rest())
+        take(b"")
+        ended = await process.wait()
+    except BaseException:
+        await process.kill()
+        raise
+    finally:
+        process.discard()
+    return CommandResult(
+        status="lost" if ended.lost else status,
+        exit=None if ended.lost else ended,
+        output=capture.text(),
+        truncated=capture.truncated,
+        seconds=clock.monotonic() - began,
+        left_behind=ended.left_behind,
+    )
+
+
+async def _follow(
+    process: Process, clock: Clock, idle_seconds: float | None, take: Callable[[bytes], None]
+) -> bool:
+    """Take the output until the command has ended; False if it was silent for too long."""
+    while True:
+        try:
+            async with clock.timeout(idle_seconds):
+                chunk = await process.read()
+                if not chunk:
+                    await process.wait()
+        except TimeoutError:
+            return False
+        if not chunk:
+            return True
+        take(chunk)
+
+
+async def collect(
+    supervisor: Supervisor,
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    clock: Clock,
+    stdin: bytes | None = None,
+    seconds: float,
+    limit: int,
+) -> Collected | SpawnProblem:
+    """Run a program for what it prints, and stop it when that is enough.
+
+    Args:
+        supervisor: Starts it.
+        argv: See `Supervisor.spawn`; `cwd`, `env` and `stdin` too.
+        cwd: Where it runs.
+        env: Its whole environment.
+        clock: Counts its time.
+        stdin: What it can read.
+        seconds: The most it may take.
+        limit: How many bytes of standard output are wanted.
+
+    Returns:
+        What it printed until it ended or was stopped, or why it was not started. A cancel ends it.
+    """
+    process = await supervisor.spawn(argv, cwd=cwd, env=env, stdin=stdin, merge_stderr=False)
+    if isinstance(process, SpawnProblem):
+        return process
+    stdout = bytearray()
+    stderr = bytearray()
+
+    async def read_output() -> None:
+        # One byte more than is wanted tells "just enough" from "too much".
+        while len(stdout) <= limit and (chunk := await process.read()):
+            stdout.extend(chunk)
+        if len(stdout) > limit:
+            await process.kill()
+
+    async def read_error() -> None:
+        while chunk := await process.read_error():
+            stderr.extend(chunk[: _ERROR_LIMIT - len(stderr)])
+
+    timed_out = False
+    try:
+        try:
+            async with clock.timeout(seconds):
+                await asyncio.gather(read_output(), read_error())
+                await process.wait()
+        except TimeoutError:
+            timed_out = True
+            await process.kill()
+        ended = await process.wait()
+    except BaseException:
+        await process.kill()
+        raise
+    finally:
+        process.discard()
+    return Collected(
+        code=ended.code,
+        stdout=bytes(stdout[:limit]),
+        stderr=bytes(stderr),
+        truncated=len(stdout) > limit,
+        timed_out=timed_out,
+    )

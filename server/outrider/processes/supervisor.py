@@ -1,0 +1,422 @@
+"""The server's side of its child processes: starts the supervisor program, and commands through it.
+
+A command's output comes through pipes made here, whose other ends travel to the supervisor; orders and the
+exit travel over a channel of the command's own. Nothing here blocks, and nothing else in Outrider starts a
+process.
+"""
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from marshal import dumps
+from pathlib import Path
+from typing import IO
+
+from outrider.ports.clock import Clock
+from outrider.processes.supervisor_main import GIVE_UP_SECONDS, GRACE_SECONDS, HEADER_BYTES
+
+_PROGRAM = Path(__file__).with_name("supervisor_main.py")
+_START_SECONDS = 10.0
+"""A machine under load may take this long to start a process; then something is wrong."""
+_CLOSE_SECONDS = 1.0
+_STARTS_AT_ONCE = 8
+"""Bounds the descriptors on their way and the messages the supervisor has not taken yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpawnProblem:
+    """Why a command was not started; `message` is fit for the person and the model."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a command's own process ended. Neither code nor signal: it was lost with its supervisor."""
+
+    code: int | None
+    signal: int | None
+    left_behind: int = 0
+    """Descendants that outlived it by more than a moment; they were ended with it."""
+    survived: int = 0
+    """Processes that could not be ended: another user's, or hanging in the kernel."""
+
+    @property
+    def lost(self) -> bool:
+        """Whether nobody saw how it ended."""
+        return self.code is None and self.signal is None
+
+
+class _Pipe:
+    """The reading end of an output pipe, for one reader at a time."""
+
+    def __init__(self, fd: int) -> None:
+        os.set_blocking(fd, False)
+        self._file = open(fd, "rb", buffering=0)  # noqa: SIM115 - lives as long as the command
+        self._waiter: asyncio.Future[None] | None = None
+        self._complete = False
+
+    async def read(self, limit: int) -> bytes:
+        # Lets others run even while there is always more; before the read, so that a cancel loses nothing.
+        await asyncio.sleep(0)
+        while not self._file.closed:
+            complete = self._complete
+            chunk = self._file.read(limit)
+            if chunk:
+                return chunk
+            if chunk is None and not complete:
+                await self._readable()
+                continue
+            self.discard()
+        return b""
+
+    async def _readable(self) -> None:
+        loop = asyncio.get_running_loop()
+        waiter = self._waiter = loop.create_future()
+        loop.add_reader(self._file, self._wake)
+        try:
+            await waiter
+        finally:
+            self._wake()
+
+    def _wake(self) -> None:
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None:
+            waiter.get_loop().remove_reader(self._file)
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def complete(self) -> None:
+        """All that will ever come is in the pipe, even if somebody unknown still holds its other end."""
+        self._complete = True
+        self._wake()
+
+    def discard(self) -> None:
+        self._wake()
+        self._file.close()
+
+
+class Process:
+    """A command that was started, with everything it starts."""
+
+    def __init__(
+        self,
+        channel: socket.socket,
+        output: int,
+        error: int | None,
+        clock: Clock,
+        ended: "Callable[[Process], None]",
+    ) -> None:
+        self.pid = 0
+        """Process id of the command itself."""
+        loop = asyncio.get_running_loop()
+        channel.setblocking(False)
+        self._channel = channel
+        self._output = _Pipe(output)
+        self._error = None if error is None else _Pipe(error)
+        self._clock = clock
+        self._on_end = ended
+        self._reports = b""
+        self._started: asyncio.Future[SpawnProblem | None] = loop.create_future()
+        self._ended: asyncio.Future[Exit] = loop.create_future()
+        loop.add_reader(channel, self._hear)
+
+    async def read(self, limit: int = 65536) -> bytes:
+        """The next output, at most `limit` bytes; b"" at the end, which comes with the command's at the latest."""
+        return await self._output.read(limit)
+
+    async def read_error(self, limit: int = 65536) -> bytes:
+        """The same for standard error; b"" where it was merged into the output."""
+        return b"" if self._error is None else await self._error.read(limit)
+
+    async def wait(self) -> Exit:
+        """Wait until the command and all it started are gone.
+
+        What its own process leaves behind is ended (TERM, then KILL), so this returns soon after that. It
+        does not wait for the output to be read, and a command whose full pipe nobody reads does not end.
+        """
+        return await asyncio.shield(self._ended)
+
+    async def kill(self, grace_seconds: float = GRACE_SECONDS) -> None:
+        """End the command: TERM to each of its processes, KILL after the grace to what is left.
+
+        Returns when none is left; cancelling the call does not take back the order. What was written until
+        then can still be read.
+        """
+        if not self._ended.done():
+            with suppress(OSError):
+                self._channel.send(f"kill {grace_seconds:.3f}\n".encode())
+        await self._await_end(grace_seconds)
+
+    def discard(self) -> None:
+        """Close the output; whatever was not read is lost. For whoever does not read to the end."""
+        self._output.discard()
+        if self._error is not None:
+            self._error.discard()
+
+    async def launch(self, request: bytes) -> SpawnProblem | None:
+        """Hand the request to the watcher and wait until the command runs, or is known not to."""
+        try:
+            with suppress(OSError):  # the watcher is gone: the end of the channel says so
+                await asyncio.get_running_loop().sock_sendall(self._channel, request)
+            problem = await asyncio.shield(self._started)
+        except BaseException:
+            # Half a request cannot be followed by an order; the end of the channel is one.
+            with suppress(OSError):
+                self._channel.shutdown(socket.SHUT_WR)
+            await self._await_end(GRACE_SECONDS)
+            self.discard()
+            raise
+        if problem is not None:
+            self.abandon()
+        return problem
+
+    def abandon(self) -> None:
+        """Let go of everything; if the command still runs, its watcher ends it."""
+        self._finish(Exit(None, None))
+        self.discard()
+
+    async def _await_end(self, grace_seconds: float) -> None:
+        try:
+            # The watcher gives up by itself; longer than that means it is stopped.
+            async with self._clock.timeout(grace_seconds + 3 * GIVE_UP_SECONDS):
+                await asyncio.shield(self._ended)
+        except TimeoutError:
+            self._finish(Exit(None, None))
+
+    def _hear(self) -> None:
+        try:
+            received = self._channel.recv(4096)
+        except BlockingIOError:
+            return
+        except OSError:
+            received = b""
+        if not received:
+            self._finish(Exit(None, None))
+            return
+        *lines, self._reports = (self._reports + received).split(b"\n")
+        for line in lines:
+            word, _, rest = line.decode("utf-8", "replace").partition(" ")
+            if word == "ended":
+                code, signal, left_behind, survived = rest.split()
+                self._finish(
+                    Exit(
+                        None if code == "-" else int(code),
+                        None if signal == "-" else int(signal),
+                        int(left_behind),
+                        int(survived),
+                    )
+                )
+            elif not self._started.done():
+                if word == "started":
+                    self.pid = int(rest)
+                self._started.set_result(SpawnProblem(rest) if word == "problem" else None)
+
+    def _finish(self, ended: Exit) -> None:
+        if self._ended.done():
+            return
+        self._ended.get_loop().remove_reader(self._channel)
+        self._channel.close()
+        self._ended.set_result(ended)
+        if not self._started.done():
+            self._started.set_result(
+                SpawnProblem("the supervisor of commands ended before the command began")
+            )
+        self._output.complete()
+        if self._error is not None:
+            self._error.complete()
+        self._on_end(self)
+
+
+@dataclass(frozen=True, slots=True)
+class _Helper:
+    """The supervisor program as it runs."""
+
+    control: socket.socket
+    program: subprocess.Popen[bytes]
+
+
+class Supervisor:
+    """Starts commands, and ends them with the server. One for the whole server; begins at the first command."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._processes: dict[Process, None] = {}
+        self._helper: asyncio.Task[_Helper] | None = None
+        self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
+        self._collecting: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    @property
+    def running(self) -> tuple[Process, ...]:
+        """The commands that have not ended, the oldest first."""
+        return tuple(self._processes)
+
+    async def spawn(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        stdin: bytes | None = None,
+        merge_stderr: bool = True,
+    ) -> Process | SpawnProblem:
+        """Start a command in a session of its own, with no descriptor but 0, 1 and 2.
+
+        Args:
+            argv: The program, looked for in the PATH of `env`, and its arguments.
+            cwd: Where it runs.
+            env: Its whole environment.
+            stdin: What it can read; absent, its standard input is /dev/null.
+            merge_stderr: Whether what it writes to standard error comes with the output, in order.
+
+        Returns:
+            The running command; or why there is none: no such program or folder, arguments too long, an
+            unsupported platform, a supervisor that does not start.
+        """
+        if sys.platform == "win32":
+            return SpawnProblem("commands need Linux or macOS")
+        if not argv:
+            return SpawnProblem("the command is empty")
+        try:
+            request = dumps((tuple(argv), str(cwd), dict(env)))
+            async with self._starts, self._clock.timeout(_START_SECONDS):
+                if self._closed:
+                    return SpawnProblem("the server is closing")
+                with ExitStack() as handed_over:
+                    process = await self._open(stdin, merge_stderr, handed_over)
+                return await process.launch(len(request).to_bytes(HEADER_BYTES, "big") + request) or process
+        except TimeoutError:
+            return SpawnProblem(f"the supervisor of commands did not answer for {_START_SECONDS:.0f} s")
+        except OSError as error:
+            return SpawnProblem(f"the command could not be started: {error.strerror or error}")
+
+    async def close(self) -> None:
+        """End every command and the supervisor; takes at most about a second."""
+        self._closed = True
+        if self._helper is not None:
+            with suppress(OSError):
+                helper = await asyncio.shield(self._helper)
+                self._let_go(helper)
+        if self._collecting:
+            await asyncio.gather(*self._collecting)
+        for process in self.running:
+            process.abandon()
+
+    async def _open(self, stdin: bytes | None, merge_stderr: bool, handed_over: ExitStack) -> Process:
+        files = [await _input_file(stdin, handed_over)]
+        channel, theirs = socket.socketpair()
+        handed_over.callback(theirs.close)
+        pipes: list[int] = []
+        try:
+            for _ in range(1 if merge_stderr else 2):
+                reading, writing = os.pipe()
+                handed_over.callback(os.close, writing)
+                pipes.append(reading)
+                files.append(writing)
+            await self._send([theirs.fileno(), *files, files[1]][:4])
+        except BaseException:
+            channel.close()
+            for reading in pipes:
+                os.close(reading)
+            raise
+        process = Process(channel, pipes[0], None if merge_stderr else pipes[1], self._clock, self._forget)
+        self._processes[process] = None
+        return process
+
+    def _forget(self, process: Process) -> None:
+        del self._processes[process]
+
+    async def _send(self, fds: Sequence[int]) -> None:
+        """Give the descriptors to the supervisor; to a new one if the last has died and nobody saw it yet."""
+        helper = await self._running_helper()
+        try:
+            socket.send_fds(helper.control, [b"+"], fds)
+        except (BrokenPipeError, ConnectionResetError):
+            self._let_go(helper)
+            helper = await self._running_helper()
+            socket.send_fds(helper.control, [b"+"], fds)
+
+    async def _running_helper(self) -> _Helper:
+        starting = self._helper
+        if starting is None:
+            starting = self._helper = asyncio.create_task(self._start_helper())
+        try:
+            # A cancelled caller leaves it to the next one, and to `close`.
+            return await asyncio.shield(starting)
+        except OSError:
+            if self._helper is starting:
+                self._helper = None
+            raise
+
+    async def _start_helper(self) -> _Helper:
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        with theirs:
+            try:
+                program = await asyncio.to_thread(_start_program, theirs)
+            except BaseException:
+                ours.close()
+                raise
+        helper = _Helper(ours, program)
+        # It never writes: what can be read is its end.
+        asyncio.get_running_loop().add_reader(ours, self._let_go, helper)
+        return helper
+
+    def _let_go(self, helper: _Helper) -> None:
+        if helper.control.fileno() == -1:
+            return
+        asyncio.get_running_loop().remove_reader(helper.control)
+        helper.control.close()
+        self._helper = None
+        collecting = asyncio.create_task(asyncio.to_thread(_collect, helper.program))
+        self._collecting.add(collecting)
+        collecting.add_done_callback(self._collecting.discard)
+
+
+def _start_program(control: socket.socket) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        # The same mode, so that both ends encode the names of files alike.
+        [sys.executable, "-I", "-S", "-E", "-X", f"utf8={sys.flags.utf8_mode}", str(_PROGRAM)],
+        stdin=control.fileno(),
+        stdout=subprocess.DEVNULL,
+        cwd="/",
+        start_new_session=True,
+    )
+
+
+def _collect(program: subprocess.Popen[bytes]) -> None:
+    try:
+        program.wait(_CLOSE_SECONDS)
+    except subprocess.TimeoutExpired:
+        program.kill()
+        program.wait()
+
+
+async def _input_file(content: bytes | None, owner: ExitStack) -> int:
+    """A descriptor with `content` to read: a file without a name, so that nobody has to feed it."""
+    if content is None:
+        fd = os.open(os.devnull, os.O_RDONLY)
+        owner.callback(os.close, fd)
+        return fd
+    file = await asyncio.to_thread(_filled, content)
+    owner.callback(file.close)
+    return file.fileno()
+
+
+def _filled(content: bytes) -> IO[bytes]:
+    # In memory where the system can: what is sent to a command may not be fit to lie on a disk.
+    file = open(os.memfd_create("stdin"), "w+b") if sys.platform == "linux" else tempfile.TemporaryFile()  # noqa: SIM115, PTH123 - the caller owns it
+    try:
+        file.write(content)
+        file.seek(0)
+    except BaseException:
+        file.close()
+        raise
+    return file

@@ -1,0 +1,403 @@
+"""The program that owns every child process of a server, so that none of them outlives it.
+
+Run as `python -I -S -E supervisor_main.py` with one end of a Unix socket as standard input. Each byte that
+arrives carries four file descriptors: a channel to the server, and the command's standard input, output and
+error. For each the supervisor forks a *watcher*: a process whose whole subtree is that one command. On Linux
+both are subreapers, so a process that double-forks or calls setsid still has them as its ancestor; no mark in
+an environment is needed, which a child could drop. Where there are no subreapers, the process group and the
+visible tree are all that can be known.
+
+The watcher reads the request from its channel, starts the command, and writes lines: `started PID` or
+`problem TEXT`, then `ended CODE SIGNAL LEFT_BEHIND SURVIVED` when no process of the command is left. The
+server may write `kill GRACE_SECONDS`. When the channel or the supervisor's lifeline closes, the command is
+ended the same way: TERM, a grace, KILL.
+
+It must never import anything but the standard library's small modules (it is on the way of the first
+command), start a thread (it forks), or carry a command's output (that has a pipe of its own).
+"""
+
+import errno
+import math
+import os
+import select
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from marshal import loads
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+GRACE_SECONDS = 0.2
+"""Between TERM and KILL, unless the server says otherwise."""
+SETTLE_SECONDS = 0.05
+"""How long what a command started may outlast it: the end of a pipeline is not a process left behind."""
+GIVE_UP_SECONDS = 1.0
+"""After KILL; what is still there belongs to another user or hangs in the kernel."""
+RETRY_SECONDS = 0.01
+"""Between two rounds of KILL, for what was forked during the first."""
+HEADER_BYTES = 8
+"""Length of the request that follows, big-endian."""
+
+_PR_SET_CHILD_SUBREAPER = 36
+_OWN_CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children")
+
+
+class Request(NamedTuple):
+    """What to start; travels as a plain tuple in `marshal`, as both ends are the same interpreter."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    env: dict[str, str]
+
+
+# --- the process tree ------------------------------------------------------------------------------------
+
+
+def become_subreaper() -> bool:
+    """Make orphaned descendants children of this process; not inherited by fork. False where it can't be."""
+    if sys.platform != "linux":
+        return False
+    import ctypes
+
+    return ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+
+
+def children_from_proc(pid: int) -> list[int]:
+    """The children of each thread of a process; none if it is gone."""
+    found: list[int] = []
+    folder = f"/proc/{pid}/task"
+    with suppress(OSError):
+        for thread in os.listdir(folder):  # noqa: PTH208 - a Path per thread would cost more than the read
+            with suppress(OSError), open(f"{folder}/{thread}/children", "rb") as listing:  # noqa: PTH123 - same
+                found += map(int, listing.read().split())
+    return found
+
+
+def _lives(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return False
+    # The name in parentheses may hold anything, a parenthesis too.
+    return stat[stat.rindex(b")") + 2 :][:1] not in b"ZX"
+
+
+def descendants_from_proc(root: int, _leader: int) -> list[int]:
+    """Living descendants of `root`, parents before children."""
+    found: list[int] = []
+    pending = children_from_proc(root)
+    while pending:
+        pid = pending.pop(0)
+        if _lives(pid):
+            found.append(pid)
+        pending += children_from_proc(pid)
+    return found
+
+
+def descendants_from_ps(root: int, leader: int) -> list[int]:
+    """The same where there is no such /proc: by `ps`, and by the process group of the command's leader."""
+    import subprocess
+
+    try:
+        with subprocess.Popen(
+            ["ps", "-A", "-o", "pid=,ppid=,pgid=,stat="], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+        ) as ps:
+            table = [
+                line.split(None, 3) for line in ps.communicate()[0].decode("ascii", "replace").splitlines()
+            ]
+    except OSError:
+        return []
+    rows = [(int(pid), int(parent), int(group), state) for pid, parent, group, state in table]
+    tree = {root}
+    grown = True
+    while grown:
+        more = {
+            pid
+            for pid, parent, group, _ in rows
+            if pid not in tree and pid != ps.pid and (parent in tree or group == leader)
+        }
+        tree |= more
+        grown = bool(more)
+    return [pid for pid, _, _, state in rows if pid in tree and pid != root and not state.startswith("Z")]
+
+
+descendants: Callable[[int, int], list[int]] = (
+    descendants_from_proc if _OWN_CHILDREN.exists() else descendants_from_ps
+)
+
+
+def send_all(signals: Sequence[signal.Signals], pids: Collection[int]) -> None:
+    """Send each of the signals to each process; those that are gone or not ours are passed over."""
+    for pid in pids:
+        for number in signals:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+
+
+def wake_on_child_exit() -> int:
+    """A descriptor that becomes readable when a child ended."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, _only_wake)
+    return reading
+
+
+def _only_wake(_number: int, _frame: object) -> None:
+    pass  # a signal that is ignored wakes nobody
+
+
+def drain(fd: int) -> None:
+    """Empty a wake-up pipe."""
+    with suppress(BlockingIOError):
+        while os.read(fd, 4096):
+            pass
+
+
+# --- the watcher: one command ----------------------------------------------------------------------------
+
+
+def receive(channel: socket.socket, size: int) -> bytes | None:
+    """Exactly `size` bytes; None when the other end closes before."""
+    received = bytearray()
+    while len(received) < size:
+        chunk = channel.recv(min(size - len(received), 1 << 18))
+        if not chunk:
+            return None
+        received += chunk
+    return bytes(received)
+
+
+def start(request: Request, files: Sequence[int]) -> int | str:
+    """Start the command in a session of its own; its process id, or what is wrong with the request."""
+    try:
+        os.chdir(request.cwd)
+    except (OSError, ValueError) as error:
+        return f"the folder {request.cwd!r} cannot be used: {_reason(error)}"
+    program = request.argv[0]
+    folders = [""] if "/" in program else request.env.get("PATH", os.defpath).split(":")
+    problem: Exception = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    for folder in folders:
+        try:
+            return os.posix_spawn(
+                os.path.join(folder, program),  # noqa: PTH118 - "./x" must stay "./x"
+                request.argv,
+                request.env,
+                file_actions=[(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate(files)],
+                setsid=True,
+                setsigmask=(),
+                setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
+            )
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except PermissionError as error:
+            problem = error  # as in a shell: a later folder may hold one that can be run
+        except (OSError, ValueError) as error:
+            problem = error
+            break
+    if isinstance(problem, FileNotFoundError):
+        return f"the program {program!r} was not found"
+    if isinstance(problem, OSError) and problem.errno == errno.E2BIG:
+        return "the command line and its environment are too long for the system"
+    return f"the program {program!r} cannot be run: {_reason(problem)}"
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+class Tree:
+    """The processes of one command: every descendant of this process."""
+
+    def __init__(self, leader: int, *, complete: bool) -> None:
+        self.leader = leader
+        self.status: int | None = None
+        """What the command's own process ended with."""
+        self._complete = complete
+
+    def living(self) -> list[int]:
+        """Everything of the command that runs now."""
+        return descendants(os.getpid(), self.leader)
+
+    def reap(self) -> bool:
+        """Collect what ended; True when nothing is left."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                # For a subreaper this is proof: whatever descends from it becomes its child in the end.
+                return self._complete or not self.living()
+            if pid == 0:
+                return False
+            if pid == self.leader:
+                self.status = status
+
+
+def watch(tree: Tree, channel: socket.socket, lifeline: int, wakeup: int) -> str | None:
+    """Wait until the command and all it started are gone; the line to report, None when nobody asks."""
+    poll = select.poll()
+    for fd in (channel.fileno(), lifeline, wakeup):
+        poll.register(fd, select.POLLIN)
+    term_at = kill_at = math.inf
+    left_behind = survived = 0
+    told = False
+    lost = False
+    while not tree.reap():
+        now = time.monotonic()
+        if tree.status is not None:
+            term_at = min(term_at, now + SETTLE_SECONDS)
+        if now >= term_at and not told:
+            told = True
+            living = tree.living()
+            if tree.status is not None:
+                left_behind = len(living)
+            # A stopped process takes TERM only when it continues.
+            send_all((signal.SIGTERM, signal.SIGCONT), living)
+            kill_at = min(kill_at, now + GRACE_SECONDS)
+        if now >= kill_at:
+            living = tree.living()
+            send_all((signal.SIGKILL,), living)
+            if now >= kill_at + GIVE_UP_SECONDS:
+                survived = len(living)
+                break
+        due = min(kill_at if told else term_at, now + RETRY_SECONDS if now >= kill_at else math.inf)
+        for fd, _ in poll.poll(None if due == math.inf else max(0, math.ceil((due - now) * 1000))):
+            if fd == wakeup:
+                drain(wakeup)
+                continue
+            order = channel.recv(256) if fd == channel.fileno() else b""
+            if not order:
+                poll.unregister(fd)
+                lost = True
+            grace = float(order.split()[-1]) if order else GRACE_SECONDS
+            term_at, kill_at = time.monotonic(), min(kill_at, time.monotonic() + grace)
+    return None if lost else _report(tree.status, left_behind, survived)
+
+
+def _report(status: int | None, left_behind: int, survived: int) -> str:
+    # A leader that cannot be ended has no status; it was killed as far as anybody can tell.
+    code = -int(signal.SIGKILL) if status is None else os.waitstatus_to_exitcode(status)
+    return f"ended {code if code >= 0 else '-'} {-code if code < 0 else '-'} {left_behind} {survived}"
+
+
+def run_watcher(channel: socket.socket, files: Sequence[int], lifeline: int) -> None:
+    """Take the request, start the command, see it to its end."""
+    complete = become_subreaper()
+    wakeup = wake_on_child_exit()
+    header = receive(channel, HEADER_BYTES)
+    body = receive(channel, int.from_bytes(header, "big")) if header else None
+    if body is None:
+        return
+    started = start(Request(*loads(body)), files)  # noqa: S302 - from the server, over our own socket
+    for fd in set(files):
+        os.close(fd)
+    if isinstance(started, str):
+        tell(channel, f"problem {' '.join(started.split())}")
+        return
+    tell(channel, f"started {started}")
+    report = watch(Tree(started, complete=complete), channel, lifeline, wakeup)
+    if report is not None:
+        tell(channel, report)
+
+
+def tell(channel: socket.socket, line: str) -> None:
+    """Write a line to the server; if it is gone, the next look at the channel says so."""
+    with suppress(OSError):
+        channel.sendall(f"{line}\n".encode("utf-8", "replace"))
+
+
+# --- the supervisor --------------------------------------------------------------------------------------
+
+
+def serve(control: socket.socket) -> None:
+    """Fork a watcher for each message until the server is gone, then wait until they have ended all."""
+    subreaper = become_subreaper()
+    wakeup = wake_on_child_exit()
+    lifeline, held = os.pipe()
+    watchers: set[int] = set()
+    poll = select.poll()
+    poll.register(control, select.POLLIN)
+    poll.register(wakeup, select.POLLIN)
+    deadline = math.inf
+    while True:
+        timeout = None if deadline == math.inf else math.ceil(max(0, deadline - time.monotonic()) * 1000)
+        for fd, _ in poll.poll(timeout):
+            if fd == wakeup:
+                drain(wakeup)
+                continue
+            message, files, _, _ = socket.recv_fds(control, 1, 4)
+            if message:
+                pid = fork_watcher(files, lifeline, closing=(control.fileno(), wakeup, held))
+                watchers |= {pid} if pid else set()
+                continue
+            poll.unregister(control)
+            os.close(held)
+            deadline = time.monotonic() + 2 * GIVE_UP_SECONDS
+        try:
+            while (pid := os.waitpid(-1, os.WNOHANG)[0]) != 0:
+                watchers.discard(pid)
+        except ChildProcessError:
+            if deadline < math.inf:
+                return
+        if subreaper:
+            end_strangers(watchers)
+        if time.monotonic() >= deadline:
+            return
+
+
+def fork_watcher(files: Sequence[int], lifeline: int, closing: Sequence[int]) -> int | None:
+    """Fork a watcher over the four descriptors of a message; its process id."""
+    for fd in files:
+        os.set_inheritable(fd, False)
+    try:
+        pid = os.fork()
+    except OSError as error:
+        with socket.socket(fileno=files[0]) as channel:
+            tell(channel, f"problem no process can be started: {_reason(error)}")
+        pid, files = None, files[1:]
+    if pid == 0:
+        _become_watcher(files, lifeline, closing)
+    for fd in files:
+        os.close(fd)
+    return pid
+
+
+def _become_watcher(files: Sequence[int], lifeline: int, closing: Sequence[int]) -> NoReturn:
+    status = 1
+    try:
+        for fd in closing:
+            os.close(fd)
+        run_watcher(socket.socket(fileno=files[0]), files[1:], lifeline)
+        status = 0
+    except BaseException:  # noqa: BLE001 - the copy must end here, whatever happens
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def end_strangers(watchers: Collection[int]) -> None:
+    """KILL what came to us because its watcher died before it: it belongs to no command any more."""
+    for pid in children_from_proc(os.getpid()):
+        if pid not in watchers:
+            send_all((signal.SIGKILL,), [pid, *descendants(pid, pid)])
+
+
+def main() -> None:
+    """Take the socket away from standard input, so that 0, 1 and 2 are never anything of ours."""
+    control = socket.socket(fileno=os.dup(0))
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.close(null)
+    # A command that ends "every python" should not end what cleans up after it.
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    serve(control)
+
+
+if __name__ == "__main__":
+    main()
