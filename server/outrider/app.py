@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import platformdirs
+from outrider_protocol.events import Open
+from outrider_protocol.settings import Settings
 
 from outrider import __version__
+from outrider.agent import papers
 from outrider.agent.services import Services
 from outrider.agent.sessions import Sessions
-from outrider.agent import papers
 from outrider.models.catalog import Catalog
 from outrider.ports.clock import Clock, SteppingClock, SystemClock
 from outrider.ports.editor import Editor
@@ -31,8 +33,6 @@ from outrider.workspace.editing import Editing
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folders, folders_of
 from outrider.workspace.search import Search, find_ripgrep
-from outrider_protocol.events import Open
-from outrider_protocol.settings import Settings
 
 
 def surroundings() -> Outside:
@@ -68,7 +68,12 @@ class App:
         services = self.services
         services.folders = folders_of(folders)
         services.overlay, services.editing, services.search = _views(
-            services.folders, services.documents, services.editor, services.supervisor, services.clock, self.outside
+            services.folders,
+            services.documents,
+            services.editor,
+            services.supervisor,
+            services.clock,
+            self.outside,
         )
 
     async def close(self, reason: str) -> None:
@@ -99,7 +104,7 @@ async def start(
     layered = await _settings(client, around)
     settings = layered.settings
     clock, ids = _time_and_names(settings, around)
-    store = await Store.open(Path(settings.state_dir).expanduser() if settings.state_dir else around.state_dir)
+    store = await Store.open(_state_dir(settings, around))
     if isinstance(store, StoreProblem):
         return store
     folders = folders_of(client.folders)
@@ -111,7 +116,14 @@ async def start(
         clock=clock,
         ids=ids,
         secrets=EnvironmentSecrets(around.env),
-        proxy=next((around.env[name] for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy") if around.env.get(name)), None),
+        proxy=next(
+            (
+                around.env[name]
+                for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
+                if around.env.get(name)
+            ),
+            None,
+        ),
         ca_file=around.env.get("SSL_CERT_FILE"),
     )
     services = Services(
@@ -162,6 +174,10 @@ async def _settings(client: ClientStart, around: Outside) -> Layered:
     return replace(layered, settings=settings, messages=tuple(messages))
 
 
+def _state_dir(settings: Settings, around: Outside) -> Path:
+    return Path(settings.state_dir).expanduser() if settings.state_dir else around.state_dir
+
+
 def _time_and_names(settings: Settings, around: Outside) -> tuple[Clock, Ids]:
     testing = settings.testing
     clock: Clock = around.clock or SystemClock()
@@ -174,8 +190,17 @@ def _time_and_names(settings: Settings, around: Outside) -> tuple[Clock, Ids]:
 
 
 def _views(
-    folders: Folders, documents: DocumentStore, editor: Editor, supervisor: Supervisor, clock: Clock, around: Outside
+    folders: Folders,
+    documents: DocumentStore,
+    editor: Editor,
+    supervisor: Supervisor,
+    clock: Clock,
+    around: Outside,
 ) -> tuple[Overlay, Editing, Search]:
     overlay = Overlay(folders, documents)
     rg = find_ripgrep(around.env.get("PATH"))
-    return overlay, Editing(overlay, documents, editor, clock), Search(folders, documents, overlay, supervisor, clock, rg)
+    return (
+        overlay,
+        Editing(overlay, documents, editor, clock),
+        Search(folders, documents, overlay, supervisor, clock, rg),
+    )

@@ -1,7 +1,10 @@
 """What the tools see of the running turn: `ToolContext`, over the services and one session."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+
+from outrider_protocol.events import EventData, Mode, PlanItem, PlanUpdated
+from outrider_protocol.settings import Limits, PermissionMode
 
 from outrider.agent.budget import Budget
 from outrider.agent.inbox import Inbox
@@ -19,8 +22,6 @@ from outrider.workspace.editing import Editing
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folders
 from outrider.workspace.search import Search
-from outrider_protocol.events import EventData, Mode, PlanItem, PlanUpdated
-from outrider_protocol.settings import Limits, PermissionMode
 
 
 class TurnContext:
@@ -182,7 +183,7 @@ class TurnContext:
         self.record(PlanUpdated(items=list(items)))
 
     @contextmanager
-    def _waiting(self) -> Iterator[None]:
+    def _waiting(self) -> Generator[None, None, None]:
         if self._budget:
             self._budget.hold()
         try:

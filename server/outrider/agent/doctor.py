@@ -3,11 +3,12 @@
 import sys
 from pathlib import Path
 
+from outrider_protocol.commands import Check
+
 from outrider.agent.services import Services
 from outrider.models.catalog import ModelProblem
 from outrider.processes import SpawnProblem, collect, shell_argv
 from outrider.store.problem import StoreProblem
-from outrider_protocol.commands import Check
 
 
 async def examine(services: Services) -> list[Check]:
@@ -39,7 +40,11 @@ async def _model(services: Services) -> Check:
     await model.close()
     provider = services.settings().providers.get((reference or "").partition("/")[0])
     if provider is not None and provider.api_key_env and not services.env.get(provider.api_key_env):
-        return Check(name="model", status="fail", detail=f"{reference}: set the environment variable {provider.api_key_env}")
+        return Check(
+            name="model",
+            status="fail",
+            detail=f"{reference}: set the environment variable {provider.api_key_env}",
+        )
     return Check(name="model", status="ok", detail=f"{reference}, {model.context_window} tokens")
 
 
@@ -52,7 +57,13 @@ async def _log(services: Services) -> Check:
 
 async def _commands(services: Services) -> Check:
     result = await collect(
-        services.supervisor, shell_argv("true"), cwd=Path.home(), env={}, clock=services.clock, seconds=10, limit=1024
+        services.supervisor,
+        shell_argv("true"),
+        cwd=Path.home(),
+        env={},
+        clock=services.clock,
+        seconds=10,
+        limit=1024,
     )
     if isinstance(result, SpawnProblem):
         return Check(name="commands", status="fail", detail=f"commands cannot be run: {result.message}")
@@ -71,7 +82,10 @@ def _editor(services: Services) -> Check:
     missing = [
         text
         for has, text in (
-            (traits.can_apply_edits, "no edits of open documents (they are edited on the disk where it is safe)"),
+            (
+                traits.can_apply_edits,
+                "no edits of open documents (they are edited on the disk where it is safe)",
+            ),
             (traits.can_show_documents, "no documents can be shown"),
         )
         if not has

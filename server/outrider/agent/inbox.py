@@ -9,15 +9,25 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from outrider_protocol import (
+    ALLOW_ONCE,
+    ALLOW_SESSION,
+    ANSWER_IN_DOCUMENT,
+    REJECT,
+    REVIEW,
+)  # fmt: skip
+from outrider_protocol.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    Decision,
+    Open,
+    QuestionAnswered,
+    QuestionAsked,
+)  # fmt: skip
+
 from outrider.agent.record import Record
 from outrider.ports.editor import Answered, Editor
 from outrider.tools.context import Action, Approval
-from outrider_protocol import (
-    ALLOW_ONCE, ALLOW_SESSION, ANSWER_IN_DOCUMENT, REJECT, REVIEW,
-)  # fmt: skip
-from outrider_protocol.events import (
-    ApprovalRequested, ApprovalResolved, Decision, Open, QuestionAnswered, QuestionAsked,
-)  # fmt: skip
 
 Channel = Literal["message", "command", "action", "document"]
 MESSAGE_LINES = 24
@@ -78,7 +88,9 @@ class Inbox:
         self._asked.clear()
         await self._asked.wait()
 
-    async def approve(self, item_id: str, turn_id: str, call_id: str, action: Action, seconds: float) -> Approval:
+    async def approve(
+        self, item_id: str, turn_id: str, call_id: str, action: Action, seconds: float
+    ) -> Approval:
         """Ask for a yes, and give the explicit answer."""
         known = self._pending(call_id)
         if known is not None and self._record.state.digests.get(known.id) == action.digest:
@@ -102,16 +114,26 @@ class Inbox:
             self._record.append(requested, turn_id=turn_id)
             item = self._record.state.open[item_id]
         covers = f"\n“{ALLOW_SESSION}” covers {action.covers}." if action.covers else ""
-        title, note, channel = await self._settle(item, turn_id, seconds, covers)
+        title, note, channel = await self._settle(item, seconds, covers)
         decision = _DECISIONS[title]
         self._record.append(
-            ApprovalResolved(id=item.id, call_id=call_id, decision=decision, by="person", channel=channel, note=note),
+            ApprovalResolved(
+                id=item.id, call_id=call_id, decision=decision, by="person", channel=channel, note=note
+            ),
             turn_id=turn_id,
         )
         return Approval(decision, note)
 
     async def ask(
-        self, item_id: str, turn_id: str, call_id: str, question: str, options: list[str], seconds: float, *, free_form: bool
+        self,
+        item_id: str,
+        turn_id: str,
+        call_id: str,
+        question: str,
+        options: list[str],
+        seconds: float,
+        *,
+        free_form: bool,
     ) -> str:
         """Ask a question, and give the answer."""
         known = self._pending(call_id)
@@ -121,7 +143,7 @@ class Inbox:
             )
             self._record.append(asked, turn_id=turn_id)
             known = self._record.state.open[item_id]
-        answer, _, channel = await self._settle(known, turn_id, seconds, "")
+        answer, _, channel = await self._settle(known, seconds, "")
         self._record.append(
             QuestionAnswered(id=known.id, call_id=call_id, answer=answer, channel=channel), turn_id=turn_id
         )
@@ -159,13 +181,17 @@ class Inbox:
     def _supersede(self, item: Open, turn_id: str) -> None:
         self._record.append(
             ApprovalResolved(
-                id=item.id, call_id=item.call_id or "", decision="reject", by="rule", rule="what was asked has changed"
+                id=item.id,
+                call_id=item.call_id or "",
+                decision="reject",
+                by="rule",
+                rule="what was asked has changed",
             ),
             turn_id=turn_id,
         )
 
     async def _settle(
-        self, item: Open, turn_id: str, seconds: float, covers: str
+        self, item: Open, seconds: float, covers: str
     ) -> tuple[str, str | None, Channel]:
         waiting = _Waiting(item, asyncio.get_running_loop().create_future())
         self._waiting[item.id] = waiting

@@ -7,8 +7,9 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
-from outrider.workspace.paths import Folders
 from outrider_protocol.events import Open
+
+from outrider.workspace.paths import Folders
 
 FOLDER = ".outrider"
 TASK = "task.md"

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from outrider_protocol.events import Context, Mode, Selection
+
 from outrider.ports.text import Place
 from outrider.workspace.documents import DocumentStore, offset_of
 from outrider.workspace.overlay import Overlay, ReadProblem
 from outrider.workspace.paths import Folders, PathProblem
-from outrider_protocol.events import Context, Mode
 
 SELECTION_LIMIT = 20_000
 """Characters of a selection that are quoted."""
@@ -103,7 +104,7 @@ async def task_message(
     if opened := _open_documents(context, folders, documents):
         parts.append("Open in the editor:\n" + "\n".join(f"- {path}" for path in opened))
     if context is not None and context.selection is not None:
-        parts.append(await _selection(context, folders, overlay, documents))
+        parts.append(await _selection(context.selection, folders, overlay, documents))
     for diagnostics in context.diagnostics if context is not None else []:
         lines = [_diagnostic(item) for item in diagnostics.items[:50]]
         parts.append(f"Diagnostics of {folders.display_of(diagnostics.uri)}:\n" + "\n".join(lines))
@@ -117,9 +118,7 @@ def _open_documents(context: Context | None, folders: Folders, documents: Docume
     return [path for path in shown if ".outrider/" not in path][:50]
 
 
-async def _selection(context: Context, folders: Folders, overlay: Overlay, documents: DocumentStore) -> str:
-    selection = context.selection
-    assert selection is not None
+async def _selection(selection: Selection, folders: Folders, overlay: Overlay, documents: DocumentStore) -> str:
     located = await folders.locate(selection.uri)
     if isinstance(located, PathProblem):
         return f"The selection cannot be read: {located.message}"
@@ -141,4 +140,3 @@ def _diagnostic(item: dict[str, Any]) -> str:
     except (KeyError, TypeError, ValueError):
         return f"- {item.get('message', '')}"
     return f"- line {line}: {item.get('message', '')}"
-

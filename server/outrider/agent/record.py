@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 
+from outrider_protocol.events import EventData
+
 from outrider.agent.state import SessionState
 from outrider.ports.clock import Clock, rfc3339
 from outrider.ports.events import LoggedEvent
 from outrider.store.log import Store
-from outrider_protocol.events import EventData
 
 
 class Record:
@@ -19,7 +20,9 @@ class Record:
         self.stored: set[str] = set(state.requested)
         """Content hashes that the store is known to have."""
 
-    def append(self, data: EventData, *, turn_id: str | None = None, blobs: Mapping[str, bytes] | None = None) -> None:
+    def append(
+        self, data: EventData, *, turn_id: str | None = None, blobs: Mapping[str, bytes] | None = None
+    ) -> None:
         """Append an event."""
         event = LoggedEvent(
             seq=self.state.last_seq + 1,

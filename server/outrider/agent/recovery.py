@@ -4,32 +4,40 @@ An edit is looked up in the text as it is now and found applied, not applied or 
 again: its effect is unknown. What had not begun is simply run.
 """
 
+from outrider_protocol.events import EditApplied, EditRejected, ToolFinished, ToolStatus
+
 from outrider.agent.state import CallState, TurnState
 from outrider.ports.model import content_hash
 from outrider.tools import changes
 from outrider.tools.context import ToolContext
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import PathProblem
-from outrider_protocol.events import EditApplied, EditRejected, ToolFinished, ToolStatus
 
 
 async def settle(context: ToolContext, turn: TurnState) -> None:
     """Give every call that had begun its result."""
     for call in [call for call in turn.calls.values() if call.started and not call.finished]:
         status, content = await _found(context, call)
-        context.record(ToolFinished(call_id=call.call.id, name=call.call.name, status=status, content=content))
+        context.record(
+            ToolFinished(call_id=call.call.id, name=call.call.name, status=status, content=content)
+        )
 
 
 async def _found(context: ToolContext, call: CallState) -> tuple[ToolStatus, str]:
     data = call.change
     if data is None:
-        return "interrupted", "Interrupted when the server stopped; the effect is unknown. Look before you do it again."
+        return (
+            "interrupted",
+            "Interrupted when the server stopped; the effect is unknown. Look before you do it again.",
+        )
     renamed = data["operation"] == "rename"
     at, gone = (data["to"], data["path"]) if renamed else (data["path"], None)
     now = await _hash_of(context, at)
     if renamed and now == data.get("after") and await _hash_of(context, gone or "") is not None:
         now = "both"
-    described = {key: data[key] for key in ("changeId", "callId", "path", "operation", "to", "hunks") if key in data}
+    described = {
+        key: data[key] for key in ("changeId", "callId", "path", "operation", "to", "hunks") if key in data
+    }
     hashes = {key: data[key] for key in ("before", "after", "undoes") if key in data}
     before = None if renamed else data.get("before")
     if now == data.get("after"):
@@ -37,10 +45,17 @@ async def _found(context: ToolContext, call: CallState) -> tuple[ToolStatus, str
         context.record(EditApplied.model_validate({**described, **hashes, "where": where}))
         return "ok", "The edit was found applied after the server had stopped."
     if now == before:
-        context.record(EditRejected.model_validate({**described, "reason": "the server stopped before it was applied"}))
+        context.record(
+            EditRejected.model_validate({**described, "reason": "the server stopped before it was applied"})
+        )
         return "interrupted", "The server stopped before the edit was applied. Nothing was changed."
-    context.record(EditRejected.model_validate({**described, "reason": "found altered after the server had stopped"}))
-    return "interrupted", "The server stopped during the edit, and the text is neither as before nor as planned. Read it."
+    context.record(
+        EditRejected.model_validate({**described, "reason": "found altered after the server had stopped"})
+    )
+    return (
+        "interrupted",
+        "The server stopped during the edit, and the text is neither as before nor as planned. Read it.",
+    )
 
 
 async def _hash_of(context: ToolContext, path: str) -> str | None:

@@ -6,6 +6,33 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from outrider_protocol.commands import (
+    AnswerParams,
+    PendingSteering,
+    QueuedRun,
+    RunParams,
+    RunResult,
+    SessionStatus,
+    UndoParams,
+    UndoResult,
+    WaitResult,
+)  # fmt: skip
+from outrider_protocol.events import (
+    Open,
+    Outcome,
+    SessionClosed,
+    SessionRestored,
+    SessionStarted,
+    SteeringReceived,
+    TurnFinished,
+    TurnParked,
+    TurnQueued,
+    TurnResumed,
+    TurnStarted,
+    Usage,
+)  # fmt: skip
+from outrider_protocol.settings import Limits, LimitsPatch
+
 from outrider.agent.budget import Budget
 from outrider.agent.context import TurnContext
 from outrider.agent.inbox import Channel, Inbox, Refusal, decision_title
@@ -17,14 +44,6 @@ from outrider.agent.undo import take_back
 from outrider.models.catalog import ModelProblem
 from outrider.ports.model import Message, Model
 from outrider.store.locks import SessionLock
-from outrider_protocol.commands import (
-    AnswerParams, PendingSteering, QueuedRun, RunParams, RunResult, SessionStatus, UndoParams, UndoResult, WaitResult,
-)  # fmt: skip
-from outrider_protocol.events import (
-    Open, Outcome, SessionClosed, SessionRestored, SessionStarted, SteeringReceived, TurnFinished, TurnParked,
-    TurnQueued, TurnResumed, TurnStarted, Usage,
-)  # fmt: skip
-from outrider_protocol.settings import Limits, LimitsPatch
 
 log = logging.getLogger(__name__)
 
@@ -185,9 +204,12 @@ class Session:
         """Take a steering text back that the model has not seen yet."""
         text = self._record.state.steering.get(pending_id)
         if text is None:
-            return Refused("unknown_id", f"{pending_id} is not waiting: unknown, taken back, or the model has it already")
+            return Refused(
+                "unknown_id", f"{pending_id} is not waiting: unknown, taken back, or the model has it already"
+            )
         self._record.append(
-            SteeringReceived(pending_id=pending_id, text=text, state="removed"), turn_id=self._record.state.current
+            SteeringReceived(pending_id=pending_id, text=text, state="removed"),
+            turn_id=self._record.state.current,
         )
         problem = await self._record.settled()
         return Refused("store_failed", problem) if problem else pending_id
@@ -231,7 +253,9 @@ class Session:
         if not records:
             return Refused("nothing_to_undo", f"{self.id} has nothing to {'redo' if redo else 'undo'} there")
         label = "Outrider: redo" if redo else "Outrider: undo"
-        context = TurnContext(self._services, self._record, self.inbox, self._touched, turn_id=None, label=label)
+        context = TurnContext(
+            self._services, self._record, self.inbox, self._touched, turn_id=None, label=label
+        )
         result = await take_back(context, self._services.store, records)
         problem = await self._record.settled()
         return Refused("store_failed", problem) if problem else result
@@ -258,7 +282,9 @@ class Session:
         """Wait until a turn has finished or is parked, for `seconds` at most."""
         try:
             async with self._services.clock.timeout(seconds):
-                while (result := wait_result(self.turns[turn_id], list(self._record.state.open.values()))).outcome is None:
+                while (
+                    result := wait_result(self.turns[turn_id], list(self._record.state.open.values()))
+                ).outcome is None:
                     waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
                     self._waiters.append(waiter)
                     await waiter
@@ -275,7 +301,9 @@ class Session:
         opened = await self._services.catalog.open(turn.model, cursor=self._record.state.cursor)
         if isinstance(opened, ModelProblem):
             self._record.append(
-                TurnFinished(outcome="failed", reason="model_unavailable", summary=opened.message, usage=Usage()),
+                TurnFinished(
+                    outcome="failed", reason="model_unavailable", summary=opened.message, usage=Usage()
+                ),
                 turn_id=turn.turn_id,
             )
             self._wake()
@@ -324,7 +352,11 @@ class Session:
             turn = queue[0]
             self._record.append(
                 TurnStarted(
-                    prompt=turn.prompt, mode=turn.mode, model=turn.model, context=turn.context, limits=turn.limits
+                    prompt=turn.prompt,
+                    mode=turn.mode,
+                    model=turn.model,
+                    context=turn.context,
+                    limits=turn.limits,
                 ),
                 turn_id=turn.turn_id,
             )
@@ -364,7 +396,11 @@ def wait_result(turn: TurnState, open_items: list[Open]) -> WaitResult:
     """How a turn stands, as `outrider.wait` says it."""
     if turn.outcome is not None:
         return WaitResult(
-            turn_id=turn.turn_id, outcome=turn.outcome, reason=turn.reason, summary=turn.summary, usage=turn.usage
+            turn_id=turn.turn_id,
+            outcome=turn.outcome,
+            reason=turn.reason,
+            summary=turn.summary,
+            usage=turn.usage,
         )
     if turn.parked:
         mine = [item for item in open_items if item.turn_id == turn.turn_id]

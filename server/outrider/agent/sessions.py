@@ -3,6 +3,21 @@
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from outrider_protocol.commands import (
+    AnswerParams,
+    EventsParams,
+    EventsResult,
+    RunParams,
+    RunResult,
+    SessionsResult,
+    SessionSummary,
+    UndoParams,
+    UndoResult,
+    WaitResult,
+)  # fmt: skip
+from outrider_protocol.events import Open, Outcome
+from outrider_protocol.notifications import Event
+
 from outrider.agent.inbox import Channel
 from outrider.agent.record import Record
 from outrider.agent.services import Services
@@ -10,12 +25,6 @@ from outrider.agent.session import Refused, Session, wait_result
 from outrider.agent.state import SessionState
 from outrider.ports.events import LoggedEvent
 from outrider.store.locks import SessionLock
-from outrider_protocol.commands import (
-    AnswerParams, EventsParams, EventsResult, RunParams, RunResult, SessionsResult, SessionSummary, UndoParams,
-    UndoResult, WaitResult,
-)  # fmt: skip
-from outrider_protocol.events import Open, Outcome
-from outrider_protocol.notifications import Event
 
 PAGE = 2000
 """Events read from the log at once."""
@@ -161,7 +170,9 @@ class Sessions:
             return Refused("unknown_id", f"there is no session {params.session_id!r}")
         events = await self._services.store.events(params.session_id, params.from_seq, params.limit)
         following = params.from_seq + len(events)
-        return EventsResult(events=[_event(event) for event in events], next_seq=following, more=following <= last)
+        return EventsResult(
+            events=[_event(event) for event in events], next_seq=following, more=following <= last
+        )
 
     async def list(self) -> SessionsResult:
         """The sessions of this workspace, the latest first."""
@@ -189,7 +200,9 @@ class Sessions:
         if session_id is None:
             with_changes = [session for session in self.running if session.record.state.journal.changes()]
             candidates = [session.id for session in reversed(with_changes)]
-            candidates += [] if candidates else [summary.session_id for summary in (await self.list()).sessions]
+            candidates += (
+                [] if candidates else [summary.session_id for summary in (await self.list()).sessions]
+            )
             if not candidates:
                 return Refused("nothing_to_undo", "this workspace has no session")
             session_id = candidates[0]
@@ -216,5 +229,10 @@ class Sessions:
 
 def _event(event: LoggedEvent) -> Event:
     return Event(
-        seq=event.seq, ts=event.ts, session_id=event.session_id, turn_id=event.turn_id, type=event.type, data=event.data
+        seq=event.seq,
+        ts=event.ts,
+        session_id=event.session_id,
+        turn_id=event.turn_id,
+        type=event.type,
+        data=event.data,
     )

@@ -6,11 +6,12 @@ Reads plain event data, so that folding a long log costs no validation.
 from dataclasses import dataclass, field
 from typing import Any
 
+from outrider_protocol.events import Context, Mode, Open, Outcome, Phase, PlanItem, Usage
+from outrider_protocol.settings import PermissionMode
+
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import Message, Tokens, ToolCall
 from outrider.workspace.journal import Journal
-from outrider_protocol.events import Context, Mode, Open, Outcome, Phase, PlanItem, Usage
-from outrider_protocol.settings import PermissionMode
 
 
 @dataclass(slots=True)
@@ -163,7 +164,12 @@ def _finished(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> 
     if turn is None:
         return
     state.awaiting = False
-    turn.outcome, turn.reason, turn.summary, turn.parked = data["outcome"], data["reason"], data["summary"], False
+    turn.outcome, turn.reason, turn.summary, turn.parked = (
+        data["outcome"],
+        data["reason"],
+        data["summary"],
+        False,
+    )
     turn.calls.clear()
     for item in [item for item in state.open.values() if item.turn_id == turn.turn_id]:
         _close(state, item.id)

@@ -10,6 +10,22 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
+from outrider_protocol.events import (
+    BudgetExhausted,
+    ModelRequested,
+    ModelReset,
+    ModelResponded,
+    Outcome,
+    Phase,
+    ToolFinished,
+    ToolRequested,
+    ToolStatus,
+    TurnFinished,
+    TurnPhase,
+    Usage,
+    WireToolCall,
+)  # fmt: skip
+
 from outrider.agent import prompt, recovery
 from outrider.agent.budget import Budget
 from outrider.agent.context import TurnContext
@@ -20,13 +36,18 @@ from outrider.agent.services import Services
 from outrider.agent.state import TurnState, usage_of
 from outrider.ports.events import StreamFrame
 from outrider.ports.model import (
-    Message, Model, ModelFailure, ModelRequest, ModelResponse, ReasoningDelta, TextDelta, ToolCall, ToolSpec, content_hash,
+    Message,
+    Model,
+    ModelFailure,
+    ModelRequest,
+    ModelResponse,
+    ReasoningDelta,
+    TextDelta,
+    ToolCall,
+    ToolSpec,
+    content_hash,
 )  # fmt: skip
 from outrider.tools.executor import Executor
-from outrider_protocol.events import (
-    BudgetExhausted, ModelRequested, ModelReset, ModelResponded, Outcome, Phase, ToolFinished, ToolRequested,
-    ToolStatus, TurnFinished, TurnPhase, Usage, WireToolCall,
-)  # fmt: skip
 
 log = logging.getLogger(__name__)
 
@@ -156,7 +177,9 @@ class Turn:
 
     async def _prepare(self) -> None:
         services, state = self._services, self._state
-        sections = await prompt.system_sections(services.folders, services.overlay, state.mode, trusted=self._trusted)
+        sections = await prompt.system_sections(
+            services.folders, services.overlay, state.mode, trusted=self._trusted
+        )
         task = await prompt.task_message(
             state.prompt, state.context, services.folders, services.overlay, services.documents
         )
@@ -181,7 +204,9 @@ class Turn:
         """Run the calls of a response; a `Finish` ends the turn."""
         calls = [state.call for state in self._state.calls.values()]
         if response.finish_reason == "length":
-            self._skip(calls, "Not run: the answer was cut off by its length limit before the call was complete.")
+            self._skip(
+                calls, "Not run: the answer was cut off by its length limit before the call was complete."
+            )
         elif self._repeats.same_as_before(calls):
             self._repeats.note_skipped()
             self._skip(calls, REPEATED.format(count=self._repeats.count))
@@ -237,7 +262,11 @@ class Turn:
         model, ids = self._model, self._services.ids
         message_id = ids.new("msg")
         request = ModelRequest(purpose, messages, tools, model.temperature, model.max_tokens)
-        blobs = {message.digest: message.encoded for message in messages if message.digest not in self._record.stored}
+        blobs = {
+            message.digest: message.encoded
+            for message in messages
+            if message.digest not in self._record.stored
+        }
         tools_hash = content_hash(self._tools_blob if tools else b"[]")
         self._append(
             ModelRequested(
@@ -252,7 +281,9 @@ class Turn:
             ),
             {**blobs, tools_hash: self._tools_blob if tools else b"[]"},
         )
-        shown = _Shown(self._services, self._record.state.session_id, self._turn_id, message_id, live=purpose == "main")
+        shown = _Shown(
+            self._services, self._record.state.session_id, self._turn_id, message_id, live=purpose == "main"
+        )
         try:
             async for item in model.stream(request):
                 match item:
@@ -264,7 +295,9 @@ class Turn:
                         return self._responded(purpose, message_id, item)
                     case ModelFailure():
                         if shown.written:
-                            self._append(ModelReset(message_id=message_id, text=shown.whole, reason=item.kind))
+                            self._append(
+                                ModelReset(message_id=message_id, text=shown.whole, reason=item.kind)
+                            )
                         return item
         except asyncio.CancelledError:
             self._append(
@@ -346,7 +379,9 @@ class Turn:
 class _Shown:
     """What of an answer was shown so far."""
 
-    def __init__(self, services: Services, session_id: str, turn_id: str, message_id: str, *, live: bool) -> None:
+    def __init__(
+        self, services: Services, session_id: str, turn_id: str, message_id: str, *, live: bool
+    ) -> None:
         self._services, self._live = services, live
         self._ids = (session_id, turn_id, message_id)
         self._parts: list[str] = []

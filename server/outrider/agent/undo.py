@@ -6,6 +6,8 @@ named as a conflict.
 
 from dataclasses import dataclass, field
 
+from outrider_protocol.commands import Conflict, NotUndoable, UndonePath, UndoResult
+
 from outrider.ports.model import content_hash
 from outrider.store.log import Store
 from outrider.tools import changes
@@ -16,7 +18,6 @@ from outrider.workspace.journal import ChangeRecord
 from outrider.workspace.merge import merge
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import PathProblem
-from outrider_protocol.commands import Conflict, NotUndoable, UndonePath, UndoResult
 
 
 @dataclass(slots=True)
@@ -64,7 +65,9 @@ async def _take_back_one(
     report.undone[record.path] = report.undone.get(record.path, 0) + hunks
 
 
-async def _inverse(context: ToolContext, store: Store, record: ChangeRecord, report: _Report) -> Change | None:
+async def _inverse(
+    context: ToolContext, store: Store, record: ChangeRecord, report: _Report
+) -> Change | None:
     """The change that takes `record` back in the text as it is now; None: there is none, and the report says why."""
     before, after = await _text(store, record.before), await _text(store, record.after)
     located = await context.folders.locate(record.path)

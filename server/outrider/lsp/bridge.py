@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from outrider_protocol import REQUEST_FAILED, WAIT
+
 from outrider import app as composition
 from outrider.app import App
 from outrider.lsp.actions import Cursor, code_actions
@@ -16,7 +18,6 @@ from outrider.ports.outside import ClientStart, Outside
 from outrider.ports.text import Place
 from outrider.store.problem import StoreProblem
 from outrider.workspace.documents import DocumentStore
-from outrider_protocol import REQUEST_FAILED
 
 
 class Bridge:

@@ -4,19 +4,27 @@ import hashlib
 import json
 from typing import Any
 
+from outrider_protocol.events import (
+    EditApplied,
+    EditApplying,
+    EditMerged,
+    EditProposed,
+    EditRejected,
+    WireHunk,
+)
+
 from outrider.permissions.decide import Access
 from outrider.ports.model import ToolCall, content_hash
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.result import ToolResult, error, ok
 from outrider.workspace.diff import line_hunks, split_lines, unified
 from outrider.workspace.editing import Change, NotWritten, Written
-from outrider_protocol.events import EditApplied, EditApplying, EditMerged, EditProposed, EditRejected, WireHunk
 
 CONTEXT_LINES = 3
 """Lines around a hunk that belong to what was approved."""
 
 
-def action_for(context: ToolContext, call: ToolCall, change: Change) -> Action:
+def action_for(change: Change) -> Action:
     """The action that makes `change`, as it is shown to the person."""
     path, inside = change.located.display, change.located.inside and (change.to is None or change.to.inside)
     before, after = change.before or "", change.after or ""
@@ -118,7 +126,12 @@ async def write(
 
 
 def _record_written(
-    context: ToolContext, call: ToolCall | None, change_id: str, change: Change, written: Written, undoes: str | None
+    context: ToolContext,
+    call: ToolCall | None,
+    change_id: str,
+    change: Change,
+    written: Written,
+    undoes: str | None,
 ) -> ToolResult:
     described = describe(change_id, call, change)
     hashes = {

@@ -4,6 +4,7 @@ import hashlib
 import json
 from pathlib import Path
 
+from outrider_protocol import RUN_WITHOUT_SAVING, SAVE_AND_CONTINUE, SAVE_CANCEL
 from pydantic import Field
 
 from outrider.permissions.decide import Access
@@ -13,10 +14,11 @@ from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error, ok
 from outrider.workspace.paths import PathProblem
-from outrider_protocol import RUN_WITHOUT_SAVING, SAVE_AND_CONTINUE, SAVE_CANCEL
 
 
 class RunCommand(Params):
+    """Arguments of `run_command`."""
+
     command: str = Field(min_length=1, description="A bash command. It has no terminal and no input.")
     cwd: str | None = Field(default=None, description="Folder to run it in, relative to the workspace.")
     timeout: float | None = Field(default=None, gt=0, description="Seconds after which it is ended.")
@@ -75,7 +77,9 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
 
 def _digest(argv: list[str], cwd: Path, env: dict[str, str]) -> str:
     hashed_env = hashlib.sha256(json.dumps(sorted(env.items())).encode("utf-8", "surrogatepass")).hexdigest()
-    return hashlib.sha256(json.dumps([argv, str(cwd), hashed_env]).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(
+        json.dumps([argv, str(cwd), hashed_env]).encode("utf-8", "surrogatepass")
+    ).hexdigest()
 
 
 async def _save_first(call: ToolCall, context: ToolContext) -> list[str] | None:
@@ -96,14 +100,18 @@ async def _save_first(call: ToolCall, context: ToolContext) -> list[str] | None:
     return [context.folders.display_of(uri) for uri in await context.overlay.unsaved()]
 
 
-def _told(result: CommandResult | SpawnProblem, seconds: float, idle: float, unsaved: list[str]) -> ToolResult:
+def _told(
+    result: CommandResult | SpawnProblem, seconds: float, idle: float, unsaved: list[str]
+) -> ToolResult:
     if isinstance(result, SpawnProblem):
         return error(f"The command could not be started: {result.message}")
     notes: list[str] = []
     if result.status == "killed_timeout":
         notes.append(f"ended after {seconds:g} s, its time-out")
     elif result.status == "killed_idle":
-        notes.append(f"ended after printing nothing for {idle:g} s; it may have waited for input, which it cannot get")
+        notes.append(
+            f"ended after printing nothing for {idle:g} s; it may have waited for input, which it cannot get"
+        )
     elif result.status == "lost":
         notes.append("lost: its supervisor died, and its effect is unknown")
     elif result.exit is not None and result.exit.signal is not None:

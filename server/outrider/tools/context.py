@@ -4,6 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from outrider_protocol.events import Decision, EventData, PlanItem
+from outrider_protocol.settings import Limits
+
 from outrider.permissions.decide import Access, Judgement
 from outrider.ports.clock import Clock
 from outrider.ports.ids import IdKind
@@ -15,8 +18,6 @@ from outrider.workspace.editing import Change, Editing
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folders
 from outrider.workspace.search import Search
-from outrider_protocol.events import Decision, EventData, PlanItem
-from outrider_protocol.settings import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +51,49 @@ class ToolContext(Protocol):
     """The turn, as the tools see it."""
 
     @property
-    def folders(self) -> Folders: ...
+    def folders(self) -> Folders:
+        """The workspace folders."""
+        ...
+
     @property
-    def documents(self) -> DocumentStore: ...
+    def documents(self) -> DocumentStore:
+        """The open documents."""
+        ...
+
     @property
-    def overlay(self) -> Overlay: ...
+    def overlay(self) -> Overlay:
+        """The texts, buffers over the disk."""
+        ...
+
     @property
-    def editing(self) -> Editing: ...
+    def editing(self) -> Editing:
+        """How changes are made."""
+        ...
+
     @property
-    def search(self) -> Search: ...
+    def search(self) -> Search:
+        """Search over the workspace."""
+        ...
+
     @property
-    def supervisor(self) -> Supervisor: ...
+    def supervisor(self) -> Supervisor:
+        """Where processes are started."""
+        ...
+
     @property
-    def clock(self) -> Clock: ...
+    def clock(self) -> Clock:
+        """Time."""
+        ...
+
     @property
-    def env(self) -> Mapping[str, str]: ...
+    def env(self) -> Mapping[str, str]:
+        """The environment of the server."""
+        ...
+
     @property
-    def limits(self) -> Limits: ...
+    def limits(self) -> Limits:
+        """Limits of the turn."""
+        ...
 
     @property
     def label(self) -> str:

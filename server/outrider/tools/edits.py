@@ -15,28 +15,38 @@ from outrider.workspace.paths import Located, PathProblem
 
 
 class EditFile(Params):
+    """Arguments of `edit_file`."""
+
     path: str = Field(min_length=1, description="Path relative to the workspace.")
-    old: str = Field(description="The text to replace, exactly as it is in the file, long enough to be unique.")
+    old: str = Field(
+        description="The text to replace, exactly as it is in the file, long enough to be unique."
+    )
     new: str = Field(description="The text to put in its place.")
     replace_all: bool = Field(default=False, description="Replace every occurrence.")
 
 
 class WriteFile(Params):
+    """Arguments of `write_file`."""
+
     path: str = Field(min_length=1, description="Path relative to the workspace.")
     content: str = Field(description="The whole text of the file.")
     overwrite: bool = Field(default=False, description="Replace the file if it exists.")
 
 
 class DeleteFile(Params):
+    """Arguments of `delete_file`."""
+
     path: str = Field(min_length=1, description="Path relative to the workspace.")
 
 
 class RenameFile(Params):
+    """Arguments of `rename_file`."""
+
     from_: str = Field(alias="from", min_length=1, description="Path relative to the workspace.")
     to: str = Field(min_length=1, description="New path relative to the workspace; it must not exist.")
 
 
-async def plan_edit(params: EditFile, call: ToolCall, context: ToolContext) -> Action | ToolResult:
+async def plan_edit(params: EditFile, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
     """Replace a text in a file."""
     found = await _existing(params.path, context)
     if isinstance(found, ToolResult):
@@ -47,10 +57,10 @@ async def plan_edit(params: EditFile, call: ToolCall, context: ToolContext) -> A
         return error(f"{located.display}: {replaced.message}")
     if replaced.text == snapshot.text:
         return error(f"{located.display}: old and new are the same, so nothing would change.")
-    return action_for(context, call, Change("edit", located, None, snapshot.text, replaced.text))
+    return action_for(Change("edit", located, None, snapshot.text, replaced.text))
 
 
-async def plan_write(params: WriteFile, call: ToolCall, context: ToolContext) -> Action | ToolResult:
+async def plan_write(params: WriteFile, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
     """Write a whole file."""
     located = await context.folders.locate(params.path)
     if isinstance(located, PathProblem):
@@ -59,9 +69,11 @@ async def plan_write(params: WriteFile, call: ToolCall, context: ToolContext) ->
     if isinstance(current, ReadProblem):
         if current.kind != "not_found":
             return error(current.message)
-        return action_for(context, call, Change("create", located, None, None, params.content))
+        return action_for(Change("create", located, None, None, params.content))
     if not params.overwrite:
-        return error(f"{located.display} exists. Use edit_file, or say overwrite: true to replace the whole of it.")
+        return error(
+            f"{located.display} exists. Use edit_file, or say overwrite: true to replace the whole of it."
+        )
     if current.read_only:
         return error(f"{located.display} cannot be edited: {current.read_only}")
     content = params.content
@@ -69,19 +81,19 @@ async def plan_write(params: WriteFile, call: ToolCall, context: ToolContext) ->
         content = content.replace("\n", "\r\n")
     if content == current.text:
         return error(f"{located.display} has exactly this text already.")
-    return action_for(context, call, Change("edit", located, None, current.text, content))
+    return action_for(Change("edit", located, None, current.text, content))
 
 
-async def plan_delete(params: DeleteFile, call: ToolCall, context: ToolContext) -> Action | ToolResult:
+async def plan_delete(params: DeleteFile, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
     """Delete a file."""
     found = await _existing(params.path, context)
     if isinstance(found, ToolResult):
         return found
     located, snapshot = found
-    return action_for(context, call, Change("delete", located, None, snapshot.text, None))
+    return action_for(Change("delete", located, None, snapshot.text, None))
 
 
-async def plan_rename(params: RenameFile, call: ToolCall, context: ToolContext) -> Action | ToolResult:
+async def plan_rename(params: RenameFile, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
     """Rename a file."""
     found = await _existing(params.from_, context)
     if isinstance(found, ToolResult):
@@ -95,7 +107,7 @@ async def plan_rename(params: RenameFile, call: ToolCall, context: ToolContext) 
         return error(f"{to.display} exists already.")
     if there.kind != "not_found":
         return error(there.message)
-    return action_for(context, call, Change("rename", located, to, snapshot.text, snapshot.text))
+    return action_for(Change("rename", located, to, snapshot.text, snapshot.text))
 
 
 async def _existing(path: str, context: ToolContext) -> tuple[Located, Snapshot] | ToolResult:
@@ -118,7 +130,11 @@ EDIT_FILE = Tool(
     plan_edit,
 )
 WRITE_FILE = Tool(
-    "write_file", "Write a new file, or replace a whole one with overwrite: true.", "edit", WriteFile, plan_write
+    "write_file",
+    "Write a new file, or replace a whole one with overwrite: true.",
+    "edit",
+    WriteFile,
+    plan_write,
 )
 DELETE_FILE = Tool("delete_file", "Delete a file.", "edit", DeleteFile, plan_delete)
 RENAME_FILE = Tool("rename_file", "Rename or move a file.", "edit", RenameFile, plan_rename)

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
 
+from outrider_protocol.events import ApprovalResolved, EditRejected, ToolFinished, ToolStarted
+
 from outrider.ports.model import ToolCall
 from outrider.tools import changes
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Registry, Tool
 from outrider.tools.result import ToolResult, error
-from outrider_protocol.events import ApprovalResolved, EditRejected, ToolFinished, ToolStarted
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +99,9 @@ class Executor:
         context.record(ToolStarted(call_id=plan.call.id))
         if change is not None and change_id is not None:
             changes.record_applying(context, plan.call, change_id, change)
-        if allowed.action.access.effect in {"edit", "execute"} and (problem := await context.settled(durable=True)):
+        if allowed.action.access.effect in {"edit", "execute"} and (
+            problem := await context.settled(durable=True)
+        ):
             return error(f"Nothing was done: {problem}")
         if change is not None and change_id is not None:
             return await _to_its_end(changes.write(context, plan.call, change_id, change))
@@ -139,7 +142,9 @@ class Executor:
             return await plan.action.perform()
         except asyncio.CancelledError:
             if plan.action.partial is not None:
-                self._finish(plan.call, ToolResult("cancelled", f"{plan.action.partial()}\n[cancelled]".lstrip()))
+                self._finish(
+                    plan.call, ToolResult("cancelled", f"{plan.action.partial()}\n[cancelled]".lstrip())
+                )
             raise
         except Exception:
             log.exception("%s failed", plan.call.name)
@@ -162,7 +167,9 @@ async def _to_its_end(writing: Any) -> ToolResult:
 
 
 def _allowed_by(context: ToolContext, call: ToolCall, by: Any, reason: str) -> ApprovalResolved:
-    return ApprovalResolved(id=context.new_id("open"), call_id=call.id, decision="allow_once", by=by, rule=reason)
+    return ApprovalResolved(
+        id=context.new_id("open"), call_id=call.id, decision="allow_once", by=by, rule=reason
+    )
 
 
 def _rejected(

@@ -1,5 +1,6 @@
 """The tools that talk to the person: a question, and the plan."""
 
+from outrider_protocol.events import PlanItem
 from pydantic import Field
 
 from outrider.permissions.decide import Access
@@ -7,16 +8,19 @@ from outrider.ports.model import ToolCall
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, ok
-from outrider_protocol.events import PlanItem
 
 
 class AskUser(Params):
+    """Arguments of `ask_user`."""
+
     question: str = Field(min_length=1, description="The question.")
     options: list[str] = Field(default_factory=list[str], max_length=6, description="Answers to choose from.")
     allow_free_form: bool = Field(default=True, description="Whether another answer may be given.")
 
 
 class UpdatePlan(Params):
+    """Arguments of `update_plan`."""
+
     items: list[PlanItem] = Field(description="The whole plan, in order.")
 
 
@@ -49,4 +53,6 @@ ASK_USER = Tool(
     AskUser,
     plan_ask,
 )
-UPDATE_PLAN = Tool("update_plan", "Show the person the plan, and keep it up to date as you go.", "ask", UpdatePlan, plan_plan)
+UPDATE_PLAN = Tool(
+    "update_plan", "Show the person the plan, and keep it up to date as you go.", "ask", UpdatePlan, plan_plan
+)

@@ -17,22 +17,32 @@ LINE_LIMIT = 2000
 
 
 class ReadFile(Params):
+    """Arguments of `read_file`."""
+
     path: str = Field(min_length=1, description="Path relative to the workspace.")
     start_line: int | None = Field(default=None, ge=1, description="First line wanted, from 1.")
     end_line: int | None = Field(default=None, ge=1, description="Last line wanted.")
 
 
 class ListFiles(Params):
+    """Arguments of `list_files`."""
+
     path: str = Field(default=".", description="Folder, relative to the workspace.")
 
 
 class FindFiles(Params):
+    """Arguments of `find_files`."""
+
     pattern: str = Field(min_length=1, description="Glob such as **/*.py or src/*.ts.")
 
 
 class SearchText(Params):
+    """Arguments of `search`."""
+
     pattern: str = Field(min_length=1, description="Regular expression (ripgrep's dialect).")
-    path: str | None = Field(default=None, description="File or folder to search; the whole workspace without it.")
+    path: str | None = Field(
+        default=None, description="File or folder to search; the whole workspace without it."
+    )
     glob: str | None = Field(default=None, description="Only files that match this glob, such as *.py.")
 
 
@@ -49,7 +59,11 @@ async def plan_read(params: ReadFile, _call: ToolCall, context: ToolContext) -> 
         text = _numbered(snapshot.text, params.start_line or 1, params.end_line, context.limits.output_bytes)
         if isinstance(text, ToolResult):
             return text
-        notes = [note for flag, note in ((snapshot.unsaved, "unsaved buffer"), (snapshot.read_only, snapshot.read_only)) if flag]
+        notes = [
+            note
+            for flag, note in ((snapshot.unsaved, "unsaved buffer"), (snapshot.read_only, snapshot.read_only))
+            if flag
+        ]
         return ok(f"[{located.display}: {'; '.join(map(str, notes))}]\n{text}" if notes else text)
 
     return _look(located, f"Read {located.display} outside the workspace", perform)
@@ -78,7 +92,11 @@ def _numbered(text: str, first: int, last: int | None, limit: int) -> str | Tool
     size = 0
     for number, line in enumerate(lines[first - 1 : last], start=first):
         bare = line.rstrip("\r\n")
-        cut = bare if len(bare) <= LINE_LIMIT else f"{bare[:LINE_LIMIT]} [… {len(bare) - LINE_LIMIT} characters]"
+        cut = (
+            bare
+            if len(bare) <= LINE_LIMIT
+            else f"{bare[:LINE_LIMIT]} [… {len(bare) - LINE_LIMIT} characters]"
+        )
         size += len(cut.encode("utf-8", "replace")) + 8
         if size > limit and shown:
             shown.append(f"[stopped: the file has {len(lines)} lines; go on with start_line={number}]")
@@ -142,7 +160,9 @@ READ_FILE = Tool(
     plan_read,
 )
 LIST_FILES = Tool("list_files", "List the entries of a folder.", "read", ListFiles, plan_list)
-FIND_FILES = Tool("find_files", "Find files by a glob; ignored files are left out.", "read", FindFiles, plan_find)
+FIND_FILES = Tool(
+    "find_files", "Find files by a glob; ignored files are left out.", "read", FindFiles, plan_find
+)
 SEARCH = Tool(
     "search",
     "Search the texts of the workspace, unsaved buffers included, with a regular expression.",

@@ -48,7 +48,9 @@ class Tool(Generic[P]):
         try:
             return self.params.model_validate(given)
         except ValidationError as problem:
-            return "; ".join(_say(error) for error in problem.errors(include_url=False, include_context=False))
+            return "; ".join(
+                _say(error) for error in problem.errors(include_url=False, include_context=False)
+            )
 
 
 def _say(error: Any) -> str:
