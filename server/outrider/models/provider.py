@@ -1,0 +1,321 @@
+"""A place that serves models over HTTP: its connections, keys, time-outs and failures, for every dialect.
+
+Knows nothing of what is asked or answered. httpx is imported in a thread at the first request, never before.
+It must never keep a key, follow a redirect with one, read proxies or keys from the process's environment, or
+let an exception of the network through: what goes wrong is a `ModelFailure`.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, cast
+
+from outrider import __version__
+from outrider.models.failures import clean, http_failure
+from outrider.models.sse import SseSplitter
+from outrider.ports.clock import Clock
+from outrider.ports.model import FailureKind, ModelFailure
+from outrider.ports.secrets import Secrets
+from outrider_protocol.settings import ProviderSettings
+
+if TYPE_CHECKING:
+    import httpx
+
+_LONGEST_EVENT = 16 * 1024 * 1024
+_LONGEST_ERROR_BODY = 64 * 1024
+_KEEP_ALIVE_SECONDS = 55.0
+"""Longer than most tools run, shorter than the minute after which common servers drop a connection."""
+_END_SECONDS = 0.2
+"""How long the end of the body may take after the last event."""
+
+
+class HttpProvider:
+    """One configured provider. Its connections are kept between requests until `close`."""
+
+    def __init__(
+        self,
+        name: str,
+        settings: ProviderSettings,
+        *,
+        clock: Clock,
+        secrets: Secrets,
+        proxy: str | None = None,
+        ca_file: str | None = None,
+    ) -> None:
+        """Make a provider; nothing is opened yet.
+
+        Args:
+            name: Its key in the settings.
+            settings: How it is reached.
+            clock: Where the time-outs come from.
+            secrets: Where the key comes from.
+            proxy: URL of the proxy to use.
+            ca_file: PEM file of further certificate authorities.
+        """
+        self.name = name
+        self.settings = settings
+        self._clock = clock
+        self._secrets = secrets
+        self._proxy = proxy
+        self._ca_file = ca_file
+        self._opening: asyncio.Task[httpx.AsyncClient | str] | None = None
+        self._closed = False
+
+    async def close(self) -> None:
+        """Close the connections. Requests made later fail."""
+        self._closed = True
+        if self._opening is not None:
+            opened = (await asyncio.gather(self._opening, return_exceptions=True))[0]
+            if not isinstance(opened, BaseException | str):
+                await opened.aclose()
+
+    def redacted(self, failure: ModelFailure) -> ModelFailure:
+        """`failure` without keys, should the provider have repeated one."""
+        return ModelFailure(failure.kind, clean(failure.message, self._private()))
+
+    async def post(
+        self, path: str, body: bytes, *, last: bytes
+    ) -> AsyncGenerator[list[bytes] | ModelFailure, None]:
+        """Send a request and give the events of the answer.
+
+        Closing the generator, or cancelling the task that waits for it, closes the connection at once.
+
+        Args:
+            path: What follows the base URL, such as `/chat/completions`.
+            body: The JSON body.
+            last: The data of the event after which nothing comes. The body is then read to its end, so that
+                the connection can be used again, but only if the end comes in a moment.
+
+        Yields:
+            The data of the events that arrived together, again and again; a failure only as the last item.
+        """
+        headers = self._headers()
+        if isinstance(headers, ModelFailure):
+            yield headers
+            return
+        client = await self._client()
+        if isinstance(client, ModelFailure):
+            yield client
+            return
+        import httpx
+
+        try:
+            url = httpx.URL(self.settings.base_url)
+            request = client.build_request(
+                "POST",
+                url.copy_with(path=url.path.rstrip("/") + path),
+                content=body,
+                headers=headers,
+            )
+        except (httpx.InvalidURL, ValueError, TypeError):
+            # The exception may quote a header's value.
+            yield self._failure("bad_request", "the request cannot be built: check baseUrl and headers")
+            return
+        response = await self._send(client, request)
+        if isinstance(response, ModelFailure):
+            yield response
+            return
+        try:
+            if response.status_code != 200:
+                yield await self._refusal(response)
+                return
+            async with aclosing(self._events(response, last)) as events:
+                async for item in events:
+                    yield item
+        finally:
+            await response.aclose()
+
+    def _headers(self) -> dict[str, str] | ModelFailure:
+        headers = {
+            "content-type": "application/json",
+            "accept": "text/event-stream",
+            "user-agent": f"outrider/{__version__}",
+        }
+        env_name = self.settings.api_key_env
+        if env_name is not None:
+            key = self._secrets.get(env_name)
+            if key is None:
+                return self._failure("auth", f"there is no key; set the environment variable {env_name}")
+            if not (key.isascii() and key.isprintable()):
+                return self._failure("auth", f"the value of {env_name} has characters a key cannot have")
+            headers["authorization"] = f"Bearer {key}"
+        return headers | {name.lower(): value for name, value in self.settings.headers.items()}
+
+    async def _client(self) -> "httpx.AsyncClient | ModelFailure":
+        if self._closed:
+            return self._failure("connection", "its connections are closed")
+        if self._opening is None:
+            self._opening = asyncio.create_task(asyncio.to_thread(_new_client, self._proxy, self._ca_file))
+        opening = self._opening
+        client = await asyncio.shield(opening)
+        if isinstance(client, str):
+            if self._opening is opening:
+                self._opening = None  # what is wrong may be put right
+            return self._failure("connection", client)
+        return client
+
+    async def _send(
+        self, client: "httpx.AsyncClient", request: "httpx.Request"
+    ) -> "httpx.Response | ModelFailure":
+        """The response with its headers read; each phase of the way there has its own time-out."""
+        import httpx
+
+        connected = asyncio.Event()
+
+        async def trace(event: str, _: Any) -> None:
+            if event == "http11.send_request_headers.started":
+                connected.set()
+
+        request.extensions["trace"] = trace
+        sending = asyncio.create_task(client.send(request, stream=True))
+        sending.add_done_callback(lambda _: connected.set())
+        taken = False
+        limit, setting = self.settings.connect_seconds, "connectSeconds"
+        try:
+            async with self._clock.timeout(limit):
+                await connected.wait()
+            limit, setting = self.settings.first_token_seconds, "firstTokenSeconds"
+            async with self._clock.timeout(limit):
+                response = await asyncio.shield(sending)
+            taken = True
+            return response
+        except TimeoutError:
+            if setting == "connectSeconds":
+                what = f"no connection to {request.url.host} in {limit:g} s ({setting})"
+                return self._failure("timeout", what)
+            return self._failure("stalled", f"no answer in {limit:g} s ({setting})")
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            return self._network_failure(error, began=False)
+        finally:
+            if not taken:
+                await _abandon(sending)
+
+    async def _refusal(self, response: "httpx.Response") -> ModelFailure:
+        """What an answer that is not 200 says."""
+        import httpx
+
+        if response.has_redirect_location:
+            what = f"answered {response.status_code}, a redirect, which is not followed: correct baseUrl"
+            return self._failure("protocol", what)
+        body = bytearray()
+        chunks = cast("AsyncGenerator[bytes, None]", response.aiter_bytes())
+        try:
+            async with self._clock.timeout(self.settings.stall_seconds), aclosing(chunks):
+                async for chunk in chunks:
+                    body += chunk
+                    if len(body) > _LONGEST_ERROR_BODY:
+                        break
+        except (httpx.HTTPError, TimeoutError):
+            pass  # the status and what came of the body say enough
+        return http_failure(
+            response.status_code,
+            bytes(body[:_LONGEST_ERROR_BODY]),
+            source=self._source,
+            secrets=self._private(),
+        )
+
+    async def _events(
+        self, response: "httpx.Response", last: bytes
+    ) -> AsyncGenerator[list[bytes] | ModelFailure, None]:
+        import httpx
+
+        content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if content_type == "text/html":
+            yield self._failure("protocol", "answered with a web page: check baseUrl")
+            return
+        whole = bytearray() if content_type == "application/json" else None
+        splitter = SseSplitter()
+        chunks = cast("AsyncGenerator[bytes, None]", response.aiter_bytes())
+        limit, setting = self.settings.first_token_seconds, "firstTokenSeconds"
+        ended = False
+        async with aclosing(chunks):
+            while True:
+                try:
+                    async with self._clock.timeout(limit):
+                        chunk = await anext(chunks, None)
+                except (httpx.HTTPError, TimeoutError) as error:
+                    if ended:
+                        return
+                    if isinstance(error, TimeoutError):
+                        yield self._failure("stalled", f"nothing came for {limit:g} s ({setting})")
+                    else:
+                        yield self._network_failure(error, began=True)
+                    return
+                if chunk is None:
+                    break
+                if not ended:
+                    limit, setting = self.settings.stall_seconds, "stallSeconds"
+                if whole is not None:
+                    whole += chunk
+                elif payloads := splitter.feed(chunk):
+                    yield payloads
+                    if payloads[-1] == last:
+                        ended, limit = True, _END_SECONDS
+                if max(splitter.pending, len(whole or b"")) > _LONGEST_EVENT:
+                    yield self._failure("protocol", "sent an event without end")
+                    return
+            yield [bytes(whole)] if whole else splitter.finish()
+
+    @property
+    def _source(self) -> str:
+        return f"provider {self.name}"
+
+    def _private(self) -> frozenset[str]:
+        headers = (part for value in self.settings.headers.values() for part in value.split())
+        return self._secrets.values().union(headers)
+
+    def _failure(self, kind: FailureKind, message: str) -> ModelFailure:
+        return ModelFailure(kind, clean(f"{self._source}: {message}", self._private()))
+
+    def _network_failure(self, error: Exception, *, began: bool) -> ModelFailure:
+        import httpx
+
+        match error:
+            case httpx.LocalProtocolError() | httpx.UnsupportedProtocol() | httpx.InvalidURL():
+                # The message may quote a header's value.
+                return self._failure("bad_request", "the request cannot be sent: check baseUrl and headers")
+            case httpx.DecodingError():
+                return self._failure("protocol", "the content encoding of the answer is broken")
+            case _ if began:
+                return self._failure("cut_stream", f"the stream broke off: {_reason(error)}")
+            case _:
+                return self._failure("connection", f"no answer: {_reason(error)}")
+
+
+def _new_client(proxy: str | None, ca_file: str | None) -> "httpx.AsyncClient | str":
+    """Make a client, or say why there is none; slow (imports, certificates), so it is called in a thread."""
+    import httpx
+
+    context = httpx.create_ssl_context(trust_env=False)
+    if ca_file is not None:
+        try:
+            context.load_verify_locations(cafile=ca_file)
+        except OSError as error:
+            return f"cannot read the certificates of {ca_file}: {_reason(error)}"
+    try:
+        return httpx.AsyncClient(
+            verify=context,
+            proxy=proxy,
+            trust_env=False,
+            timeout=None,  # noqa: S113 - the time-outs are those of the injected clock
+            limits=httpx.Limits(keepalive_expiry=_KEEP_ALIVE_SECONDS),
+        )
+    except (httpx.InvalidURL, ValueError, ImportError) as error:
+        return f"cannot use the proxy: {_reason(error)}"
+
+
+async def _abandon(sending: "asyncio.Task[httpx.Response]") -> None:
+    """End a request nobody waits for any more, and what it may have opened."""
+    sending.cancel()
+    ended = (await asyncio.gather(sending, return_exceptions=True))[0]
+    if not isinstance(ended, BaseException):
+        await ended.aclose()
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ssl.SSLError) and error.reason:
+        return error.reason
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__
