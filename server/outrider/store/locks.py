@@ -13,7 +13,7 @@ _PLAIN = re.compile(r"[a-z0-9_-]{1,64}")
 
 
 class SessionLock:
-    """A lock that is held, until `release` or the death of the process."""
+    """A lock that is held until `release`, the end of this object, or the death of the process."""
 
     def __init__(self, held: BaseFileLock) -> None:
         self._held = held

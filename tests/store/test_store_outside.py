@@ -1,0 +1,260 @@
+"""Death, damage, full disks and other processes."""
+
+import asyncio
+import itertools
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from outrider.ports.events import LoggedEvent
+from outrider.store.log import Store, StoreProblem
+from outrider.store.schema import FILE_NAME
+
+CHILD = Path(__file__).with_name("store_child.py")
+
+
+@contextmanager
+def start(program: str, state: Path, *arguments: str) -> Generator[subprocess.Popen[str], None, None]:
+    """A process that runs `program` of `store_child`, and does not outlive the block."""
+    command = [sys.executable, str(CHILD), program, str(state), *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+def event(seq: int, session_id: str = "ses_1") -> LoggedEvent:
+    return LoggedEvent(seq, "2026-01-01T00:00:00.000Z", session_id, None, "plan.updated", {"n": seq})
+
+
+async def opened(state: Path) -> Store:
+    store = await Store.open(state)
+    assert isinstance(store, Store), store
+    return store
+
+
+async def refused(state: Path) -> StoreProblem:
+    problem = await Store.open(state)
+    assert isinstance(problem, StoreProblem)
+    return problem
+
+
+async def filled(state: Path, events: int = 2000) -> None:
+    store = await opened(state)
+    for seq in range(1, events + 1):
+        store.append(event(seq))
+    assert await store.close() is None
+
+
+async def test_a_kill_loses_nothing_acknowledged(tmp_path: Path) -> None:
+    chance = random.Random(5)
+    for _ in range(15):
+        acknowledged = 0
+        with start("append_for_ever", tmp_path) as child:
+            assert child.stdout is not None
+            for line in itertools.islice(child.stdout, chance.randrange(1, 60)):
+                acknowledged = int(line)
+            child.kill()
+            # A last line may be cut off by the kill.
+            acknowledged = max([acknowledged, *(int(line) for line in child.stdout if line.endswith("\n"))])
+        store = await opened(tmp_path)
+        events = await store.events("ses_killed")
+        assert len(events) >= acknowledged > 0
+        blobs = await store_blobs(tmp_path)
+        assert blobs == {f"{one.seq:032d}" for one in events}
+        await store.close()
+    with sqlite3.connect(tmp_path / FILE_NAME) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    connection.close()
+
+
+async def store_blobs(state: Path) -> set[str]:
+    connection = sqlite3.connect(state / FILE_NAME)
+    digests = {digest for (digest,) in connection.execute("SELECT digest FROM blobs")}
+    connection.close()
+    return digests
+
+
+async def test_processes_create_and_write_one_log_at_the_same_time(tmp_path: Path) -> None:
+    with ExitStack() as running:
+        children = [
+            running.enter_context(start("append_many", tmp_path / "state", f"ses_{n}")) for n in range(3)
+        ]
+        for child in children:
+            output, _ = await asyncio.to_thread(child.communicate)
+            assert output == "done\n"
+            assert child.returncode == 0
+    store = await opened(tmp_path / "state")
+    for n in range(3):
+        assert len(await store.events(f"ses_{n}")) == 300
+    await store.close()
+
+
+async def test_stores_of_one_process_create_one_log_at_the_same_time(tmp_path: Path) -> None:
+    stores = await asyncio.gather(*(opened(tmp_path) for _ in range(6)))
+    for n, store in enumerate(stores):
+        store.append(event(1, f"ses_{n}"))
+    assert await asyncio.gather(*(store.flush() for store in stores)) == [None] * 6
+    assert len(await stores[0].sessions()) == 6
+    await asyncio.gather(*(store.close() for store in stores))
+
+
+async def test_a_lock_is_held_once_and_freed_by_death(tmp_path: Path) -> None:
+    store = await opened(tmp_path)
+    with start("hold_lock", tmp_path) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "held\n"
+        assert store.lock("ses_1") is None
+        other = store.lock("ses_2")
+        assert other is not None
+        assert store.lock("ses_2") is None
+        other.release()
+        other.release()
+    lock = store.lock("ses_1")
+    assert lock is not None
+    lock.release()
+    again = store.lock("ses_1")
+    assert again is not None
+    again.release()
+    await store.close()
+
+
+HOSTILE = [
+    "../../escape",
+    "/etc/passwd",
+    "a/b",
+    "..",
+    ".",
+    "",
+    "nul\0",
+    "x" * 5000,
+    "\ud800",
+    "Ses_1",
+    "ses_1",
+    "a\nb",
+]
+
+
+async def test_no_session_id_leaves_the_folder_of_locks(tmp_path: Path) -> None:
+    store = await opened(tmp_path / "state")
+    locks = [store.lock(session_id) for session_id in HOSTILE]
+    assert None not in locks
+    assert [store.lock(session_id) for session_id in HOSTILE] == [None] * len(HOSTILE)
+    names = [path.name.lower() for path in (tmp_path / "state" / "locks").iterdir()]
+    assert len(set(names)) == len(HOSTILE)
+    assert [path.name for path in tmp_path.iterdir()] == ["state"]
+    for lock in locks:
+        assert lock is not None
+        lock.release()
+    await store.close()
+
+
+async def test_a_lock_that_cannot_be_made_is_not_given(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = await opened(tmp_path)
+    (tmp_path / "locks").write_text("in the way")
+    assert store.lock("ses_1") is None
+    assert "cannot be taken" in caplog.text
+    await store.close()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"not a database", b"\0" * 8192, b"SQLite format 3\0" + b"\xff" * 5000, b"SQLite format 3\0"],
+    ids=["text", "zeros", "bad header", "header only"],
+)
+async def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / FILE_NAME).write_bytes(content)
+    problem = await refused(tmp_path)
+    assert problem.reason == "damaged"
+    assert str(tmp_path / FILE_NAME) in problem.message
+    assert (tmp_path / FILE_NAME).read_bytes() == content
+
+
+async def test_a_truncated_file_is_left_alone(tmp_path: Path) -> None:
+    await filled(tmp_path)
+    content = (tmp_path / FILE_NAME).read_bytes()[:-8192]
+    (tmp_path / FILE_NAME).write_bytes(content)
+    assert (await refused(tmp_path)).reason == "damaged"
+    assert (tmp_path / FILE_NAME).read_bytes() == content
+
+
+async def test_an_emptied_file_beside_its_log_is_left_alone(tmp_path: Path) -> None:
+    store = await opened(tmp_path / "live")
+    store.append(event(1))
+    assert await store.flush() is None
+    log = tmp_path / f"{FILE_NAME}-wal"
+    shutil.copy(tmp_path / "live" / f"{FILE_NAME}-wal", log)
+    await store.close()
+    (tmp_path / FILE_NAME).touch()
+    size = log.stat().st_size
+    assert (await refused(tmp_path)).reason == "damaged"
+    assert log.stat().st_size == size > 0
+
+
+async def test_a_database_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / FILE_NAME)
+    connection.execute("CREATE TABLE notes (text)")
+    connection.commit()
+    connection.close()
+    content = (tmp_path / FILE_NAME).read_bytes()
+    problem = await refused(tmp_path)
+    assert problem.reason == "damaged"
+    assert "not a log of Outrider" in problem.message
+    assert (tmp_path / FILE_NAME).read_bytes() == content
+
+
+async def test_a_newer_log_is_left_alone(tmp_path: Path) -> None:
+    await filled(tmp_path, 3)
+    connection = sqlite3.connect(tmp_path / FILE_NAME)
+    connection.execute("PRAGMA user_version = 2")
+    connection.close()
+    content = (tmp_path / FILE_NAME).read_bytes()
+    problem = await refused(tmp_path)
+    assert problem.reason == "newer"
+    assert "version 2" in problem.message
+    assert (tmp_path / FILE_NAME).read_bytes() == content
+
+
+async def test_a_state_folder_that_cannot_be_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for state in (tmp_path / "file", tmp_path / "file" / "below"):
+        problem = await refused(state)
+        assert problem.reason == "unwritable"
+        assert str(state) in problem.message
+    (tmp_path / "state" / FILE_NAME).mkdir(parents=True)
+    assert (await refused(tmp_path / "state")).reason == "unwritable"
+
+
+async def test_a_log_that_is_removed_while_in_use_is_told(tmp_path: Path) -> None:
+    store = await opened(tmp_path / "state")
+    store.append(event(1))
+    assert await store.flush() is None
+    (tmp_path / "state").rename(tmp_path / "moved")
+    store.append(event(2))
+    problem = await store.flush()
+    assert problem is not None
+    assert problem.reason == "unwritable"
+    (tmp_path / "moved").rename(tmp_path / "state")
+    assert await store.flush() is None
+    assert await store.last_seq("ses_1") == 2
+    (tmp_path / "state").rename(tmp_path / "moved")
+    store.append(event(3))
+    problem = await store.close()
+    assert problem is not None
+    assert problem.reason == "unwritable"
+
+
+async def test_a_full_disk_keeps_the_events_until_there_is_room(tmp_path: Path) -> None:
+    with start("fill_disk", tmp_path) as child:
+        output, _ = await asyncio.to_thread(child.communicate)
+    assert output == "done\n"
+    assert child.returncode == 0
