@@ -1,0 +1,431 @@
+"""Real processes: what is started is attributable, and none outlives its command, a kill or the server."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from outrider.ports.clock import SystemClock
+from outrider.processes import Exit, Process, SpawnProblem, Supervisor, shell_argv, supervisor_main
+
+ENV = {"PATH": os.environ["PATH"]}
+
+
+def named(marker: str) -> list[psutil.Process]:
+    """Every process of the machine whose command line mentions the marker."""
+    return [p for p, words in command_lines() if any(marker in word for word in words)]
+
+
+def sleepers(marker: str) -> list[psutil.Process]:
+    """Those that `sleeper` and `daemon` are about, without the shells whose command mentions them."""
+    return [p for p, words in command_lines() if words[-1:] in ([marker], [f"sleep 60; : {marker}"])]
+
+
+def command_lines() -> list[tuple[psutil.Process, list[str]]]:
+    """Every process with its words; those that ended in between, and zombies, have none."""
+    return [(p, p.info["cmdline"] or []) for p in psutil.process_iter(["cmdline"])]
+
+
+async def until(true: Callable[[], object], seconds: float = 5.0) -> None:
+    """Look until it is so; what is looked at is another process, which tells nobody."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it never came so"
+        await asyncio.sleep(0.01)
+
+
+async def until_gone(marker: str) -> None:
+    await until(lambda: not named(marker))
+
+
+async def until_there(marker: str, count: int = 1) -> list[psutil.Process]:
+    await until(lambda: len(sleepers(marker)) == count)
+    return sleepers(marker)
+
+
+def helper_of(pid: int | None = None) -> psutil.Process:
+    """The supervisor program of a server process (ours by default)."""
+    program = Path(supervisor_main.__file__).name
+    [helper] = [c for c in psutil.Process(pid).children() if any(program in w for w in c.cmdline())]
+    return helper
+
+
+async def output_of(process: Process) -> bytes:
+    received = bytearray()
+    while chunk := await process.read():
+        received += chunk
+    return bytes(received)
+
+
+@pytest.fixture
+async def supervisor() -> AsyncIterator[Supervisor]:
+    supervisor = Supervisor(SystemClock())
+    yield supervisor
+    await supervisor.close()
+    assert supervisor.running == ()
+
+
+@pytest.fixture
+def marker() -> str:
+    return f"marker-{uuid.uuid4().hex}"
+
+
+async def start(supervisor: Supervisor, command: str, cwd: Path, **options: object) -> Process:
+    process = await supervisor.spawn(shell_argv(command), cwd=cwd, env=ENV, **options)  # type: ignore[arg-type]
+    assert isinstance(process, Process)
+    return process
+
+
+def sleeper(marker: str, *, before: str = "") -> str:
+    """A command that lives for a minute, is found by its marker, and never execs it away."""
+    return f"{before} sh -c 'sleep 60; : {marker}'"
+
+
+def daemon(marker: str) -> str:
+    """Double fork and setsid, with all descriptors of its own: nothing ties it to the command any more."""
+    code = (
+        "import os,signal,sys,time\n"
+        "if os.fork(): os._exit(0)\n"
+        "os.setsid()\n"
+        "if os.fork(): os._exit(0)\n"
+        "null = os.open('/dev/null', os.O_RDWR)\n"
+        "[os.dup2(null, fd) for fd in (0, 1, 2)]\n"
+        "os.environ.clear()\n"
+        "time.sleep(60)\n"
+    )
+    return f'{sys.executable} -S -c "{code}" {marker}'
+
+
+async def test_output_comes_in_order_byte_for_byte(supervisor: Supervisor, tmp_path: Path) -> None:
+    process = await start(supervisor, r"printf 'a\0\xff'; printf b >&2; printf '\r\nc'", tmp_path)
+    assert await output_of(process) == b"a\0\xffb\r\nc"
+    assert await process.wait() == Exit(0, None)
+
+
+async def test_standard_error_can_be_read_apart(supervisor: Supervisor, tmp_path: Path) -> None:
+    process = await start(supervisor, "echo out; echo err >&2", tmp_path, merge_stderr=False)
+    assert await output_of(process) == b"out\n"
+    assert await process.read_error() == b"err\n"
+    assert await process.read_error() == b""
+
+
+async def test_what_is_given_as_input_is_read_and_nothing_else(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
+    content = b"line\n" * 200_000
+    process = await start(supervisor, "wc -c", tmp_path, stdin=content)
+    assert int(await output_of(process)) == len(content)
+    process = await start(supervisor, "cat; readlink /proc/$$/fd/0", tmp_path)
+    assert await output_of(process) == b"/dev/null\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [("exit 3", Exit(3, None)), ("kill -9 $$", Exit(None, 9)), ("kill -TERM $$", Exit(None, 15))],
+)
+async def test_exit_tells_code_or_signal(
+    supervisor: Supervisor, tmp_path: Path, command: str, expected: Exit
+) -> None:
+    process = await start(supervisor, command, tmp_path)
+    assert await process.wait() == expected
+    assert await process.read() == b""
+
+
+async def test_a_command_has_its_own_session_and_no_foreign_descriptor(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
+    os.set_inheritable(leak := os.open("/dev/null", os.O_RDONLY), True)
+    try:
+        process = await start(supervisor, "ls /proc/self/fd; exec ps -o sid=,tty= -p $$", tmp_path)
+        *fds, session = (await output_of(process)).decode().splitlines()
+    finally:
+        os.close(leak)
+    # 3 is the folder that ls itself reads.
+    assert fds == ["0", "1", "2", "3"]
+    assert session.split() == [str(process.pid), "?"]
+
+
+async def test_signals_are_as_a_program_expects_them(supervisor: Supervisor, tmp_path: Path) -> None:
+    process = await start(supervisor, "exec grep -E 'Sig(Blk|Ign)' /proc/self/status", tmp_path)
+    values = [int(line.split()[1], 16) for line in (await output_of(process)).splitlines()]
+    # 32 and 33 are the C library's own; no program can set them.
+    assert [value & ~(0b11 << 31) for value in values] == [0, 0]
+
+
+async def test_a_request_that_cannot_be_met_says_why(supervisor: Supervisor, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no program")
+    (tmp_path / "text").chmod(0o755)
+    for argv, cwd, said in [
+        (["no-such-program"], tmp_path, "'no-such-program' was not found"),
+        (["./no-such-program"], tmp_path, "was not found"),
+        (["true"], tmp_path / "gone", "gone' cannot be used: No such file"),
+        (["true"], tmp_path / "text", "text' cannot be used: Not a directory"),
+        (["./text"], tmp_path, "cannot be run: Exec format error"),
+        ([str(tmp_path)], tmp_path, "cannot be run: Permission denied"),
+        (["true", "x" * 4_000_000], tmp_path, "too long"),
+        (["true", "a\0b"], tmp_path, "null byte"),
+        (["true", "\ud800"], tmp_path, "cannot be run"),
+        ([], tmp_path, "empty"),
+    ]:
+        problem = await supervisor.spawn(argv, cwd=cwd, env=ENV)
+        assert isinstance(problem, SpawnProblem), argv
+        assert said in problem.message
+    assert supervisor.running == ()
+
+
+async def test_the_program_is_looked_for_in_the_given_path(supervisor: Supervisor, tmp_path: Path) -> None:
+    program = tmp_path / "hello"
+    program.write_text("#!/bin/sh\necho found")
+    program.chmod(0o755)
+    env = {"PATH": f"/no/such:{tmp_path}:/usr/bin:/bin"}
+    process = await supervisor.spawn(["hello"], cwd=tmp_path, env=env)
+    assert isinstance(process, Process)
+    assert await output_of(process) == b"found\n"
+
+
+async def test_kill_ends_what_obeys_at_once(supervisor: Supervisor, tmp_path: Path, marker: str) -> None:
+    process = await start(supervisor, sleeper(marker), tmp_path)
+    await until_there(marker)
+    began = time.monotonic()
+    await process.kill(grace_seconds=5)
+    assert time.monotonic() - began < 1
+    assert named(marker) == []
+    assert await process.wait() == Exit(None, signal.SIGTERM)
+    assert await process.read() == b""
+    await process.kill()
+
+
+async def test_kill_ends_what_ignores_term_after_the_grace(
+    supervisor: Supervisor, tmp_path: Path, marker: str
+) -> None:
+    process = await start(supervisor, f"trap '' TERM; echo ready; {sleeper(marker)}; sleep 60", tmp_path)
+    assert await process.read() == b"ready\n"
+    began = time.monotonic()
+    await process.kill()
+    assert 0.19 < time.monotonic() - began < 1
+    assert named(marker) == []
+    assert await process.wait() == Exit(None, signal.SIGKILL)
+    process.discard()
+
+
+async def test_kill_ends_a_stopped_process_by_its_own_handler(supervisor: Supervisor, tmp_path: Path) -> None:
+    command = "trap 'echo cleaned; exit 7' TERM; echo ready; kill -STOP $$; sleep 60 & wait"
+    process = await start(supervisor, command, tmp_path)
+    assert await process.read() == b"ready\n"
+    await until(lambda: psutil.Process(process.pid).status() == psutil.STATUS_STOPPED)
+    await process.kill(grace_seconds=5)
+    assert await output_of(process) == b"cleaned\n"
+    assert await process.wait() == Exit(7, None)
+
+
+async def test_kill_ends_what_keeps_forking(supervisor: Supervisor, tmp_path: Path, marker: str) -> None:
+    command = f"trap '' TERM; while :; do (sleep 60; : {marker}) & sleep 0.002; done"
+    process = await start(supervisor, command, tmp_path)
+    await asyncio.sleep(0.2)
+    await process.kill(grace_seconds=0)
+    assert named(marker) == []
+    process.discard()
+
+
+async def test_what_is_left_in_the_background_ends_with_the_command(
+    supervisor: Supervisor, tmp_path: Path, marker: str
+) -> None:
+    process = await start(supervisor, f"{sleeper(marker)} & echo done", tmp_path)
+    began = time.monotonic()
+    assert await output_of(process) == b"done\n"
+    ended = await process.wait()
+    assert time.monotonic() - began < 2
+    assert (ended.code, ended.survived) == (0, 0)
+    assert ended.left_behind >= 1
+    assert named(marker) == []
+
+
+async def test_the_end_of_a_pipeline_is_not_cut_off(supervisor: Supervisor, tmp_path: Path) -> None:
+    process = await start(supervisor, "echo late > >(sleep 0.01; cat)", tmp_path)
+    assert await output_of(process) == b"late\n"
+    assert await process.wait() == Exit(0, None, left_behind=0)
+
+
+async def test_a_daemon_ends_with_its_command(supervisor: Supervisor, tmp_path: Path, marker: str) -> None:
+    process = await start(supervisor, f"{daemon(marker)}; read -t 0.3 < <(sleep 1); echo end", tmp_path)
+    [process_of_daemon] = await until_there(marker)
+    assert process_of_daemon.parent() == psutil.Process(process.pid).parent()
+    ended = await process.wait()
+    assert ended.left_behind >= 1
+    assert named(marker) == []
+    assert await output_of(process) == b"end\n"
+
+
+async def test_a_daemon_ends_on_kill_but_not_that_of_another_command(
+    supervisor: Supervisor, tmp_path: Path, marker: str
+) -> None:
+    mine, other = f"{marker}-mine", f"{marker}-other"
+    process = await start(supervisor, f"{daemon(mine)}; sleep 60", tmp_path)
+    neighbour = await start(supervisor, f"{daemon(other)}; sleep 60", tmp_path)
+    await until_there(mine)
+    await until_there(other)
+    await process.kill()
+    assert named(mine) == []
+    assert len(sleepers(other)) == 1
+    process.discard()
+    await neighbour.kill()
+    assert named(other) == []
+    neighbour.discard()
+
+
+async def test_close_ends_everything_within_a_second(tmp_path: Path, marker: str) -> None:
+    supervisor = Supervisor(SystemClock())
+    stubborn = await start(
+        supervisor, f"{daemon(marker)}; trap '' TERM; {sleeper(marker)}; sleep 60", tmp_path
+    )
+    await until_there(marker, 2)
+    helper = helper_of()
+    began = time.monotonic()
+    await supervisor.close()
+    assert time.monotonic() - began < 1
+    assert named(marker) == []
+    assert not helper.is_running()
+    assert (await stubborn.wait()).lost
+    assert await stubborn.read() == b""
+    problem = await supervisor.spawn(["true"], cwd=tmp_path, env=ENV)
+    assert isinstance(problem, SpawnProblem)
+    assert "closing" in problem.message
+    await supervisor.close()
+
+
+SERVER = """
+import asyncio, os, sys
+from pathlib import Path
+from outrider.ports.clock import SystemClock
+from outrider.processes import Supervisor, shell_argv
+
+async def main():
+    supervisor = Supervisor(SystemClock())
+    for command in sys.argv[1:]:
+        await supervisor.spawn(shell_argv(command), cwd=Path("/"), env=dict(os.environ))
+    print("ready", flush=True)
+    await asyncio.sleep(60)
+
+asyncio.run(main())
+"""
+
+
+async def test_nothing_outlives_a_server_that_is_killed(marker: str) -> None:
+    commands = [
+        sleeper(marker),
+        f"{daemon(marker)}; sleep 60",
+        f"trap '' TERM; {sleeper(marker)}; sleep 60",
+    ]
+    server = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", SERVER, *commands, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+    )
+    assert server.stdout is not None
+    assert await server.stdout.readline() == b"ready\n"
+    await until_there(marker, 3)
+    helper = helper_of(server.pid)
+    watchers = helper.children()
+    assert len(watchers) == len(commands)
+    server.kill()
+    await server.wait()
+    await until_gone(marker)
+    _, alive = psutil.wait_procs([helper, *watchers], timeout=5)
+    assert alive == []
+
+
+async def test_a_killed_supervisor_loses_its_commands_and_is_replaced(
+    supervisor: Supervisor, tmp_path: Path, marker: str
+) -> None:
+    process = await start(supervisor, f"echo ready; {daemon(marker)}; sleep 60", tmp_path)
+    assert await process.read() == b"ready\n"
+    await until_there(marker)
+    helper = helper_of()
+    helper.kill()
+    assert (await process.wait()).lost
+    await until_gone(marker)
+    assert await process.read() == b""
+    again = await start(supervisor, "echo again", tmp_path)
+    assert await output_of(again) == b"again\n"
+    assert helper_of() != helper
+    await again.wait()
+
+
+async def test_a_killed_watcher_loses_only_its_command(
+    supervisor: Supervisor, tmp_path: Path, marker: str
+) -> None:
+    process = await start(supervisor, f"{daemon(marker)}; {sleeper(marker)}", tmp_path)
+    neighbour = await start(supervisor, "sleep 0.5; echo fine", tmp_path)
+    await until_there(marker, 2)
+    watcher = psutil.Process(process.pid).parent()
+    assert watcher is not None
+    watcher.kill()
+    assert (await process.wait()).lost
+    await until_gone(marker)
+    assert await output_of(neighbour) == b"fine\n"
+    process.discard()
+
+
+async def test_a_polite_signal_does_not_end_the_supervisor(supervisor: Supervisor, tmp_path: Path) -> None:
+    process = await start(supervisor, "kill -TERM $PPID; kill -HUP $PPID; read; echo on", tmp_path)
+    helper_of().send_signal(signal.SIGTERM)
+    assert await output_of(process) == b"on\n"
+    assert await process.wait() == Exit(0, None)
+
+
+async def test_cancelling_a_start_leaves_nothing(supervisor: Supervisor, tmp_path: Path, marker: str) -> None:
+    first = await start(supervisor, "true", tmp_path)
+    await first.wait()
+    first.discard()
+    for turns in range(12):
+        starting = asyncio.create_task(start(supervisor, sleeper(marker), tmp_path))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        starting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+        assert supervisor.running == ()
+        assert named(marker) == []
+
+
+async def test_commands_in_a_row_leak_nothing(supervisor: Supervisor, tmp_path: Path) -> None:
+    async def once() -> None:
+        process = await start(supervisor, "echo x", tmp_path)
+        assert await output_of(process) == b"x\n"
+        await process.wait()
+
+    await once()
+    ours, helper = psutil.Process(), helper_of()
+    before = ours.num_fds(), helper.num_fds()
+    for _ in range(200):
+        await once()
+    assert (ours.num_fds(), helper.num_fds()) == before
+    _, alive = psutil.wait_procs(helper.children(recursive=True), timeout=5)
+    assert alive == []
+    assert [c for c in ours.children() if c.status() == psutil.STATUS_ZOMBIE] == []
+
+
+async def test_commands_run_side_by_side(supervisor: Supervisor, tmp_path: Path) -> None:
+    async def one(number: int) -> bytes:
+        return await output_of(await start(supervisor, f"sleep 0.2; echo {number}", tmp_path))
+
+    began = time.monotonic()
+    assert await asyncio.gather(*map(one, range(20))) == [b"%d\n" % number for number in range(20)]
+    assert time.monotonic() - began < 2
+
+
+async def test_the_tree_is_seen_by_ps_as_by_proc(supervisor: Supervisor, tmp_path: Path) -> None:
+    process = await start(supervisor, "sleep 60 | (sleep 60; true)", tmp_path)
+    tree = process.pid, process.pid
+    await until(lambda: len(supervisor_main.descendants_from_proc(*tree)) == 3)
+    expected = supervisor_main.descendants_from_proc(*tree)
+    found = await asyncio.to_thread(supervisor_main.descendants_from_ps, *tree)
+    assert sorted(found) == sorted(expected)
+    await process.kill()
+    process.discard()
