@@ -7,6 +7,7 @@ exactly one `turn.finished`, and every call has its one result by then.
 import asyncio
 import json
 import logging
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -285,20 +286,21 @@ class Turn:
             self._services, self._record.state.session_id, self._turn_id, message_id, live=purpose == "main"
         )
         try:
-            async for item in model.stream(request):
-                match item:
-                    case TextDelta(text):
-                        shown.text(text)
-                    case ReasoningDelta(text):
-                        shown.reasoning(text)
-                    case ModelResponse():
-                        return self._responded(purpose, message_id, item)
-                    case ModelFailure():
-                        if shown.written:
-                            self._append(
-                                ModelReset(message_id=message_id, text=shown.whole, reason=item.kind)
-                            )
-                        return item
+            async with aclosing(model.stream(request)) as items:
+                async for item in items:
+                    match item:
+                        case TextDelta(text):
+                            shown.text(text)
+                        case ReasoningDelta(text):
+                            shown.reasoning(text)
+                        case ModelResponse():
+                            return self._responded(purpose, message_id, item)
+                        case ModelFailure():
+                            if shown.written:
+                                self._append(
+                                    ModelReset(message_id=message_id, text=shown.whole, reason=item.kind)
+                                )
+                            return item
         except asyncio.CancelledError:
             self._append(
                 ModelResponded(

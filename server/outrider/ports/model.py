@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -176,7 +176,7 @@ class Model(Protocol):
         """The most tokens of one answer, None for the provider's own."""
         ...
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelItem, None]:
         """Ask. The last item is a `ModelResponse` or a `ModelFailure`, and never both; cancelling closes the connection."""
         ...
 
