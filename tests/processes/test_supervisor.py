@@ -89,19 +89,25 @@ def sleeper(marker: str, *, before: str = "") -> str:
     return f"{before} sh -c 'sleep 60; : {marker}'"
 
 
-def daemon(marker: str) -> str:
-    """Double fork and setsid, with all descriptors of its own: nothing ties it to the command any more."""
+def daemon(marker: str, ready: Path) -> str:
+    """Double fork and setsid, with all descriptors of its own: nothing ties it to the command any more.
+
+    It makes the file `ready` when its ancestors are gone: until then they look like it.
+    """
     code = (
         "import os,signal,sys,time\n"
         "if os.fork(): os._exit(0)\n"
         "os.setsid()\n"
+        "parent = os.getpid()\n"
         "if os.fork(): os._exit(0)\n"
         "null = os.open('/dev/null', os.O_RDWR)\n"
         "[os.dup2(null, fd) for fd in (0, 1, 2)]\n"
         "os.environ.clear()\n"
+        "while os.getppid() == parent: time.sleep(0.001)\n"
+        "open(sys.argv[1], 'w').close()\n"
         "time.sleep(60)\n"
     )
-    return f'{sys.executable} -S -c "{code}" {marker}'
+    return f'{sys.executable} -S -c "{code}" {ready} {marker}'
 
 
 async def test_output_comes_in_order_byte_for_byte(supervisor: Supervisor, tmp_path: Path) -> None:
@@ -255,9 +261,12 @@ async def test_the_end_of_a_pipeline_is_not_cut_off(supervisor: Supervisor, tmp_
 
 
 async def test_a_daemon_ends_with_its_command(supervisor: Supervisor, tmp_path: Path, marker: str) -> None:
-    process = await start(supervisor, f"{daemon(marker)}; read -t 0.3 < <(sleep 1); echo end", tmp_path)
-    [process_of_daemon] = await until_there(marker)
+    command = f"{daemon(marker, tmp_path / 'ready')}; until [ -e go ]; do sleep 0.01; done; echo end"
+    process = await start(supervisor, command, tmp_path)
+    await until((tmp_path / "ready").exists)
+    [process_of_daemon] = sleepers(marker)
     assert process_of_daemon.parent() == psutil.Process(process.pid).parent()
+    (tmp_path / "go").touch()
     ended = await process.wait()
     assert ended.left_behind >= 1
     assert named(marker) == []
@@ -268,10 +277,10 @@ async def test_a_daemon_ends_on_kill_but_not_that_of_another_command(
     supervisor: Supervisor, tmp_path: Path, marker: str
 ) -> None:
     mine, other = f"{marker}-mine", f"{marker}-other"
-    process = await start(supervisor, f"{daemon(mine)}; sleep 60", tmp_path)
-    neighbour = await start(supervisor, f"{daemon(other)}; sleep 60", tmp_path)
-    await until_there(mine)
-    await until_there(other)
+    process = await start(supervisor, f"{daemon(mine, tmp_path / 'mine')}; sleep 60", tmp_path)
+    neighbour = await start(supervisor, f"{daemon(other, tmp_path / 'other')}; sleep 60", tmp_path)
+    await until((tmp_path / "mine").exists)
+    await until((tmp_path / "other").exists)
     await process.kill()
     assert named(mine) == []
     assert len(sleepers(other)) == 1
@@ -284,8 +293,11 @@ async def test_a_daemon_ends_on_kill_but_not_that_of_another_command(
 async def test_close_ends_everything_within_a_second(tmp_path: Path, marker: str) -> None:
     supervisor = Supervisor(SystemClock())
     stubborn = await start(
-        supervisor, f"{daemon(marker)}; trap '' TERM; {sleeper(marker)}; sleep 60", tmp_path
+        supervisor,
+        f"{daemon(marker, tmp_path / 'ready')}; trap '' TERM; {sleeper(marker)}; sleep 60",
+        tmp_path,
     )
+    await until((tmp_path / "ready").exists)
     await until_there(marker, 2)
     helper = helper_of()
     began = time.monotonic()
@@ -318,10 +330,10 @@ asyncio.run(main())
 """
 
 
-async def test_nothing_outlives_a_server_that_is_killed(marker: str) -> None:
+async def test_nothing_outlives_a_server_that_is_killed(tmp_path: Path, marker: str) -> None:
     commands = [
         sleeper(marker),
-        f"{daemon(marker)}; sleep 60",
+        f"{daemon(marker, tmp_path / 'ready')}; sleep 60",
         f"trap '' TERM; {sleeper(marker)}; sleep 60",
     ]
     server = await asyncio.create_subprocess_exec(
@@ -329,6 +341,7 @@ async def test_nothing_outlives_a_server_that_is_killed(marker: str) -> None:
     )
     assert server.stdout is not None
     assert await server.stdout.readline() == b"ready\n"
+    await until((tmp_path / "ready").exists)
     await until_there(marker, 3)
     helper = helper_of(server.pid)
     watchers = helper.children()
@@ -343,9 +356,9 @@ async def test_nothing_outlives_a_server_that_is_killed(marker: str) -> None:
 async def test_a_killed_supervisor_loses_its_commands_and_is_replaced(
     supervisor: Supervisor, tmp_path: Path, marker: str
 ) -> None:
-    process = await start(supervisor, f"echo ready; {daemon(marker)}; sleep 60", tmp_path)
+    process = await start(supervisor, f"echo ready; {daemon(marker, tmp_path / 'ready')}; sleep 60", tmp_path)
     assert await process.read() == b"ready\n"
-    await until_there(marker)
+    await until((tmp_path / "ready").exists)
     helper = helper_of()
     helper.kill()
     assert (await process.wait()).lost
@@ -360,8 +373,9 @@ async def test_a_killed_supervisor_loses_its_commands_and_is_replaced(
 async def test_a_killed_watcher_loses_only_its_command(
     supervisor: Supervisor, tmp_path: Path, marker: str
 ) -> None:
-    process = await start(supervisor, f"{daemon(marker)}; {sleeper(marker)}", tmp_path)
+    process = await start(supervisor, f"{daemon(marker, tmp_path / 'ready')}; {sleeper(marker)}", tmp_path)
     neighbour = await start(supervisor, "sleep 0.5; echo fine", tmp_path)
+    await until((tmp_path / "ready").exists)
     await until_there(marker, 2)
     watcher = psutil.Process(process.pid).parent()
     assert watcher is not None
@@ -383,14 +397,19 @@ async def test_cancelling_a_start_leaves_nothing(supervisor: Supervisor, tmp_pat
     first = await start(supervisor, "true", tmp_path)
     await first.wait()
     first.discard()
-    for turns in range(12):
+    for step in range(24):
         starting = asyncio.create_task(start(supervisor, sleeper(marker), tmp_path))
-        for _ in range(turns):
+        for _ in range(step):
             await asyncio.sleep(0)
+        await asyncio.sleep(max(0, step - 12) / 4000)
         starting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await starting
-        assert supervisor.running == ()
+        try:
+            process = await starting
+        except asyncio.CancelledError:
+            assert supervisor.running == ()
+        else:
+            await process.kill()
+            process.discard()
         assert named(marker) == []
 
 
@@ -409,6 +428,26 @@ async def test_commands_in_a_row_leak_nothing(supervisor: Supervisor, tmp_path: 
     _, alive = psutil.wait_procs(helper.children(recursive=True), timeout=5)
     assert alive == []
     assert [c for c in ours.children() if c.status() == psutil.STATUS_ZOMBIE] == []
+
+
+async def test_without_subreapers_the_group_and_the_visible_tree_are_ended(
+    supervisor: Supervisor, tmp_path: Path, marker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / Path(supervisor_main.__file__).name
+    source = Path(supervisor_main.__file__).read_text()
+    plain = source.replace('sys.platform != "linux"', "True").replace('"/proc/self/', '"/no/such/')
+    assert plain.count("if True:") == plain.count("/no/such/") == 1
+    program.write_text(plain)
+    monkeypatch.setattr("outrider.processes.supervisor._PROGRAM", program)
+    process = await start(supervisor, f"({sleeper(marker)} &); (setsid {sleeper(marker)}; true)", tmp_path)
+    await until_there(marker, 2)
+    await process.kill()
+    assert named(marker) == []
+    process.discard()
+    process = await start(supervisor, f"{sleeper(marker)} & echo done", tmp_path)
+    assert await output_of(process) == b"done\n"
+    assert (await process.wait()).left_behind >= 1
+    assert named(marker) == []
 
 
 async def test_commands_run_side_by_side(supervisor: Supervisor, tmp_path: Path) -> None:
