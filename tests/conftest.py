@@ -1,0 +1,107 @@
+"""What all tests share: a workspace, a fake editor, and guards against what a test must not do or leave behind."""
+
+import asyncio
+import inspect
+import ipaddress
+import socket
+from contextlib import AsyncExitStack
+
+import psutil
+import pytest
+
+from outrider.testing.scenario import scripted, start_session
+
+GONE_SECONDS = 2.0
+"""Real seconds that children of a test may take to end after it."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def loopback_only():
+    """No test reaches another machine."""
+    connect, look_up = socket.socket.connect, socket.getaddrinfo
+
+    def guarded_connect(self, address):
+        if self.family != socket.AF_UNIX:
+            refuse_outside(address[0])
+        return connect(self, address)
+
+    def guarded_look_up(host, *arguments, **options):
+        refuse_outside(host)
+        return look_up(host, *arguments, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", guarded_connect)
+        patch.setattr(socket, "getaddrinfo", guarded_look_up)
+        yield
+
+
+def refuse_outside(host):
+    name = host.decode() if isinstance(host, bytes) else host
+    if name in (None, "", "localhost"):
+        return
+    try:
+        inside = ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        inside = False
+    if not inside:
+        raise RuntimeError(f"a test may not reach {name}")
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(request):
+    """No test leaves a task or a child process behind."""
+    if inspect.iscoroutinefunction(request.function):
+        request.getfixturevalue("no_tasks_left")
+    process = psutil.Process()
+    before = set(process.children(recursive=True))
+    yield
+    left = [child for child in process.children(recursive=True) if child not in before]
+    _, alive = psutil.wait_procs(left, timeout=GONE_SECONDS)
+    described = [f"{child.pid}: {child.cmdline()}" for child in alive if child.is_running()]
+    for child in alive:
+        child.kill()
+    assert not described, f"child processes are left: {described}"
+
+
+@pytest.fixture
+async def no_tasks_left():
+    before = asyncio.all_tasks()
+    yield
+    for _ in range(3):
+        await asyncio.sleep(0)
+    left = [task for task in asyncio.all_tasks() - before - {asyncio.current_task()} if not task.done()]
+    for task in left:
+        task.cancel()
+    assert not left, f"tasks are left: {left}"
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    """A small project without git: a module with a fault and its test."""
+    root = tmp_path / "workspace"
+    files = {
+        "tariff.py": 'def price(hours):\n    """Two for each hour begun."""\n    return hours * 3\n',
+        "tests/test_tariff.py": (
+            "import unittest\n\nfrom tariff import price\n\n\n"
+            "class PriceTest(unittest.TestCase):\n    def test_two_hours(self):\n"
+            "        self.assertEqual(price(2), 4)\n"
+        ),
+        "tests/__init__.py": "",
+        "README.md": "# Parking\n\nCounts what parking costs.\n",
+    }
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(text.encode())
+    return root
+
+
+@pytest.fixture
+async def outrider_editor(workspace):
+    """Starts editors: `await outrider_editor(profile, turns, settings, answers=…)`; all are stopped at the end."""
+    async with AsyncExitStack() as stack:
+
+        async def start(profile, turns, settings=None, **how):
+            model = scripted(workspace, turns)
+            return await stack.enter_async_context(start_session(profile, workspace, model, settings, **how))
+
+        yield start
