@@ -1,8 +1,8 @@
 """The script of a scripted model: what it answers, call by call (`scripted:PATH`)."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from outrider_protocol.events import Usage
 from outrider_protocol.wire import Wire
@@ -15,12 +15,18 @@ class ScriptWire(Wire):
 
 
 class ScriptToolCall(ScriptWire):
-    """A tool call. `arguments` is raw text, for arguments that are not valid JSON; else use `input`."""
+    """A tool call. `arguments` is raw text, for arguments that are not valid JSON; else `input`, never both."""
 
     name: str
     input: dict[str, Any] | None = None
     arguments: str | None = None
     id: str | None = None
+
+    @model_validator(mode="after")
+    def _has_one_form(self) -> Self:
+        if self.input is not None and self.arguments is not None:
+            raise ValueError("`input` and `arguments` exclude each other")
+        return self
 
 
 class Expectation(ScriptWire):
@@ -66,7 +72,7 @@ class ScriptTurn(ScriptWire):
     text: str = ""
     reasoning: str | None = None
     tool_calls: list[ScriptToolCall] = Field(default_factory=list[ScriptToolCall])
-    finish_reason: str | None = None
+    finish_reason: Literal["stop", "tool_calls", "length", "content_filter", "refused"] | None = None
     """Absent: `tool_calls` where there are some, else `stop`."""
     chunk: Annotated[int, Field(ge=1)] | None = None
     """Characters of one delta; absent: the text comes in one piece."""

@@ -91,6 +91,11 @@ class ChatDecoder:
         self._fed = False
         self._done = False
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the answer is complete, so that nothing is lost if the connection breaks now."""
+        return self._done or self._finish is not None
+
     def feed(self, payload: bytes) -> list[ModelItem]:
         """Take the data of one event; gives the deltas it holds, or a failure as the last item."""
         try:
@@ -102,7 +107,7 @@ class ChatDecoder:
 
     def finish(self) -> list[ModelItem]:
         """Say that the stream ended; gives what was held back, then the response or the failure."""
-        if self._finish is None and not self._done:
+        if not self.is_whole:
             what = "ended in the middle of an answer" if self._fed else "ended before an answer came"
             return [ModelFailure("cut_stream", f"the stream of {self._source} {what}")]
         if self._finish == "error":

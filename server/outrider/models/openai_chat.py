@@ -61,16 +61,22 @@ class OpenAiChatModel:
         """
         decoder = ChatDecoder(self._ids, source=f"provider {self._provider.name}")
         body = self._encoder.encode(request)
+        failure: ModelFailure | None = None
         async with aclosing(self._provider.post("/chat/completions", body, last=END_OF_STREAM)) as answer:
             async for payloads in answer:
                 if isinstance(payloads, ModelFailure):
-                    yield payloads
-                    return
+                    failure = payloads
+                    break
                 for item in _joined(item for payload in payloads for item in decoder.feed(payload)):
                     if isinstance(item, ModelFailure):
-                        yield self._provider.redacted(item)
-                        return
+                        failure = self._provider.redacted(item)
+                        break
                     yield item
+                if failure is not None:
+                    break
+        if failure is not None and not (decoder.is_whole and failure.kind in ("cut_stream", "stalled")):
+            yield failure
+            return
         for item in decoder.finish():
             yield item
 

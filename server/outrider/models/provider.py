@@ -7,7 +7,7 @@ let an exception of the network through: what goes wrong is a `ModelFailure`.
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,10 +20,12 @@ from outrider.ports.secrets import Secrets
 from outrider_protocol.settings import ProviderSettings
 
 if TYPE_CHECKING:
+    import httpcore
     import httpx
 
 _LONGEST_EVENT = 16 * 1024 * 1024
 _LONGEST_ERROR_BODY = 64 * 1024
+_LARGEST_PORT = 65_535
 _KEEP_ALIVE_SECONDS = 55.0
 """Longer than most tools run, shorter than the minute after which common servers drop a connection."""
 _END_SECONDS = 0.2
@@ -102,6 +104,8 @@ class HttpProvider:
 
         try:
             url = httpx.URL(self.settings.base_url)
+            if (url.port or 0) > _LARGEST_PORT:
+                raise httpx.InvalidURL("no such port")
             request = client.build_request(
                 "POST",
                 url.copy_with(path=url.path.rstrip("/") + path),
@@ -163,8 +167,12 @@ class HttpProvider:
 
         connected = asyncio.Event()
 
-        async def trace(event: str, _: Any) -> None:
-            if event == "http11.send_request_headers.started":
+        opened: list[httpcore.AsyncNetworkStream] = []
+
+        async def trace(event: str, info: Mapping[str, Any]) -> None:
+            if event == "connection.connect_tcp.complete":
+                opened.append(info["return_value"])
+            elif event == "http11.send_request_headers.started":
                 connected.set()
 
         request.extensions["trace"] = trace
@@ -189,7 +197,7 @@ class HttpProvider:
             return self._network_failure(error, began=False)
         finally:
             if not taken:
-                await _abandon(sending)
+                await _abandon(sending, opened)
 
     async def _refusal(self, response: "httpx.Response") -> ModelFailure:
         """What an answer that is not 200 says."""
@@ -305,12 +313,17 @@ def _new_client(proxy: str | None, ca_file: str | None) -> "httpx.AsyncClient | 
         return f"cannot use the proxy: {_reason(error)}"
 
 
-async def _abandon(sending: "asyncio.Task[httpx.Response]") -> None:
+async def _abandon(
+    sending: "asyncio.Task[httpx.Response]", opened: "Iterable[httpcore.AsyncNetworkStream]"
+) -> None:
     """End a request nobody waits for any more, and what it may have opened."""
     sending.cancel()
     ended = (await asyncio.gather(sending, return_exceptions=True))[0]
     if not isinstance(ended, BaseException):
         await ended.aclose()
+    for stream in opened:
+        # httpcore leaves the socket open when it is cancelled during the TLS handshake.
+        await stream.aclose()
 
 
 def _reason(error: Exception) -> str:

@@ -247,7 +247,7 @@ def _fallback(request: ModelRequest) -> str:
     elif last.tool_calls:
         step = ", ".join(call.name for call in last.tool_calls)
     else:
-        step = " ".join(last.text.split())[:_EXCERPT] or "an empty answer"
+        step = " ".join(last.text.split())[:_EXCERPT].rstrip(".") or "an empty answer"
     return f"Stopped before the task was finished. Last step: {step}."
 
 
@@ -320,7 +320,7 @@ def _load(path: Path) -> Script | ScriptProblem:
 def _said(error: ValidationError, data: object) -> str:
     errors = error.errors(include_url=False, include_context=False, include_input=False)
     said = [
-        f"{_json_path(e['loc'], data, missing=e['type'] == 'missing')}: {e['msg']}"
+        f"{_json_path(e['loc'], data, missing=e['type'] == 'missing')}: {e['msg'].removeprefix('Value error, ')}"
         for e in errors[:_MOST_ERRORS]
     ]
     if len(errors) > _MOST_ERRORS:
@@ -336,8 +336,12 @@ def _json_path(location: Sequence[int | str], data: object, *, missing: bool) ->
             path += f"[{part}]"
             data = cast("list[Any]", data)[part]
         elif isinstance(data, Mapping) and part in data:
-            path += f".{part}"
+            path += _key(part)
             data = cast("Mapping[Any, Any]", data)[part]
         elif missing and number == len(location) - 1:
-            path += f".{part}"
+            path += _key(part)
     return path.removeprefix(".") or "the file"
+
+
+def _key(name: int | str) -> str:
+    return f".{name}" if str(name).isidentifier() else f"[{json.dumps(name, ensure_ascii=False)}]"

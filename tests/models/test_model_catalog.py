@@ -1,0 +1,137 @@
+import json
+from collections.abc import AsyncGenerator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outrider.models.catalog import Catalog, ModelProblem
+from outrider.ports.clock import SteppingClock
+from outrider.ports.ids import SequentialIds
+from outrider.ports.model import Message, Model, ModelFailure, ModelItem, ModelRequest, TextDelta
+from outrider.ports.secrets import EnvironmentSecrets
+from outrider_protocol.settings import ProviderSettings
+
+HELLO = ModelRequest("main", [Message("user", "hello")])
+DONE = (
+    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 72\r\n\r\n"
+    b'data: {"choices":[{"delta":{"content":"hello"},"finish_reason":"stop"}]}'
+)
+
+MakeCatalog = Callable[..., Catalog]
+
+
+@pytest.fixture
+async def catalog(clock: SteppingClock, tmp_path: Path) -> AsyncGenerator[MakeCatalog, None]:
+    made: list[Catalog] = []
+
+    def make(urls: dict[str, str] | None = None, root: Path | None = tmp_path, **more: Any) -> Catalog:
+        providers = {
+            name: ProviderSettings(kind="openai-chat", base_url=url) for name, url in (urls or {}).items()
+        }
+        ids, secrets = SequentialIds(), EnvironmentSecrets({})
+        made.append(Catalog(providers, root=root, clock=clock, ids=ids, secrets=secrets, **more))
+        return made[-1]
+
+    yield make
+    for each in made:
+        await each.close()
+
+
+async def opened(catalog: Catalog, reference: str, cursor: int = 0) -> Model:
+    model = await catalog.open(reference, cursor=cursor)
+    assert not isinstance(model, ModelProblem), model.message
+    return model
+
+
+async def first(model: Model) -> ModelItem:
+    items = [item async for item in model.stream(HELLO)]
+    return items[0]
+
+
+async def refused(catalog: Catalog, reference: str | None) -> str:
+    problem = await catalog.open(reference)
+    assert isinstance(problem, ModelProblem)
+    return problem.message
+
+
+def script(path: Path, *texts: str) -> None:
+    path.write_text(json.dumps({"turns": [{"text": text} for text in texts]}))
+
+
+async def test_no_model_says_how_to_choose_one(catalog: MakeCatalog):
+    for reference in (None, "", " "):
+        assert await refused(catalog({"b": "http://x/v1", "a": "http://y/v1"}), reference) == (
+            "no model is set: set `model` to `provider/name`; the configured providers are a, b"
+        )
+    assert "no provider is configured: set `providers`" in await refused(catalog(), None)
+
+
+@pytest.mark.parametrize("reference", ["gpt", "/gpt", "local/", "other/gpt"])
+async def test_a_reference_to_nothing(reference: str, catalog: MakeCatalog):
+    said = await refused(catalog({"local": "http://127.0.0.1:1/v1"}), reference)
+    assert repr(reference) in said
+    assert said.endswith("the configured providers are local")
+
+
+async def test_a_provider_serves_its_models_over_one_connection(wire: Any, catalog: MakeCatalog):
+    async def answer(connection: Any) -> None:
+        await connection.send(DONE)
+
+    wire.answers += [answer, answer]
+    models = catalog({"local": wire.url})
+    for name in ("vendor/small", "large"):
+        model = await opened(models, f"local/{name}")
+        assert await first(model) == TextDelta("hello")
+        await model.close()
+    assert [each.json["model"] for each in wire.received] == ["vendor/small", "large"]
+    assert wire.connections == 1
+
+
+async def test_this_machine_is_reached_without_the_proxy(wire: Any, catalog: MakeCatalog):
+    async def answer(connection: Any) -> None:
+        await connection.send(DONE)
+
+    wire.answers.append(answer)
+    urls = {"local": wire.url, "far": "http://models.test/v1"}
+    models = catalog(urls, proxy="http://127.0.0.1:1")
+    local, far = await opened(models, "local/m"), await opened(models, "far/m")
+    assert await first(local) == TextDelta("hello")
+    last = [item async for item in far.stream(HELLO)][-1]
+    assert isinstance(last, ModelFailure)
+    assert last.kind == "connection"
+
+
+async def test_a_script_of_the_workspace(catalog: MakeCatalog, tmp_path: Path):
+    script(tmp_path / "a.json", "one", "two")
+    model = await opened(catalog(), "scripted:a.json", cursor=1)
+    assert model.name == "scripted:a.json"
+    assert await first(model) == TextDelta("two")
+
+
+async def test_a_script_elsewhere_needs_an_absolute_path(catalog: MakeCatalog, tmp_path: Path):
+    script(tmp_path / "a.json", "one")
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "link.json").symlink_to(tmp_path / "a.json")
+    models = catalog(root=root)
+    for path in ("../a.json", "link.json"):
+        assert "leads out of the workspace" in await refused(models, f"scripted:{path}")
+    await opened(models, f"scripted:{tmp_path / 'a.json'}")
+    assert "must be absolute" in await refused(catalog(root=None), "scripted:a.json")
+
+
+async def test_a_script_that_cannot_be_used(catalog: MakeCatalog, tmp_path: Path):
+    assert await refused(catalog(), "scripted:a.json") == (
+        f"the script cannot be used: {tmp_path / 'a.json'}: there is no such script"
+    )
+    (tmp_path / "loop").symlink_to("loop")
+    for odd in ("scripted:", "scripted:loop", "scripted:a\0b", "scripted:" + "x" * 5000):
+        assert "script" in await refused(catalog(), odd)
+
+
+def test_secrets_of_an_environment():
+    secrets = EnvironmentSecrets({"A": " key \n", "EMPTY": " "})
+    assert secrets.values() == frozenset()
+    assert (secrets.get("A"), secrets.get("EMPTY"), secrets.get("NONE")) == ("key", None, None)
+    assert secrets.values() == {"key"}
