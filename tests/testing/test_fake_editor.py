@@ -13,7 +13,8 @@ from tiny_server import TinyServer, text_edit
 from outrider.testing import profiles
 from outrider.testing.answers import Dismiss, Fail, Never, Reply
 from outrider.testing.connections import InProcess, Stdio
-from outrider.testing.fake_editor import FakeEditor, RpcError
+from outrider.testing.fake_editor import FakeEditor
+from outrider.testing.wire_client import RpcError
 
 ALL = pytest.mark.parametrize("profile", profiles.PROFILES.values(), ids=str)
 

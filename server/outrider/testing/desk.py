@@ -206,7 +206,7 @@ class Desk:
         moved = self._close(change["oldUri"], outcome)
         if moved is not None:
             buffer = self.load(change["newUri"])
-            buffer.text = moved.text
+            buffer.replace_text(moved.text)
             outcome.opened.append(buffer)
         return None
 

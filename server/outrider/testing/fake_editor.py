@@ -1,82 +1,30 @@
 """The fake editor: a client that treats the server as a real editor would, message by message.
 
 It acts out a `Profile` with plain JSON-RPC dicts, records everything, and checks what the server sends (`Watch`).
-It must never smooth over a fault of the server, and never do by itself what a person would have to do. It has a
-clock of its own, which stands still unless it is told to move.
+It must never smooth over a fault of the server, and never do by itself what a person would have to do.
 """
 
 import asyncio
-import json
 import os
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar, cast
+from typing import Any, Final, cast
 
 import outrider_protocol as names
 from outrider.testing.answers import Answer, Answers, Dismiss, Fail, Late, Never, Question, Reply
-from outrider.testing.buffers import Buffer, PositionEncoding, position_at
+from outrider.testing.buffers import PositionEncoding
 from outrider.testing.checks import Watch, capability
 from outrider.testing.connections import Connection
-from outrider.testing.desk import Desk, EditOutcome, first_edit_only, path_of, targets
+from outrider.testing.desk import EditOutcome, first_edit_only, path_of, targets
+from outrider.testing.document_client import DocumentClient
 from outrider.testing.profiles import Profile
+from outrider.testing.wire_client import WAIT_SECONDS, Pending, RpcError
 
 Object = dict[str, Any]
-T = TypeVar("T")
-
-WAIT_SECONDS: Final = 10.0
-"""Real seconds that anything may take before the test fails."""
-SETTLE_TURNS: Final = 20
-"""Turns of the event loop between the answer to an edit and its `didChange`, where the answer goes first."""
-SHOWN_MESSAGES: Final = 25
-"""Messages that a failure prints."""
 
 METHOD_NOT_FOUND: Final = -32601
 INTERNAL_ERROR: Final = -32603
-
-_LANGUAGES: Final[Mapping[str, str]] = {
-    ".py": "python", ".md": "markdown", ".json": "json", ".js": "javascript", ".toml": "toml", ".lua": "lua",
-}  # fmt: skip
-
-
-class RpcError(Exception):
-    """The server answered with an error (JSON-RPC 2.0, section 5.1)."""
-
-    def __init__(self, code: int, message: str, data: Any = None) -> None:
-        super().__init__(f"{message} ({code}, {data})")
-        self.code = code
-        self.message = message
-        self.data = data
-
-
-class Pending:
-    """A request on its way; awaiting it gives its result or raises RpcError."""
-
-    def __init__(self, number: int, method: str, future: "asyncio.Future[Any]") -> None:
-        self.id = number
-        self.method = method
-        self._future = future
-
-    @property
-    def done(self) -> bool:
-        """Whether a response came."""
-        return self._future.done()
-
-    def __await__(self) -> Generator[Any, None, Any]:
-        return asyncio.shield(self._future).__await__()
-
-
-@dataclass(frozen=True, slots=True)
-class Traffic:
-    """A message that went over the wire."""
-
-    direction: Literal["to server", "to editor"]
-    message: Object
-
-    def __str__(self) -> str:
-        text = json.dumps(self.message, ensure_ascii=False)
-        arrow = "→" if self.direction == "to server" else "←"
-        return f"{arrow} {text if len(text) <= 300 else text[:300] + '…'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +62,7 @@ class Progress:
         return self.begin is not None and self.end is None
 
 
-class FakeEditor:
+class FakeEditor(DocumentClient):
     """An editor with a workspace, a person and a server."""
 
     def __init__(
@@ -135,24 +83,21 @@ class FakeEditor:
             folders: The workspace folders; absent means `root` alone.
             configuration: What the section `outrider` of its configuration holds.
         """
-        self.profile = profile
-        self.root = root
+        watch = Watch(
+            profile.capabilities, options or {}, lenient_edits=profile.edits_unadvertised_document_changes
+        )
+        super().__init__(profile, root, watch)
         self.options = dict(options or {})
         self.folders = list(folders) if folders is not None else [root]
         self.configuration: Mapping[str, Any] | None = configuration
         self.answers: Answers = []
         self.auto_settle = True
         """Whether changes made by an edit are sent by themselves; else `step` and `settle` send them."""
-        self.now = 0.0
-        """The editor's clock, in seconds."""
-        self.server: Object = {}
-        """The result of `initialize`."""
         self.session_id = ""
         """Session of the last `run`."""
         self.turn_id = ""
         """Turn of the last `run`."""
 
-        self.messages: list[Traffic] = []
         self.events: list[Object] = []
         self.frames: list[Object] = []
         self.questions: list[Question] = []
@@ -164,18 +109,7 @@ class FakeEditor:
         self.registrations: list[Object] = []
         self.actions: list[Object] = []
         """What the last `code_actions` gave."""
-        self.ended: str | None = None
-        """Why the connection is gone; None while it stands."""
 
-        self.watch = Watch(
-            profile.capabilities, self.options, lenient_edits=profile.edits_unadvertised_document_changes
-        )
-        self.desk = Desk(profile, root)
-        self._connection: Connection | None = None
-        self._next_id = 0
-        self._pending: dict[int | str, tuple[Pending, asyncio.Future[Any]]] = {}
-        self._changed = asyncio.Event()
-        self._tasks: set[asyncio.Task[None]] = set()
         self._edit_groups = 0
         self._typed = 0
 
@@ -183,10 +117,7 @@ class FakeEditor:
 
     async def start(self, connection: Connection) -> None:
         """Reach the server and initialize it."""
-        self._connection = connection
-        connection.on_message = self._receive
-        connection.on_end = self._gone
-        await connection.start()
+        await self.connect(connection)
         self.server = await self.request("initialize", self._initialize_params())
         encoding = capability(self.server, "capabilities.positionEncoding") or "utf-16"
         self.desk.encoding = cast("PositionEncoding", encoding)
@@ -224,50 +155,7 @@ class FakeEditor:
         if self.watch.violations:
             raise AssertionError("the server broke rules:\n  " + "\n  ".join(self.watch.violations))
 
-    @property
-    def connection(self) -> Connection:
-        """The connection. Raises RuntimeError before `start`."""
-        if self._connection is None:
-            raise RuntimeError("the editor has not been started")
-        return self._connection
-
-    def read_on(self) -> None:
-        """Read again, after the profile or a test stopped it."""
-        self.connection.resume_reading()
-
     # --- requests --------------------------------------------------------------------------------------------
-
-    def notify(self, method: str, params: Any = None) -> None:
-        """Send a notification."""
-        self._send({"method": method} if params is None else {"method": method, "params": params})
-
-    def request_nowait(self, method: str, params: Any = None) -> Pending:
-        """Send a request, and every unsent change before it, as editors do."""
-        self.settle()
-        self._next_id += 1
-        number = self._next_id
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        # A test may leave a request alone; its error is then nobody's.
-        future.add_done_callback(lambda done: done.cancelled() or done.exception())
-        pending = Pending(number, method, future)
-        self._pending[number] = (pending, future)
-        if self.ended is not None:
-            future.set_exception(ConnectionError(f"the server is gone: {self.ended}"))
-        message: Object = {"id": number, "method": method}
-        self._send(message if params is None else {**message, "params": params})
-        return pending
-
-    async def request(self, method: str, params: Any = None, *, seconds: float = WAIT_SECONDS) -> Any:
-        """Send a request and give its result.
-
-        Raises:
-            RpcError: The server answered with an error.
-            AssertionError: There was no answer within `seconds` of real time.
-            ConnectionError: The server is gone.
-        """
-        pending = self.request_nowait(method, params)
-        await self.wait_for(lambda: pending.done, f"the answer to {method}", seconds=seconds)
-        return await pending
 
     async def command(
         self, name: str, argument: Mapping[str, Any] | None = None, *, seconds: float = WAIT_SECONDS
@@ -278,10 +166,6 @@ class FakeEditor:
     def command_nowait(self, name: str, argument: Mapping[str, Any] | None = None) -> Pending:
         """Run a command without waiting for its result."""
         return self.request_nowait("workspace/executeCommand", _command(name, argument))
-
-    def cancel_request(self, pending: Pending) -> None:
-        """Cancel a request (`$/cancelRequest`)."""
-        self.notify("$/cancelRequest", {"id": pending.id})
 
     async def run(self, prompt: str, *, seconds: float = WAIT_SECONDS, **params: Any) -> Object:
         """Give a task and wait until its turn is finished or needs an answer.
@@ -374,144 +258,6 @@ class FakeEditor:
         settings = None if self.profile.pulls_configuration else {names.CONFIGURATION_SECTION: values}
         self.notify("workspace/didChangeConfiguration", {"settings": settings})
 
-    # --- documents -------------------------------------------------------------------------------------------
-
-    def open(self, path: str | Path) -> None:
-        """Open a file; one that is open stays as it is."""
-        uri = self.desk.uri(path)
-        if uri in self.desk.buffers:
-            self.desk.buffers[uri].opened_by_edit = False
-            return
-        self._send_open(self.desk.load(uri))
-
-    def open_untitled(self, name: str, text: str = "") -> str:
-        """Open a new document without a file; gives its URI, `untitled:NAME`."""
-        buffer = self.desk.new_buffer(f"untitled:{name}", None, text)
-        self._send_open(buffer)
-        return buffer.uri
-
-    def type(
-        self,
-        path: str | Path,
-        text: str,
-        *,
-        at: tuple[int, int] | None = None,
-        replace: str | None = None,
-        unsent: bool = False,
-    ) -> None:
-        """Type into an open document, as one undo step.
-
-        Args:
-            path: The document.
-            text: What is typed.
-            at: Line and column, from 0, in characters; absent means the end of the text.
-            replace: A text that occurs once and is replaced.
-            unsent: Whether a debouncing editor still holds the change back when this returns.
-        """
-        buffer = self.desk.buffer(path)
-        if replace is not None:
-            if buffer.text.count(replace) != 1:
-                raise ValueError(f"{replace!r} occurs {buffer.text.count(replace)} times in {path}")
-            start = buffer.text.index(replace)
-            end = start + len(replace)
-        elif at is not None:
-            start = end = _offset(buffer.text, *at)
-        else:
-            start = end = len(buffer.text)
-        buffer.type(start, end, text)
-        self._plan(buffer)
-        if not unsent:
-            self.settle()
-
-    def range_of(self, path: str | Path, text: str) -> Object:
-        """The LSP range of a text that occurs once in an open document."""
-        buffer = self.desk.buffer(path)
-        if buffer.text.count(text) != 1:
-            raise ValueError(f"{text!r} occurs {buffer.text.count(text)} times in {path}")
-        start = buffer.text.index(text)
-        return {
-            "start": position_at(buffer.text, start, buffer.encoding),
-            "end": position_at(buffer.text, start + len(text), buffer.encoding),
-        }
-
-    def save(self, path: str | Path) -> None:
-        """Save an open document."""
-        buffer = self.desk.buffer(path)
-        self.desk.save(buffer)
-        self._flush(buffer)
-        save = self._sync("save")
-        if save is None or save is False:
-            return
-        params: Object = {"textDocument": {"uri": buffer.uri}}
-        if isinstance(save, dict) and cast("Object", save).get("includeText"):
-            params["text"] = buffer.text
-        self.notify("textDocument/didSave", params)
-
-    def save_all(self) -> None:
-        """Save every document that has a file and unsaved text."""
-        for buffer in list(self.desk.buffers.values()):
-            if buffer.dirty and buffer.path is not None:
-                self.save(buffer.uri)
-
-    def reload(self, path: str | Path) -> None:
-        """Take over what is on disk now, as editors do with a file that another program changed."""
-        old = self.desk.buffer(path)
-        self.desk.buffers.pop(old.uri)
-        text = self.desk.load(old.uri).text
-        self.desk.buffers[old.uri] = old
-        old.replace_text(text)
-        old.saved = text
-        self._flush(old)
-
-    def close(self, path: str | Path) -> None:
-        """Close a document; unsaved text is thrown away."""
-        buffer = self.desk.buffer(path)
-        self._flush(buffer)
-        del self.desk.buffers[buffer.uri]
-        self.notify("textDocument/didClose", {"textDocument": {"uri": buffer.uri}})
-
-    def undo(self, path: str | Path) -> bool:
-        """Take back the last step in a document; False if there is none."""
-        buffer = self.desk.buffer(path)
-        step = buffer.undo()
-        if step is None:
-            return False
-        others: list[Buffer] = []
-        if self.profile.undo_spans_files and step.group is not None:
-            others = self.desk.undo_group(step.group, buffer)
-        self._flush(buffer)
-        for other in others:
-            if self.profile.late_changes_after_close and other.opened_by_edit:
-                del self.desk.buffers[other.uri]
-                self.notify("textDocument/didClose", {"textDocument": {"uri": other.uri}})
-        for other in others:
-            self._flush(other)
-        return True
-
-    def redo(self, path: str | Path) -> bool:
-        """Do the step that was last taken back again; False if there is none."""
-        buffer = self.desk.buffer(path)
-        step = buffer.redo()
-        if step is None:
-            return False
-        self._flush(buffer)
-        if self.profile.undo_spans_files and step.group is not None:
-            for other in self.desk.redo_group(step.group, buffer):
-                self._flush(other)
-        return True
-
-    def text(self, path: str | Path) -> str:
-        """The text of an open document."""
-        return self.desk.buffer(path).text
-
-    def dirty(self, path: str | Path) -> bool:
-        """Whether an open document has unsaved text."""
-        return self.desk.buffer(path).dirty
-
-    def disk(self, path: str | Path) -> str:
-        """The text of a file on disk, its line ends as they are."""
-        return (self.root / path).read_bytes().decode("utf-8")
-
     def set_folders(self, folders: Sequence[Path]) -> None:
         """Change the workspace folders."""
         added = [folder for folder in folders if folder not in self.folders]
@@ -520,88 +266,7 @@ class FakeEditor:
         event = {"added": [_folder(path) for path in added], "removed": [_folder(path) for path in removed]}
         self.notify("workspace/didChangeWorkspaceFolders", {"event": event})
 
-    # --- the editor's clock ----------------------------------------------------------------------------------
-
-    def step(self, seconds: float) -> None:
-        """Move the editor's clock, and send the changes whose time has come."""
-        self.now += seconds
-        for buffer in list(self.desk.buffers.values()):
-            if buffer.due is not None and buffer.due <= self.now:
-                self._flush(buffer)
-
-    def settle(self) -> None:
-        """Move the clock as far as it takes to send every unsent change."""
-        due = [buffer.due for buffer in self.desk.buffers.values() if buffer.due is not None]
-        if due:
-            self.step(max(max(due) - self.now, 0.0))
-
-    def _plan(self, buffer: Buffer) -> None:
-        # As Neovim: the first change waits for the whole debounce, a later one for what is left of it.
-        if not buffer.unsent:
-            return
-        wait = self.profile.debounce_seconds
-        if buffer.last_sent is not None:
-            wait = max(wait - (self.now - buffer.last_sent), 0.0)
-        buffer.due = self.now + wait
-        if wait == 0.0:
-            self._flush(buffer)
-
-    def _flush(self, buffer: Buffer) -> None:
-        changes, buffer.unsent = buffer.unsent, []
-        buffer.due = None
-        if not changes:
-            return
-        buffer.last_sent = self.now
-        kind = self._sync("change")
-        if not kind:
-            return
-        self.notify(
-            "textDocument/didChange",
-            {
-                "textDocument": {"uri": buffer.uri, "version": buffer.version},
-                "contentChanges": [{"text": buffer.text}] if kind == 1 else changes,
-            },
-        )
-
-    def _flush_outcome(self, outcome: EditOutcome) -> None:
-        for uri in outcome.closed:
-            self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
-        for buffer in list(self.desk.buffers.values()):
-            self._flush(buffer)
-
-    async def _settle_soon(self) -> None:
-        for _ in range(SETTLE_TURNS):
-            await asyncio.sleep(0)
-        self.settle()
-
     # --- waiting ---------------------------------------------------------------------------------------------
-
-    async def wait_for(
-        self, predicate: Callable[[], T | None], what: str, *, seconds: float = WAIT_SECONDS
-    ) -> T:
-        """Wait until `predicate` gives something that is true; it is asked again after each message.
-
-        Args:
-            predicate: Looks at the records of this editor.
-            what: Names what is waited for, for the failure.
-            seconds: Real seconds it may take.
-
-        Raises:
-            AssertionError: It took too long; the last messages are printed.
-            ConnectionError: The server is gone.
-        """
-        try:
-            async with asyncio.timeout(seconds):
-                while not (value := predicate()):
-                    if self.ended is not None:
-                        raise ConnectionError(
-                            f"waiting for {what}, but the server is gone: {self.ended}{self.last_messages()}"
-                        )
-                    self._changed.clear()
-                    await self._changed.wait()
-        except TimeoutError:
-            raise AssertionError(f"no {what} within {seconds:g} s{self.last_messages()}") from None
-        return value
 
     async def event(
         self, event_type: str, *, count: int = 1, turn_id: str | None = None, seconds: float = WAIT_SECONDS
@@ -626,11 +291,6 @@ class FakeEditor:
         """Wait for the `count`-th question of this connection."""
         await self.wait_for(lambda: len(self.questions) >= count, f"question number {count}", seconds=seconds)
         return self.questions[count - 1]
-
-    def last_messages(self, count: int = SHOWN_MESSAGES) -> str:
-        """The last messages of the wire, for a failure."""
-        shown = "\n  ".join(str(traffic) for traffic in self.messages[-count:])
-        return f"; the last messages ({self.profile}):\n  {shown}"
 
     # --- questions -------------------------------------------------------------------------------------------
 
@@ -745,30 +405,6 @@ class FakeEditor:
 
     # --- what comes in ---------------------------------------------------------------------------------------
 
-    def _receive(self, message: Object) -> None:
-        self.messages.append(Traffic("to editor", message))
-        self.watch.received(message)
-        try:
-            if "method" not in message:
-                self._settle_response(message)
-            elif "id" in message:
-                self._handle_request(message["id"], message["method"], message.get("params") or {})
-            else:
-                self._handle_notification(message["method"], message.get("params") or {})
-        except Exception as problem:  # noqa: BLE001 - a message nobody expected fails the test, not the loop
-            self._violation(f"the editor could not handle {message}: {problem!r}")
-        self._changed.set()
-
-    def _settle_response(self, message: Object) -> None:
-        _, future = self._pending.pop(message["id"], (None, None))
-        if future is None or future.done():
-            return
-        if "error" in message:
-            error = cast("Object", message["error"])
-            future.set_exception(RpcError(error["code"], error["message"], error.get("data")))
-        else:
-            future.set_result(message.get("result"))
-
     def _handle_request(self, number: int | str, method: str, params: Object) -> None:
         match method:
             case "window/showMessageRequest":
@@ -838,14 +474,6 @@ class FakeEditor:
             return dict(self.configuration)
         return None
 
-    def _gone(self, reason: str) -> None:
-        if self.ended is None:
-            self.ended = reason
-        for _, future in self._pending.values():
-            if not future.done():
-                future.set_exception(ConnectionError(f"the server is gone: {reason}"))
-        self._changed.set()
-
     # --- what goes out ---------------------------------------------------------------------------------------
 
     def _initialize_params(self) -> Object:
@@ -862,39 +490,6 @@ class FakeEditor:
             params["clientInfo"] = dict(self.profile.client_info)
         return params
 
-    def _send_open(self, buffer: Buffer, *, as_on_disk: bool = False) -> None:
-        # A buffer that an edit opened was opened with the text of its file, and changed then.
-        text = buffer.saved or "" if as_on_disk else buffer.text
-        suffix = buffer.path.suffix if buffer.path is not None else Path(buffer.uri).suffix
-        if not self._sync("openClose"):
-            return
-        version = self.profile.first_version if as_on_disk else buffer.version
-        document = {
-            "uri": buffer.uri,
-            "languageId": _LANGUAGES.get(suffix, "plaintext"),
-            "version": version,
-            "text": text,
-        }
-        self.notify("textDocument/didOpen", {"textDocument": document})
-
-    def _sync(self, key: str) -> Any:
-        options = capability(self.server, "capabilities.textDocumentSync")
-        if isinstance(options, int):  # LSP 3.17, "Text Document Synchronization": the old, short form
-            return {"change": options, "openClose": True, "save": True}.get(key)
-        return capability({"sync": options}, f"sync.{key}")
-
-    def _respond(self, number: int | str, result: Any) -> None:
-        self._send({"id": number, "result": result})
-
-    def _respond_error(self, number: int | str, code: int, message: str) -> None:
-        self._send({"id": number, "error": {"code": code, "message": message}})
-
-    def _send(self, message: Object) -> None:
-        message = {"jsonrpc": "2.0", **message}
-        self.messages.append(Traffic("to server", message))
-        self.watch.sent(message)
-        self.connection.send(message)
-
     def _check_actions(self, actions: Sequence[Object], only: Sequence[str] | None) -> None:
         literals = capability(self.profile.capabilities, "textDocument.codeAction.codeActionLiteralSupport")
         for action in actions:
@@ -903,14 +498,6 @@ class FakeEditor:
             kind = str(action.get("kind", ""))
             if only and not any(_within(kind, wanted) for wanted in only):
                 self._violation(f"the code action {action['title']!r} is {kind!r}, asked was {only}")
-
-    def _violation(self, text: str) -> None:
-        self.watch.violations.append(text)
-
-    def _start(self, work: Any) -> None:
-        task: asyncio.Task[None] = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
 
 def _command(name: str, argument: Mapping[str, Any] | None) -> Object:
@@ -924,8 +511,3 @@ def _within(kind: str, wanted: str) -> bool:
 
 def _folder(path: Path) -> Object:
     return {"uri": path.as_uri(), "name": path.name}
-
-
-def _offset(text: str, line: int, column: int) -> int:
-    lines = text.splitlines(keepends=True)
-    return sum(len(before) for before in lines[:line]) + column

@@ -1,0 +1,256 @@
+"""The documents side of the fake editor: opening, typing, saving, undoing, and when the server is told of it.
+
+The server is told as `Profile` says: at once, or when the editor's clock has passed the debounce. The clock stands
+still unless it is told to move. Edits and questions of the server are not its business.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, cast
+
+from outrider.testing.buffers import Buffer, line_starts, position_at
+from outrider.testing.checks import Watch, capability
+from outrider.testing.desk import Desk, EditOutcome
+from outrider.testing.profiles import Profile
+from outrider.testing.wire_client import WireClient
+
+Object = dict[str, Any]
+
+SETTLE_TURNS: Final = 20
+"""Turns of the event loop between the answer to an edit and its `didChange`, where the answer goes first."""
+
+
+_LANGUAGES: Final[Mapping[str, str]] = {
+    ".py": "python", ".md": "markdown", ".json": "json", ".js": "javascript", ".toml": "toml", ".lua": "lua",
+}  # fmt: skip
+
+
+class DocumentClient(WireClient):
+    """A client with open documents."""
+
+    def __init__(self, profile: Profile, root: Path, watch: Watch) -> None:
+        """A client without documents, whose relative paths are meant from `root`."""
+        super().__init__(str(profile), watch)
+        self.profile = profile
+        self.root = root
+        self.desk = Desk(profile, root)
+        self.server: Object = {}
+        """The result of `initialize`."""
+        self.now = 0.0
+        """The editor's clock, in seconds."""
+
+    def open(self, path: str | Path) -> None:
+        """Open a file; one that is open stays as it is."""
+        uri = self.desk.uri(path)
+        if uri in self.desk.buffers:
+            self.desk.buffers[uri].opened_by_edit = False
+            return
+        self._send_open(self.desk.load(uri))
+
+    def open_untitled(self, name: str, text: str = "") -> str:
+        """Open a new document without a file; gives its URI, `untitled:NAME`."""
+        buffer = self.desk.new_buffer(f"untitled:{name}", None, text)
+        self._send_open(buffer)
+        return buffer.uri
+
+    def type(
+        self,
+        path: str | Path,
+        text: str,
+        *,
+        at: tuple[int, int] | None = None,
+        replace: str | None = None,
+        unsent: bool = False,
+    ) -> None:
+        """Type into an open document, as one undo step.
+
+        Args:
+            path: The document.
+            text: What is typed.
+            at: Line and column, from 0, in characters; absent means the end of the text.
+            replace: A text that occurs once and is replaced.
+            unsent: Whether a debouncing editor still holds the change back when this returns.
+        """
+        buffer = self.desk.buffer(path)
+        if replace is not None:
+            if buffer.text.count(replace) != 1:
+                raise ValueError(f"{replace!r} occurs {buffer.text.count(replace)} times in {path}")
+            start = buffer.text.index(replace)
+            end = start + len(replace)
+        elif at is not None:
+            start = end = line_starts(buffer.text)[at[0]] + at[1]
+        else:
+            start = end = len(buffer.text)
+        buffer.type(start, end, text)
+        self._plan(buffer)
+        if not unsent:
+            self.settle()
+
+    def range_of(self, path: str | Path, text: str) -> Object:
+        """The LSP range of a text that occurs once in an open document."""
+        buffer = self.desk.buffer(path)
+        if buffer.text.count(text) != 1:
+            raise ValueError(f"{text!r} occurs {buffer.text.count(text)} times in {path}")
+        start = buffer.text.index(text)
+        return {
+            "start": position_at(buffer.text, start, buffer.encoding),
+            "end": position_at(buffer.text, start + len(text), buffer.encoding),
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Save an open document."""
+        buffer = self.desk.buffer(path)
+        self.desk.save(buffer)
+        self._flush(buffer)
+        save = self._sync("save")
+        if save is None or save is False:
+            return
+        params: Object = {"textDocument": {"uri": buffer.uri}}
+        if isinstance(save, dict) and cast("Object", save).get("includeText"):
+            params["text"] = buffer.text
+        self.notify("textDocument/didSave", params)
+
+    def save_all(self) -> None:
+        """Save every document that has a file and unsaved text."""
+        for buffer in list(self.desk.buffers.values()):
+            if buffer.dirty and buffer.path is not None:
+                self.save(buffer.uri)
+
+    def reload(self, path: str | Path) -> None:
+        """Take over what is on disk now, as editors do with a file that another program changed."""
+        old = self.desk.buffer(path)
+        self.desk.buffers.pop(old.uri)
+        text = self.desk.load(old.uri).text
+        self.desk.buffers[old.uri] = old
+        old.replace_text(text)
+        old.saved = text
+        self._flush(old)
+
+    def close(self, path: str | Path) -> None:
+        """Close a document; unsaved text is thrown away."""
+        buffer = self.desk.buffer(path)
+        self._flush(buffer)
+        del self.desk.buffers[buffer.uri]
+        self.notify("textDocument/didClose", {"textDocument": {"uri": buffer.uri}})
+
+    def undo(self, path: str | Path) -> bool:
+        """Take back the last step in a document; False if there is none."""
+        buffer = self.desk.buffer(path)
+        step = buffer.undo()
+        if step is None:
+            return False
+        others: list[Buffer] = []
+        if self.profile.undo_spans_files and step.group is not None:
+            others = self.desk.undo_group(step.group, buffer)
+        self._flush(buffer)
+        for other in others:
+            if self.profile.late_changes_after_close and other.opened_by_edit:
+                del self.desk.buffers[other.uri]
+                self.notify("textDocument/didClose", {"textDocument": {"uri": other.uri}})
+        for other in others:
+            self._flush(other)
+        return True
+
+    def redo(self, path: str | Path) -> bool:
+        """Do the step that was last taken back again; False if there is none."""
+        buffer = self.desk.buffer(path)
+        step = buffer.redo()
+        if step is None:
+            return False
+        self._flush(buffer)
+        if self.profile.undo_spans_files and step.group is not None:
+            for other in self.desk.redo_group(step.group, buffer):
+                self._flush(other)
+        return True
+
+    def text(self, path: str | Path) -> str:
+        """The text of an open document."""
+        return self.desk.buffer(path).text
+
+    def dirty(self, path: str | Path) -> bool:
+        """Whether an open document has unsaved text."""
+        return self.desk.buffer(path).dirty
+
+    def disk(self, path: str | Path) -> str:
+        """The text of a file on disk, its line ends as they are."""
+        return (self.root / path).read_bytes().decode("utf-8")
+
+    # --- the editor's clock ----------------------------------------------------------------------------------
+
+    def step(self, seconds: float) -> None:
+        """Move the editor's clock, and send the changes whose time has come."""
+        self.now += seconds
+        for buffer in list(self.desk.buffers.values()):
+            if buffer.due is not None and buffer.due <= self.now:
+                self._flush(buffer)
+
+    def settle(self) -> None:
+        """Move the clock as far as it takes to send every unsent change."""
+        due = [buffer.due for buffer in self.desk.buffers.values() if buffer.due is not None]
+        if due:
+            self.step(max(max(due) - self.now, 0.0))
+
+    def _before_request(self) -> None:
+        # Editors send what is unsent before they ask anything.
+        self.settle()
+
+    def _plan(self, buffer: Buffer) -> None:
+        # As Neovim: the first change waits for the whole debounce, a later one for what is left of it.
+        if not buffer.unsent:
+            return
+        wait = self.profile.debounce_seconds
+        if buffer.last_sent is not None:
+            wait = max(wait - (self.now - buffer.last_sent), 0.0)
+        buffer.due = self.now + wait
+        if wait == 0.0:
+            self._flush(buffer)
+
+    def _flush(self, buffer: Buffer) -> None:
+        changes, buffer.unsent = buffer.unsent, []
+        buffer.due = None
+        if not changes:
+            return
+        buffer.last_sent = self.now
+        kind = self._sync("change")
+        if not kind:
+            return
+        self.notify(
+            "textDocument/didChange",
+            {
+                "textDocument": {"uri": buffer.uri, "version": buffer.version},
+                "contentChanges": [{"text": buffer.text}] if kind == 1 else changes,
+            },
+        )
+
+    def _flush_outcome(self, outcome: EditOutcome) -> None:
+        for uri in outcome.closed:
+            self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+        for buffer in list(self.desk.buffers.values()):
+            self._flush(buffer)
+
+    async def _settle_soon(self) -> None:
+        for _ in range(SETTLE_TURNS):
+            await asyncio.sleep(0)
+        self.settle()
+
+    def _send_open(self, buffer: Buffer, *, as_on_disk: bool = False) -> None:
+        # A buffer that an edit opened was opened with the text of its file, and changed then.
+        text = buffer.saved or "" if as_on_disk else buffer.text
+        suffix = buffer.path.suffix if buffer.path is not None else Path(buffer.uri).suffix
+        if not self._sync("openClose"):
+            return
+        version = self.profile.first_version if as_on_disk else buffer.version
+        document = {
+            "uri": buffer.uri,
+            "languageId": _LANGUAGES.get(suffix, "plaintext"),
+            "version": version,
+            "text": text,
+        }
+        self.notify("textDocument/didOpen", {"textDocument": document})
+
+    def _sync(self, key: str) -> Any:
+        options = capability(self.server, "capabilities.textDocumentSync")
+        if isinstance(options, int):  # LSP 3.17, "Text Document Synchronization": the old, short form
+            return {"change": options, "openClose": True, "save": True}.get(key)
+        return capability({"sync": options}, f"sync.{key}")
