@@ -254,6 +254,37 @@ async def test_what_is_left_in_the_background_ends_with_the_command(
     assert named(marker) == []
 
 
+async def test_output_ends_though_a_stranger_holds_the_pipe(supervisor: Supervisor, tmp_path: Path) -> None:
+    process = await start(
+        supervisor, "echo ready; read; until [ -e go ]; do sleep 0.01; done; echo end", tmp_path
+    )
+    assert await process.read() == b"ready\n"
+    stranger = os.open(f"/proc/{process.pid}/fd/1", os.O_WRONLY)
+    try:
+        (tmp_path / "go").touch()
+        assert await output_of(process) == b"end\n"
+    finally:
+        os.close(stranger)
+
+
+async def test_reading_what_is_there_lets_others_run(supervisor: Supervisor, tmp_path: Path) -> None:
+    process = await start(supervisor, "head -c 1000 /dev/zero", tmp_path)
+    await process.wait()
+    others = 0
+
+    async def count() -> None:
+        nonlocal others
+        while True:
+            others += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    while await process.read(1):
+        pass
+    counting.cancel()
+    assert others >= 1000
+
+
 async def test_the_end_of_a_pipeline_is_not_cut_off(supervisor: Supervisor, tmp_path: Path) -> None:
     process = await start(supervisor, "echo late > >(sleep 0.01; cat)", tmp_path)
     assert await output_of(process) == b"late\n"
