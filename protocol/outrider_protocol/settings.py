@@ -83,7 +83,7 @@ class LimitsPatch(Wire):
 class TestingClock(Wire):
     """A clock that stands still: it moves by `stepMs` at each reading and by every delay a script asks for."""
 
-    start: AwareDatetime = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
+    start: Annotated[AwareDatetime, Field(strict=False)] = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
     step_ms: Annotated[int, Field(ge=0)] = 1
 
 

@@ -5,15 +5,20 @@ that narrow count. Every wrong or refused value becomes a message that names its
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
 from outrider.permissions.decide import narrowest
-from outrider_protocol.settings import PERMISSION_MODES, Limits, PermissionMode, Settings
+from outrider_protocol.settings import PERMISSION_MODES, Limits, Settings
+
+_OF_PARTS: Final = ("limits", "providers", "testing")
+"""Settings that are merged part by part."""
+_LONGEST_SHOWN: Final = 80
+"""Characters of a value that are put in a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,53 +29,99 @@ class Layered:
     messages: tuple[str, ...] = ()
 
 
-def from_layers(*layers: tuple[str, Mapping[str, Any]]) -> Layered:
-    """Merge layers per key, the later ones over the earlier; each comes with its name for messages."""
+def from_layers(*layers: tuple[str, Any]) -> Layered:
+    """Merge layers value by value, the later ones over the earlier.
+
+    Limits count one by one, providers as a whole by their name: a part of one is never completed by another layer,
+    which could send a key to an address it was not meant for.
+
+    Args:
+        layers: Each one's name, for messages, and what it holds: an object, or None for nothing.
+    """
     values: dict[str, Any] = {}
     messages: list[str] = []
     for name, layer in layers:
-        for key, value in layer.items():
-            if value is None:
-                continue
-            trial = {**values, key: _merged(values.get(key), value)}
-            if problem := _problem(trial, key):
-                messages.append(f"{name}: {problem}; {_used_instead(values, key)}")
+        if layer is not None and not isinstance(layer, Mapping):
+            messages.append(f"{name}: must be an object; {_shown(layer)} is ignored")
+            continue
+        for path, value in _entries(_object(layer)):
+            trial = _with(values, path, value)
+            if problem := _problem(trial, path):
+                messages.append(f"{name}: {problem}; {_used_instead(values, path)}")
             else:
                 values = trial
-    return Layered(_effective(Settings.model_validate(values)), tuple(messages))
+    return Layered(_effective(Settings.from_wire(values)), tuple(messages))
+
+
+def _entries(layer: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """What a layer sets, part by part, so that one wrong value takes no others with it. Null sets nothing."""
+    for key, value in layer.items():
+        if key in _OF_PARTS and isinstance(value, Mapping):
+            for part, inner in _object(value).items():
+                if inner is not None:
+                    given = _object(inner) if isinstance(inner, Mapping) else None
+                    yield (key, part), inner if given is None else _without_nulls(given)
+        elif value is not None:
+            yield (key,), value
+
+
+def _with(values: Mapping[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
+    key, *rest = path
+    return {**values, key: {**_object(values.get(key)), rest[0]: value} if rest else value}
+
+
+def _without_nulls(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
 def _effective(settings: Settings) -> Settings:
     # Nobody vouches for the workspace: it is looked at, nothing more.
-    return settings.model_copy(update={"permission_mode": "read-only"}) if settings.trusted is False else settings
+    if settings.trusted is False:
+        return settings.model_copy(update={"permission_mode": "read-only"})
+    return settings
 
 
-def _merged(old: Any, new: Any) -> Any:
-    if isinstance(old, dict) and isinstance(new, Mapping):
-        return {**old, **{key: value for key, value in new.items() if value is not None}}
-    return new
-
-
-def _problem(values: Mapping[str, Any], key: str) -> str | None:
+def _problem(values: Mapping[str, Any], path: tuple[str, ...]) -> str | None:
     try:
-        Settings.model_validate(values)
+        Settings.from_wire(values)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or key
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = _cut(".".join(str(part) for part in first["loc"] or path))
         if first["type"] == "extra_forbidden":
             return f"{place}: there is no such setting"
-        return f"{place}: {first['msg'].lower()}"
+        return f"{place}: {first['msg'][:1].lower()}{first['msg'][1:]}"
     return None
 
 
-def _used_instead(values: Mapping[str, Any], key: str) -> str:
-    known = {field.alias or name: name for name, field in Settings.model_fields.items()}
-    if key not in known:
-        return "it is ignored"
-    if key in values:
-        return f"{values[key]!r} stays in use"
-    default = getattr(Settings(), known[key])
-    return "the default is used" if default in (None, {}) or isinstance(default, Limits) else f"{default!r} is used"
+def _used_instead(values: Mapping[str, Any], path: tuple[str, ...]) -> str:
+    before, default = _at(values, path), _at(Settings().to_wire(), path)
+    if before is not None:
+        # A provider may hold headers, which are nobody's business.
+        return (
+            "what was set before stays in use" if isinstance(before, Mapping) else f"{before!r} stays in use"
+        )
+    if default is not None:
+        return "the default is used" if isinstance(default, Mapping) else f"{default!r} is used"
+    return "it is ignored"
+
+
+def _at(values: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    found: Any = values
+    for part in path:
+        found = _object(found).get(part)
+    return found
+
+
+def _shown(value: Any) -> str:
+    return _cut(repr(value))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
 def read_user_file(path: Path) -> tuple[dict[str, Any], str | None]:
@@ -90,15 +141,23 @@ def read_user_file(path: Path) -> tuple[dict[str, Any], str | None]:
         return {}, f"the settings file {path} is not valid TOML ({error}); it is ignored"
 
 
-def narrowed(base: Settings, values: Mapping[str, Any]) -> Layered:
+def narrowed(base: Settings, values: Any) -> Layered:
     """Apply what `workspace/configuration` says, which the repository may have written, to `base`.
 
     `permissionMode` may only become narrower, limits only smaller, `trusted` only false; `model` may name
-    another model of a provider that is configured already; `events` is harmless. All else is ignored.
+    another model of a provider that is configured already; `events` is harmless. All else is ignored, and said
+    unless it is what holds anyway.
+
+    Args:
+        base: What the authorities above the workspace set.
+        values: Whatever the client gave; None for nothing.
     """
     update: dict[str, Any] = {}
     messages: list[str] = []
-    for key, value in values.items():
+    if values is not None and not isinstance(values, Mapping):
+        messages.append(f"must be an object; {_shown(values)} is ignored")
+    holds = base.to_wire()
+    for key, value in _object(values).items():
         if value is None:
             continue
         match key:
@@ -114,21 +173,24 @@ def narrowed(base: Settings, values: Mapping[str, Any]) -> Layered:
             case "events" if isinstance(value, bool):
                 update["events"] = value
             case "model" if isinstance(value, str):
-                if value == base.model or value.partition("/")[0] in base.providers:
-                    update["model"] = value
-                else:
-                    messages.append(f"model: {value!r} is of no configured provider; {base.model!r} stays in use")
+                _choose_model(base, value, update, messages)
             case "trusted" | "events" | "model":
-                messages.append(f"{key}: {value!r} is of the wrong type; it is ignored")
+                messages.append(f"{key}: {_shown(value)} is of the wrong type; it is ignored")
+            case _ if value != holds.get(key):
+                messages.append(f"{_cut(key)}: cannot be set by the workspace; it is ignored")
             case _:
-                messages.append(f"{key}: cannot be set by the workspace; it is ignored")
-    return Layered(_effective(base.model_copy(update=update)), tuple(f"workspace settings: {text}" for text in messages))
+                pass
+    return Layered(
+        _effective(base.model_copy(update=update)), tuple(f"workspace settings: {text}" for text in messages)
+    )
 
 
 def _narrow_mode(base: Settings, value: Any, update: dict[str, Any], messages: list[str]) -> None:
-    if value not in get_args(PermissionMode):
-        allowed = ", ".join(PERMISSION_MODES)
-        messages.append(f"permissionMode: {value!r} is none of {allowed}; {base.permission_mode!r} stays in use")
+    if value not in PERMISSION_MODES:
+        messages.append(
+            f"permissionMode: {_shown(value)} is none of {', '.join(PERMISSION_MODES)}; "
+            f"{base.permission_mode!r} stays in use"
+        )
         return
     update["permission_mode"] = narrowest(base.permission_mode, value)
     if update["permission_mode"] != value:
@@ -137,16 +199,22 @@ def _narrow_mode(base: Settings, value: Any, update: dict[str, Any], messages: l
 
 def _narrow_limits(base: Settings, value: Any, update: dict[str, Any], messages: list[str]) -> None:
     if not isinstance(value, Mapping):
-        messages.append("limits: must be an object; it is ignored")
+        messages.append(f"limits: must be an object; {_shown(value)} is ignored")
         return
     limits: dict[str, Any] = base.limits.to_wire()
-    for key, limit in value.items():
-        if limit is None:
-            continue
-        if problem := _problem({"limits": {key: limit}}, "limits"):
-            messages.append(f"{problem}; it is ignored")
+    for key, limit in _without_nulls(_object(value)).items():
+        if problem := _problem({"limits": {key: limit}}, ("limits",)):
+            messages.append(f"{problem}; {_used_instead({'limits': limits}, ('limits', key))}")
         elif limits.get(key) is not None and limit > limits[key]:
-            messages.append(f"limits.{key}: {limit} would widen; {limits[key]} stays in use")
+            messages.append(f"limits.{key}: {_shown(limit)} would widen; {limits[key]} stays in use")
         else:
             limits[key] = limit
-    update["limits"] = Limits.model_validate(limits)
+    update["limits"] = Limits.from_wire(limits)
+
+
+def _choose_model(base: Settings, value: str, update: dict[str, Any], messages: list[str]) -> None:
+    provider, _, model = value.partition("/")
+    if value == base.model or (provider in base.providers and model.strip()):
+        update["model"] = value
+    else:
+        messages.append(f"model: {_shown(value)} is of no configured provider; {base.model!r} stays in use")

@@ -3,23 +3,63 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from outrider_protocol import (
+    ANSWER,
+    CANCEL,
+    DOCTOR,
+    EVENTS,
+    EXPLORE,
+    INVALID_PARAMS,
+    OPEN,
+    REDO,
+    REQUEST_FAILED,
+    RESUME,
+    RUN,
+    SESSIONS,
+    STATUS,
+    STEER,
+    TOOLS,
+    UNDO,
+    WAIT,
+)  # fmt: skip
+from outrider_protocol.commands import (
+    COMMANDS,
+    AnswerParams,
+    AnswerResult,
+    CancelParams,
+    CancelResult,
+    DoctorParams,
+    DoctorResult,
+    EventsParams,
+    EventsResult,
+    ExploreParams,
+    OpenParams,
+    OpenResult,
+    ResumeParams,
+    RunParams,
+    RunResult,
+    SessionsParams,
+    SessionsResult,
+    SessionStatus,
+    StatusParams,
+    StatusResult,
+    SteerParams,
+    SteerResult,
+    ToolInfo,
+    ToolsParams,
+    ToolsResult,
+    UndoParams,
+    UndoResult,
+    WaitParams,
+    WaitResult,
+)  # fmt: skip
+from outrider_protocol.wire import Wire
 from pydantic import ValidationError
 
 from outrider.agent import doctor, papers
 from outrider.agent.session import Refused
 from outrider.app import App
 from outrider.lsp.errors import CommandError
-from outrider_protocol import (
-    ANSWER, CANCEL, DOCTOR, EVENTS, EXPLORE, INVALID_PARAMS, OPEN, REDO, REQUEST_FAILED, RESUME, RUN, SESSIONS, STATUS,
-    STEER, TOOLS, UNDO, WAIT,
-)  # fmt: skip
-from outrider_protocol.commands import (
-    COMMANDS, AnswerParams, AnswerResult, CancelParams, CancelResult, DoctorParams, DoctorResult, EventsParams,
-    EventsResult, ExploreParams, OpenParams, OpenResult, ResumeParams, RunParams, RunResult, SessionsParams,
-    SessionsResult, SessionStatus, StatusParams, StatusResult, SteerParams, SteerResult, ToolInfo, ToolsParams,
-    ToolsResult, UndoParams, UndoResult, WaitParams, WaitResult,
-)  # fmt: skip
-from outrider_protocol.wire import Wire
 
 
 class Commands:
@@ -57,12 +97,14 @@ class Commands:
             CommandError: the params are wrong (−32602) or it cannot be done (−32803).
         """
         try:
-            params = COMMANDS[name].params.model_validate(argument)
+            params = COMMANDS[name].params.from_wire(argument)
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False)[0]
             path = ".".join(str(part) for part in first["loc"])
             problem = first["msg"].removeprefix("Value error, ")
-            raise CommandError(INVALID_PARAMS, f"{name}: {path or 'params'}: {problem}", {"path": path, "problem": problem}) from None
+            raise CommandError(
+                INVALID_PARAMS, f"{name}: {path or 'params'}: {problem}", {"path": path, "problem": problem}
+            ) from None
         return (await self._handlers[name](params)).to_wire()
 
     async def _run(self, params: RunParams) -> RunResult:
@@ -77,7 +119,9 @@ class Commands:
         return SteerResult(pending_id=_accepted(await done))
 
     async def _cancel(self, params: CancelParams) -> CancelResult:
-        outcome = _accepted(await self._app.sessions.cancel(params.turn_id, params.reason or "cancelled by command"))
+        outcome = _accepted(
+            await self._app.sessions.cancel(params.turn_id, params.reason or "cancelled by command")
+        )
         return CancelResult(turn_id=params.turn_id, outcome=outcome)
 
     async def _answer(self, params: AnswerParams) -> AnswerResult:
@@ -112,7 +156,12 @@ class Commands:
         infos = [(tool.spec(), tool.effect) for tool in offered]
         return ToolsResult(
             tools=[
-                ToolInfo(name=spec.name, description=spec.description, input_schema=dict(spec.schema), effect=effect)
+                ToolInfo(
+                    name=spec.name,
+                    description=spec.description,
+                    input_schema=dict(spec.schema),
+                    effect=effect,
+                )
                 for spec, effect in infos
             ]
         )
@@ -128,7 +177,9 @@ class Commands:
             items = {item.id: item for session in self._app.sessions.running for item in session.inbox.open}
             item = items.get(params.id or "")
             if item is None:
-                raise CommandError(REQUEST_FAILED, f"there is no open item {params.id!r}", {"reason": "unknown_id"})
+                raise CommandError(
+                    REQUEST_FAILED, f"there is no open item {params.id!r}", {"reason": "unknown_id"}
+                )
             make = papers.review_paper if params.what == "review" else papers.answer_paper
             path = await make(services.folders, item)
         if isinstance(path, str):
