@@ -1,6 +1,7 @@
 """The fake editor against a tiny server: what it sends, what it answers, and which faults it finds."""
 
 import asyncio
+import json
 import signal
 import sys
 from contextlib import asynccontextmanager
@@ -50,7 +51,10 @@ class Session:
 async def session(profile, root, *, broken=False, options=None, encoding=None):
     servers = []
 
-    def build(write):
+    def build(outgoing):
+        def write(message):
+            outgoing.send(json.dumps(message).encode())
+
         offered = profile.capabilities.get("general", {}).get("positionEncodings", ["utf-16"])
         servers.append(TinyServer(write, encoding=encoding or offered[0]))
         return servers[0]
@@ -572,6 +576,43 @@ async def test_every_call_has_one_result_and_every_turn_one_end(messages, proble
         if problem is not None:
             assert problem in s.editor.watch.violations[0]
         assert (await s.editor.event(messages[0]["params"]["type"]))["seq"] == 1
+
+
+RUN = {"sessionId": "ses_1", "turnId": "turn_1"}
+STATUS = {
+    "sessionId": "ses_1",
+    "state": "idle",
+    "queue": [],
+    "steering": [],
+    "open": [],
+    "plan": [],
+    "usage": {},
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "result", "problem"),
+    [
+        ("outrider.run", RUN, None),
+        ("outrider.run", {**RUN, "queued": None}, "null at .queued"),
+        ("outrider.run", {**RUN, "colour": "red"}, "Extra inputs"),
+        ("outrider.resume", {**STATUS, "state": "asleep"}, "state"),
+        ("outrider.events", {"events": [], "nextSeq": 3, "more": False}, None),
+        (
+            "outrider.events",
+            {"events": [], "nextSeq": 2, "more": False},
+            "event 2 was sent before the answer",
+        ),
+        ("outrider.events", {"events": [], "nextSeq": 2, "more": True}, None),
+    ],
+)
+async def test_results_of_commands_are_held_against_the_contract(command, result, problem, root):
+    async with session(profiles.STOCK, root, broken=problem is not None, options={"events": True}) as s:
+        s.server.results[command] = result
+        for seq in (1, 2):
+            s.server.send(method="outrider/event", params={**CLOSED, "seq": seq})
+        await s.editor.command(command, {"prompt": "p", "sessionId": "ses_1"})
+        assert problem is None or problem in s.editor.watch.violations[0]
 
 
 async def test_a_request_without_an_answer_is_found_at_the_end(root):

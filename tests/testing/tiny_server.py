@@ -22,6 +22,7 @@ class TinyServer:
         self.log = []
         self.responses = {}
         self.actions = []
+        self.results = {}
         self.shuts_down = True
         self.next_id = 0
 
@@ -71,6 +72,8 @@ class TinyServer:
             case "tiny.fail":
                 error = {"code": -32803, "message": "no", "data": {"reason": "unknown_id"}}
                 self.send(id=number, error=error)
+            case name if name in self.results:
+                self.send(id=number, result=self.results[name])
             case _:
                 pass
 

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
+from outrider.lsp.outgoing import Outgoing
+
 Object = dict[str, Any]
 
 KILL_SECONDS: Final = 10.0
@@ -64,8 +66,8 @@ class EmbeddedServer(Protocol):
         ...
 
 
-EmbeddedServerFactory = Callable[[Callable[[Object], None]], EmbeddedServer]
-"""Builds a server that writes its messages with the function it is given."""
+EmbeddedServerFactory = Callable[[Outgoing], EmbeddedServer]
+"""Builds a server that sends its messages where it is told."""
 
 
 def _nobody(message: Object) -> None:
@@ -86,32 +88,26 @@ class InProcess:
         self.fault: str | None = None
         self._build = build
         self._server: EmbeddedServer | None = None
-        self._waiting: deque[str] = deque()
-        self._reading = True
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._pipe = _Pipe(lambda body: self.on_message(json.loads(body)))
 
     async def start(self) -> None:
         """Build the server."""
-        self._loop = asyncio.get_running_loop()
-        self._server = self._build(self._written)
+        self._pipe.open()
+        self._server = self._build(self._pipe)
 
     def send(self, message: Object) -> None:
         """Send a message; never waits."""
-        server, loop = self._server, self._loop
-        if server is None or loop is None:
-            return
-        copy = json.loads(json.dumps(message))
-        loop.call_soon(server.receive, copy)
+        if self._server is not None:
+            copy = json.loads(json.dumps(message))
+            asyncio.get_running_loop().call_soon(self._server.receive, copy)
 
     def pause_reading(self) -> None:
         """Take no more messages from the server."""
-        self._reading = False
+        self._pipe.pause()
 
     def resume_reading(self) -> None:
         """Take messages again."""
-        self._reading = True
-        if self._loop is not None:
-            self._loop.call_soon(self._deliver)
+        self._pipe.resume()
 
     async def close(self) -> int | None:
         """Close the server."""
@@ -121,14 +117,61 @@ class InProcess:
         self.on_end("closed")
         return None
 
-    def _written(self, message: Object) -> None:
-        self._waiting.append(json.dumps(message))
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._deliver)
 
-    def _deliver(self) -> None:
+class _Pipe:
+    """Carries bodies to the editor, in later turns of the event loop, and keeps them while nobody reads."""
+
+    def __init__(self, deliver: Callable[[bytes], None]) -> None:
+        self._deliver = deliver
+        self._waiting: deque[bytes] = deque()
+        self._taken = 0
+        self._given = 0
+        self._drained: list[Callable[[], None]] = []
+        self._reading = True
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def backlog(self) -> int:
+        """Bytes that nobody has read."""
+        return self._taken - self._given
+
+    def open(self) -> None:
+        """Deliver on the running event loop from now on."""
+        self._loop = asyncio.get_running_loop()
+
+    def send(self, body: bytes) -> None:
+        """Take one message."""
+        self._taken += len(body)
+        self._waiting.append(body)
+        self._wake()
+
+    def when_drained(self, callback: Callable[[], None]) -> None:
+        """Call back once, when nothing waits."""
+        self._drained.append(callback)
+        self._wake()
+
+    def pause(self) -> None:
+        """Stop reading."""
+        self._reading = False
+
+    def resume(self) -> None:
+        """Read again."""
+        self._reading = True
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._move)
+
+    def _move(self) -> None:
         while self._reading and self._waiting:
-            self.on_message(json.loads(self._waiting.popleft()))
+            body = self._waiting.popleft()
+            self._given += len(body)
+            self._deliver(body)
+        if not self._waiting:
+            drained, self._drained = self._drained, []
+            for callback in drained:
+                callback()
 
 
 class Stdio:
