@@ -158,14 +158,34 @@ class FakeEditor(DocumentClient):
     # --- requests --------------------------------------------------------------------------------------------
 
     async def command(
-        self, name: str, argument: Mapping[str, Any] | None = None, *, seconds: float = WAIT_SECONDS
+        self,
+        name: str,
+        argument: Mapping[str, Any] | None = None,
+        *,
+        token: int | str | None = None,
+        seconds: float = WAIT_SECONDS,
     ) -> Any:
-        """Run a command with one object and give its result. Raises like `request`."""
-        return await self.request("workspace/executeCommand", _command(name, argument), seconds=seconds)
+        """Run a command with one object and give its result.
 
-    def command_nowait(self, name: str, argument: Mapping[str, Any] | None = None) -> Pending:
+        Args:
+            name: Such as `outrider.run`.
+            argument: Its one argument.
+            token: A `workDoneToken` of the client's making.
+            seconds: Real seconds it may take.
+
+        Raises:
+            RpcError: The server answered with an error.
+            AssertionError: There was no answer in time.
+            ConnectionError: The server is gone.
+        """
+        params = _command(name, argument, token)
+        return await self.request("workspace/executeCommand", params, seconds=seconds)
+
+    def command_nowait(
+        self, name: str, argument: Mapping[str, Any] | None = None, *, token: int | str | None = None
+    ) -> Pending:
         """Run a command without waiting for its result."""
-        return self.request_nowait("workspace/executeCommand", _command(name, argument))
+        return self.request_nowait("workspace/executeCommand", _command(name, argument, token))
 
     async def run(self, prompt: str, *, seconds: float = WAIT_SECONDS, **params: Any) -> Object:
         """Give a task and wait until its turn is finished or needs an answer.
@@ -500,8 +520,9 @@ class FakeEditor(DocumentClient):
                 self._violation(f"the code action {action['title']!r} is {kind!r}, asked was {only}")
 
 
-def _command(name: str, argument: Mapping[str, Any] | None) -> Object:
-    return {"command": name, "arguments": [dict(argument or {})]}
+def _command(name: str, argument: Mapping[str, Any] | None, token: int | str | None) -> Object:
+    params: Object = {"command": name, "arguments": [dict(argument or {})]}
+    return params if token is None else {**params, "workDoneToken": token}
 
 
 def _within(kind: str, wanted: str) -> bool:

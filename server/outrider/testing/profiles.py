@@ -63,6 +63,8 @@ class Profile:
     """What goes over the wire when a question is closed without an answer."""
     forced_answer: Answer | None = None
     """What every question gets, whatever the person says: the fault of a hostile client."""
+    preselects_first_action: bool = False
+    """Whether a bare Return takes the first action, so that it must be the harmless one."""
     newest_question_only: bool = False
     """Whether a question replaces the open one, which is then never answered (Helix)."""
     unknown_request: Literal["error", "null"] = "error"
@@ -210,6 +212,7 @@ EGLOT: Final = Profile(
     debounce_seconds=0.5,
     resource_operations="error",
     dismissal=Never(),
+    preselects_first_action=True,
     unknown_request="null",
     line_ends="hidden",
     final_newline="buffer",
@@ -229,6 +232,7 @@ HELIX: Final = Profile(
         },
     ),
     stale="refuse",
+    preselects_first_action=True,
     newest_question_only=True,
     final_newline="buffer",
     pulls_configuration=False,
