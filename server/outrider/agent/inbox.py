@@ -47,8 +47,7 @@ class Refusal:
 @dataclass(slots=True)
 class _Waiting:
     item: Open
-    answer: "asyncio.Future[tuple[str, str | None, Channel]]"
-    parked: bool = False
+    answer: "asyncio.Future[tuple[str, str | None]]"
 
 
 class Inbox:
@@ -61,7 +60,7 @@ class Inbox:
         *,
         show: Callable[[Open], Coroutine[Any, Any, str | None]],
         on_parked: Callable[[Open], None],
-        on_answered: Callable[[Open, bool], None],
+        on_answered: Callable[[Open], None],
         watch: Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"],
     ) -> None:
         """Make an empty inbox.
@@ -71,7 +70,7 @@ class Inbox:
             editor: Where items are asked.
             show: Opens the document of an item and gives its URI, None if it cannot be shown.
             on_parked: Told when an item stays without an answer.
-            on_answered: Told when an item is answered, and whether it had been parked.
+            on_answered: Told when an item is answered.
             watch: Starts a supervised background task.
         """
         self._record = record
@@ -114,15 +113,8 @@ class Inbox:
             self._record.append(requested, turn_id=turn_id)
             item = self._record.state.open[item_id]
         covers = f"\n“{ALLOW_SESSION}” covers {action.covers}." if action.covers else ""
-        title, note, channel = await self._settle(item, seconds, covers)
-        decision = _DECISIONS[title]
-        self._record.append(
-            ApprovalResolved(
-                id=item.id, call_id=call_id, decision=decision, by="person", channel=channel, note=note
-            ),
-            turn_id=turn_id,
-        )
-        return Approval(decision, note)
+        title, note = await self._settle(item, seconds, covers)
+        return Approval(_DECISIONS[title], note)
 
     async def ask(
         self,
@@ -143,11 +135,7 @@ class Inbox:
             )
             self._record.append(asked, turn_id=turn_id)
             known = self._record.state.open[item_id]
-        answer, _, channel = await self._settle(known, seconds, "")
-        self._record.append(
-            QuestionAnswered(id=known.id, call_id=call_id, answer=answer, channel=channel), turn_id=turn_id
-        )
-        return answer
+        return (await self._settle(known, seconds, ""))[0]
 
     def answer(self, item_id: str, title: str, note: str | None, channel: Channel) -> Refusal | None:
         """Take an answer: a decision's title for an approval, a text for a question. None: it was taken."""
@@ -161,7 +149,7 @@ class Inbox:
             return Refusal("invalid", f"{item_id} takes one of {', '.join(item.options)}")
         if item.kind == "question" and not item.allow_free_form and title not in item.options:
             return Refusal("invalid", f"{item_id} takes one of {', '.join(item.options)}")
-        waiting.answer.set_result((title, note, channel))
+        self._resolve(waiting, title, note, channel)
         return None
 
     @property
@@ -190,20 +178,35 @@ class Inbox:
             turn_id=turn_id,
         )
 
-    async def _settle(
-        self, item: Open, seconds: float, covers: str
-    ) -> tuple[str, str | None, Channel]:
+    async def _settle(self, item: Open, seconds: float, covers: str) -> tuple[str, str | None]:
         waiting = _Waiting(item, asyncio.get_running_loop().create_future())
         self._waiting[item.id] = waiting
         self._asked.set()
         asking = self._watch(self._ask_in_editor(waiting, seconds, covers))
         try:
-            answer = await waiting.answer
+            return await waiting.answer
         finally:
             asking.cancel()
             del self._waiting[item.id]
-        self._on_answered(item, waiting.parked)
-        return answer
+
+    def _resolve(self, waiting: _Waiting, title: str, note: str | None, channel: Channel) -> None:
+        """Take the first answer: it is recorded at once, and whoever waits for it goes on."""
+        item = waiting.item
+        resolved = (
+            ApprovalResolved(
+                id=item.id,
+                call_id=item.call_id or "",
+                decision=_DECISIONS[title],
+                by="person",
+                channel=channel,
+                note=note,
+            )
+            if item.kind == "approval"
+            else QuestionAnswered(id=item.id, call_id=item.call_id, answer=title, channel=channel)
+        )
+        self._record.append(resolved, turn_id=item.turn_id)
+        self._on_answered(item)
+        waiting.answer.set_result((title, note))
 
     async def _ask_in_editor(self, waiting: _Waiting, seconds: float, covers: str) -> None:
         if problem := await self._record.settled():
@@ -240,12 +243,11 @@ class Inbox:
             return
 
     def _park(self, waiting: _Waiting) -> None:
-        waiting.parked = True
         self._on_parked(waiting.item)
 
     def _take(self, waiting: _Waiting, title: str) -> None:
         if not waiting.answer.done() and title not in {REVIEW, ANSWER_IN_DOCUMENT}:
-            waiting.answer.set_result((title, None, "message"))
+            self._resolve(waiting, title, None, "message")
 
 
 def decision_title(decision: Decision) -> str:

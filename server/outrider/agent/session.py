@@ -184,6 +184,10 @@ class Session:
         else:
             self._record.append(TurnStarted(**fields), turn_id=turn_id)
         if problem := await self._record.settled():
+            # The log takes these two when it can be written again; until then nobody has seen the turn.
+            self._record.append(
+                TurnFinished(outcome="failed", reason="store_failed", summary=problem, usage=Usage()), turn_id=turn_id
+            )
             return Refused("store_failed", problem)
         if not busy:
             await self._launch(self.turns[turn_id])
@@ -368,7 +372,7 @@ class Session:
             self._record.append(TurnParked(open=[item]), turn_id=turn.turn_id)
         self._wake()
 
-    def _on_answered(self, item: Open, _parked: bool) -> None:
+    def _on_answered(self, item: Open) -> None:
         turn = self._record.state.turn
         if turn is not None and turn.parked:
             self._record.append(TurnResumed(id=item.id), turn_id=turn.turn_id)

@@ -18,7 +18,7 @@ from outrider_protocol.commands import (
 from outrider_protocol.events import Open, Outcome
 from outrider_protocol.notifications import Event
 
-from outrider.agent.inbox import Channel
+from outrider.agent.inbox import Channel, Refusal
 from outrider.agent.record import Record
 from outrider.agent.services import Services
 from outrider.agent.session import Refused, Session, wait_result
@@ -148,8 +148,7 @@ class Sessions:
         """Answer an open item, after a restart too: its session is resumed then."""
         for session in self._open.values():
             if any(item.id == params.id for item in session.inbox.open):
-                refusal = session.answer(params, channel)
-                return Refused(refusal.reason, refusal.message) if refusal else None
+                return await _taken(session, session.answer(params, channel))
         for session in self._open.values():
             if session.record.was_resolved(params.id):
                 return Refused("already_resolved", f"{params.id} was answered already")
@@ -159,8 +158,7 @@ class Sessions:
                 session = await self.resume(session_id)
                 if isinstance(session, Refused):
                     return session
-                refusal = await session.answer_when_asked(params, channel)
-                return Refused(refusal.reason, refusal.message) if refusal else None
+                return await _taken(session, await session.answer_when_asked(params, channel))
         return Refused("unknown_id", f"there is no open item {params.id!r}")
 
     async def events(self, params: EventsParams) -> EventsResult | Refused:
@@ -225,6 +223,13 @@ class Sessions:
         for session in self.running:
             await session.close(reason)
         self._open.clear()
+
+
+async def _taken(session: Session, refusal: Refusal | None) -> Refused | None:
+    if refusal is not None:
+        return Refused(refusal.reason, refusal.message)
+    problem = await session.record.settled()
+    return Refused("store_failed", problem) if problem else None
 
 
 def _event(event: LoggedEvent) -> Event:

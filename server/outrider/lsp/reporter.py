@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
+from outrider.agent.session import Session
 from outrider.agent.sessions import Sessions
 from outrider.lsp.editor import ClientEditor
 from outrider.lsp.progress import ProgressFactory, Stretch
@@ -43,8 +44,9 @@ class Reporter:
                 self._begin(turn_id)
             case "session.restored" if turn := data.get("turnId"):
                 session = self._sessions.get(event.session_id)
-                self._prompts[turn] = getattr(session, "turns", {})[turn].prompt
-                self._begin(turn)
+                if isinstance(session, Session):
+                    self._prompts[turn] = session.turns[turn].prompt
+                    self._begin(turn)
             case "turn.parked" if turn_id:
                 self._end(turn_id, f"needs you: {data['open'][0]['title']}")
             case "turn.resumed" if turn_id:

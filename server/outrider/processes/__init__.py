@@ -1,10 +1,12 @@
 """The supervisor that starts, watches and ends every child process. Nothing else in Outrider starts one."""
 
+from outrider.processes.capture import Capture
 from outrider.processes.commands import Collected, CommandResult, CommandStatus, collect, run_command
 from outrider.processes.environment import command_environment, shell_argv
 from outrider.processes.supervisor import Exit, Process, SpawnProblem, Supervisor
 
 __all__ = [
+    "Capture",
     "Collected",
     "CommandResult",
     "CommandStatus",

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from outrider.permissions.decide import Access
 from outrider.ports.model import ToolCall
-from outrider.processes import CommandResult, SpawnProblem, command_environment, run_command, shell_argv
+from outrider.processes import Capture, CommandResult, SpawnProblem, command_environment, run_command, shell_argv
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error, ok
@@ -26,7 +26,9 @@ class RunCommand(Params):
 
 async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> Action | ToolResult:
     """Run a command."""
-    located = await context.folders.locate(params.cwd or context.folders.first)
+    if params.cwd is None and not context.folders.folders:
+        return error("no workspace folder is open, so cwd must say where the command runs")
+    located = await context.folders.locate(params.cwd or str(context.folders.folders[0].path))
     if isinstance(located, PathProblem):
         return error(located.message)
     if located.resolved is None:
@@ -35,7 +37,7 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
         return error("a command cannot hold NUL bytes")
     cwd, argv, env = located.resolved, shell_argv(params.command), command_environment(context.env)
     seconds = min(params.timeout or context.limits.command_seconds, context.limits.command_seconds)
-    shown: list[str] = []
+    shown = Capture(context.limits.output_bytes)
 
     async def perform() -> ToolResult:
         unsaved = await _save_first(call, context)
@@ -55,13 +57,8 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
         return _told(result, seconds, context.limits.command_idle_seconds, unsaved)
 
     def show(text: str) -> None:
-        shown.append(text)
+        shown.feed(text.encode("utf-8", "replace"))
         context.stream_output(call, text)
-
-    def partial() -> str:
-        text = "".join(shown)
-        half = context.limits.output_bytes // 2
-        return text if len(text) <= 2 * half else f"{text[:half]}\n[…]\n{text[-half:]}"
 
     grant = f"run:{cwd}\0{params.command}" if located.inside else None
     return Action(
@@ -71,7 +68,7 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
         detail=f"In {located.display if located.inside else cwd}, ended after {seconds:g} s.",
         digest=_digest(argv, cwd, env),
         covers=f"this exact command in {located.display}" if grant else "",
-        partial=partial,
+        partial=shown.text,
     )
 
 

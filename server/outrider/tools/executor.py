@@ -130,7 +130,8 @@ class Executor:
             if isinstance(again, ToolResult):
                 return again
             plan = again
-            if plan.action.digest == approved:
+            # A mode that was narrowed meanwhile holds at once, whatever was approved.
+            if plan.action.digest == approved and context.judge(plan.action.access).verdict != "deny":
                 return replace(plan, change_id=change_id)
         current = f"\nThe text is now:\n{plan.action.change.before}" if plan.action.change else ""
         return error(f"Refused: what {call.name} would do changed each time it was approved.{current}")
