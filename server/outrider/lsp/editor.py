@@ -1,0 +1,154 @@
+"""The editor at the other end, as the agent sees it: `ports.editor.Editor` over the protocol."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal, cast
+
+from lsprotocol import types
+from outrider_protocol import EVENT_NOTIFICATION, PROTOCOL_VERSION
+
+from outrider.lsp.frames import FrameSender
+from outrider.lsp.outgoing import Outgoing
+from outrider.lsp.profile import ClientProfile
+from outrider.lsp.protocol import NoReply, Protocol
+from outrider.ports.editor import Answered, Applied, DocumentEdit, EditorTraits, Unanswered
+from outrider.ports.events import LoggedEvent, StreamFrame
+from outrider.ports.text import Place
+
+APPLY_SECONDS: Final = 10.0
+SHOW_SECONDS: Final = 5.0
+
+_LEVELS: Final = {"error": 1, "warning": 2, "info": 3, "log": 4}
+"""LSP 3.17, "MessageType"."""
+
+
+class ClientEditor:
+    """One client. It never takes anything but a title that was offered for an answer.
+
+    A question that is given up is not withdrawn by `$/cancelRequest`: no client is known that would take it
+    down, and a late click is still worth something.
+    """
+
+    def __init__(self, protocol: Protocol, profile: ClientProfile, outgoing: Outgoing) -> None:
+        """Speak with the client of `profile`."""
+        self._protocol = protocol
+        self._profile = profile
+        self._frames = FrameSender(protocol.notify, outgoing)
+        self._question = asyncio.Lock()
+        self._edit = asyncio.Lock()
+        self._can_ask = True
+
+    @property
+    def traits(self) -> EditorTraits:
+        """What it can do."""
+        return self._profile.traits
+
+    async def ask(
+        self,
+        message: str,
+        titles: Sequence[str],
+        *,
+        seconds: float,
+        late: Callable[[str], None] | None = None,
+        still_open: Callable[[], bool] | None = None,
+    ) -> Answered | Unanswered:
+        """Ask the person to choose; see `ports.editor.Editor.ask`. Source: LSP 3.17, "ShowMessageRequest"."""
+
+        def came_late(result: Any) -> None:
+            if late is not None and isinstance(answer := _answer(result, titles), Answered):
+                late(answer.title)
+
+        async with self._question:
+            if still_open is not None and not still_open():
+                return Unanswered("closed")
+            if not self._can_ask:
+                return Unanswered("unsupported")
+            params = {
+                "type": _LEVELS["info"],
+                "message": message,
+                "actions": [{"title": title} for title in titles],
+            }
+            reply = await self._protocol.request(
+                types.WINDOW_SHOW_MESSAGE_REQUEST, params, seconds=seconds, late=came_late
+            )
+        if isinstance(reply, NoReply):
+            self._can_ask = reply.why != "unsupported"
+            return Unanswered(reply.why)
+        return _answer(reply.result, titles)
+
+    async def apply(self, label: str, edits: Sequence[DocumentEdit]) -> Applied:
+        """Ask the client to change open documents; see `ports.editor.Editor.apply`."""
+        if not self.traits.can_apply_edits:
+            return Applied(False, "the client cannot apply edits")
+        async with self._edit:
+            reply = await self._protocol.request(
+                types.WORKSPACE_APPLY_EDIT,
+                {"label": label, "edit": self._workspace_edit(edits)},
+                seconds=APPLY_SECONDS,
+            )
+        if isinstance(reply, NoReply):
+            return Applied(False, reply.message)
+        reason = _field(reply.result, "failureReason")
+        return Applied(
+            _field(reply.result, "applied") is True, reason if isinstance(reason, str) and reason else None
+        )
+
+    async def show(self, uri: str, *, take_focus: bool = False) -> bool:
+        """Show a document; False if the client cannot or did not answer."""
+        if not self.traits.can_show_documents:
+            return False
+        reply = await self._protocol.request(
+            types.WINDOW_SHOW_DOCUMENT, {"uri": uri, "takeFocus": take_focus}, seconds=SHOW_SECONDS
+        )
+        return not isinstance(reply, NoReply) and _field(reply.result, "success") is True
+
+    def say(self, level: Literal["error", "warning", "info", "log"], text: str) -> None:
+        """Tell the person: a message, or a line of the log for `log`."""
+        method = types.WINDOW_LOG_MESSAGE if level == "log" else types.WINDOW_SHOW_MESSAGE
+        self._protocol.notify(method, {"type": _LEVELS[level], "message": text})
+
+    def publish_event(self, event: LoggedEvent) -> None:
+        """Send `outrider/event`, after all live text that came before it."""
+        self._frames.flush()
+        turn = {} if event.turn_id is None else {"turnId": event.turn_id}
+        params = {"v": PROTOCOL_VERSION, "seq": event.seq, "ts": event.ts, "sessionId": event.session_id}
+        self._protocol.notify(EVENT_NOTIFICATION, {**params, **turn, "type": event.type, "data": event.data})
+
+    def publish_frame(self, frame: StreamFrame) -> None:
+        """Send `outrider/stream`, at once or merged with others while the client does not keep up."""
+        self._frames.send(frame)
+
+    def _workspace_edit(self, edits: Sequence[DocumentEdit]) -> dict[str, Any]:
+        if not self._profile.document_changes:
+            return {"changes": {edit.uri: _text_edits(edit) for edit in edits}}
+        return {
+            "documentChanges": [
+                {"textDocument": {"uri": edit.uri, "version": edit.version}, "edits": _text_edits(edit)}
+                for edit in edits
+            ]
+        }
+
+
+def _answer(result: Any, titles: Sequence[str]) -> Answered | Unanswered:
+    # Closing a question is null nearly everywhere and `{}` in Kate.
+    if result is None or result == {}:
+        return Unanswered("dismissed")
+    title = _field(result, "title")
+    if not isinstance(title, str):
+        return Unanswered("error")
+    return Answered(title) if title in titles else Unanswered("unknown_title")
+
+
+def _text_edits(edit: DocumentEdit) -> list[dict[str, Any]]:
+    return [
+        {"range": {"start": _position(placed.start), "end": _position(placed.end)}, "newText": placed.new}
+        for placed in edit.edits
+    ]
+
+
+def _position(place: Place) -> dict[str, int]:
+    return {"line": place.line, "character": place.character}
+
+
+def _field(value: Any, key: str) -> Any:
+    return cast("dict[str, Any]", value).get(key) if isinstance(value, dict) else None

@@ -1,0 +1,96 @@
+"""What the client can do, and what it does without saying so. The only place that knows which editor it is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from outrider.ports.editor import EditorTraits
+from outrider.workspace.documents import Encoding
+
+_ENCODINGS: Final[Mapping[Any, Encoding]] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Quirk:
+    """How a client differs from what it says."""
+
+    debounce_seconds: float = 0.0
+    reject_first: bool = False
+    document_changes: bool = False
+
+
+_QUIRKS: Final[Mapping[str, _Quirk]] = {
+    # Collects changes for 150 ms; takes `documentChanges` although it does not advertise them.
+    "neovim": _Quirk(debounce_seconds=0.15, document_changes=True),
+    # Collects changes for `eglot-send-changes-idle-time`; RET takes the first action.
+    "eglot": _Quirk(debounce_seconds=0.5, reject_first=True),
+    # Collects changes for 500 ms.
+    "vim-lsp": _Quirk(debounce_seconds=0.5),
+}
+
+_SETTLE_SECONDS: Final = 2.0
+"""Generous: it is only waited for in full where the edit was not made at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientProfile:
+    """What can be sent to the client, and what to expect."""
+
+    name: str = ""
+    version: str = ""
+    encoding: Encoding = "utf-16"
+    document_changes: bool = False
+    progress: bool = False
+    configuration: bool = False
+    traits: EditorTraits = field(
+        default_factory=lambda: EditorTraits(
+            can_apply_edits=False,
+            can_show_documents=False,
+            settle_seconds=_SETTLE_SECONDS,
+            debounce_seconds=0.0,
+        )
+    )
+
+
+def profile_of(params: Mapping[str, Any]) -> ClientProfile:
+    """The profile of a client, from the params of its `initialize`.
+
+    Reads what is there and right, and takes the rest as absent: a client with half a capability is still served.
+    """
+    name, version = _at(params, "clientInfo", "name"), _at(params, "clientInfo", "version")
+    quirk = _QUIRKS.get(name.lower(), _Quirk()) if isinstance(name, str) else _Quirk()
+    says = _at(params, "capabilities")
+    debounce = _at(params, "initializationOptions", "debounce")
+    if not isinstance(debounce, int | float) or isinstance(debounce, bool) or not 0 <= debounce <= 10:
+        debounce = quirk.debounce_seconds
+    return ClientProfile(
+        name=name if isinstance(name, str) else "",
+        version=version if isinstance(version, str) else "",
+        encoding=_encoding(_at(says, "general", "positionEncodings")),
+        document_changes=_at(says, "workspace", "workspaceEdit", "documentChanges") is True
+        or quirk.document_changes,
+        progress=_at(says, "window", "workDoneProgress") is True,
+        configuration=_at(says, "workspace", "configuration") is True,
+        traits=EditorTraits(
+            can_apply_edits=_at(says, "workspace", "applyEdit") is True,
+            can_show_documents=_at(says, "window", "showDocument", "support") is True,
+            settle_seconds=_SETTLE_SECONDS,
+            debounce_seconds=float(debounce),
+            reject_first=quirk.reject_first,
+        ),
+    )
+
+
+def _encoding(offered: Any) -> Encoding:
+    # LSP 3.17, "PositionEncodingKind": the client lists them in order of preference; absent means UTF-16.
+    encodings = cast("list[Any]", offered) if isinstance(offered, list) else []
+    known = (_ENCODINGS.get(name) for name in encodings if isinstance(name, str))
+    return next((encoding for encoding in known if encoding), "utf-16")
+
+
+def _at(value: Any, *keys: str) -> Any:
+    for key in keys:
+        if not isinstance(value, dict):
+            return None
+        value = cast("dict[str, Any]", value).get(key)
+    return value
