@@ -26,7 +26,8 @@ class TinyServer:
         self.shuts_down = True
         self.next_id = 0
 
-    def receive(self, message):
+    def receive(self, body):
+        message = json.loads(body)
         self.log.append(message)
         if "method" not in message:
             self.responses[message["id"]] = message
@@ -141,7 +142,7 @@ def main():
         if message.get("method") == "garbage":
             sys.stdout.buffer.write(b"hello\r\n\r\n")
             sys.stdout.buffer.flush()
-        server.receive(message)
+        server.receive(json.dumps(message))
     return 3
 
 

@@ -122,6 +122,8 @@ class FakeEditor(DocumentClient):
         encoding = capability(self.server, "capabilities.positionEncoding") or "utf-16"
         self.desk.encoding = cast("PositionEncoding", encoding)
         self.notify("initialized", {})
+        if self.configuration is not None and not self.profile.pulls_configuration:
+            self.configure(self.configuration)
         if self.profile.stops_reading:
             connection.pause_reading()
 
