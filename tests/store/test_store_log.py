@@ -6,6 +6,7 @@ import os
 import sqlite3
 import stat
 import threading
+import zlib
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import content_hash
 from outrider.store.log import SessionRow, Store, StoreProblem, StoreReadError
-from outrider.store.schema import FILE_NAME, LANDMARKS, TURN_BEGINS
+from outrider.store.schema import FILE_NAME, LANDMARKS, TURN_BEGINS, open_writer
 
 
 def event(seq: int, session_id: str = "ses_1", *, type_: str = "plan.updated", **data: Any) -> LoggedEvent:
@@ -213,6 +215,36 @@ async def test_a_durable_flush_syncs_even_what_was_committed_before(store: Store
     assert log.stat().st_size == size + 4096 + 24  # and there was nothing left to sync
 
 
+async def test_only_a_durable_flush_waits_for_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statements: list[str] = []
+
+    def open_traced(path: Path) -> sqlite3.Connection | StoreProblem:
+        connection = open_writer(path)
+        assert isinstance(connection, sqlite3.Connection)
+        connection.set_trace_callback(statements.append)
+        return connection
+
+    monkeypatch.setattr("outrider.store.log.open_writer", open_traced)
+    store = await opened(tmp_path)
+    levels: list[str] = []
+    committed_at = ""
+    for seq, durable in enumerate((False, True, True, False), start=1):
+        store.append(event(seq))
+        assert await store.flush(durable=durable) is None
+        # The level in force at the last commit: the flush may have come after the commit of its event.
+        level = "NORMAL"
+        for statement in statements:
+            if statement.startswith("PRAGMA synchronous"):
+                level = statement.rpartition(" ")[2]
+            elif statement == "COMMIT":
+                committed_at = level
+        levels.append(committed_at)
+    await store.close()
+    assert levels == ["NORMAL", "FULL", "FULL", "NORMAL"]
+
+
 async def test_blobs_are_stored_once_and_come_back(store: Store, tmp_path: Path) -> None:
     contents = [os.urandom(3000), b"", b"text " * 10_000]
     named = {content_hash(content): content for content in contents}
@@ -390,6 +422,10 @@ async def test_damaged_rows_are_told(store: Store, tmp_path: Path) -> None:
         with pytest.raises(StoreReadError, match=r"outrider-1\.sqlite3 is damaged") as raised:
             await read
         assert raised.value.problem.reason == "damaged"
+    other = zlib.compress(b"other content")
+    connection.execute("UPDATE blobs SET content = ?", (other,))
+    with pytest.raises(StoreReadError, match="not what was stored"):
+        await store.blob(digest)
     connection.execute("DELETE FROM events WHERE seq = 2")
     connection.close()
     with pytest.raises(StoreReadError, match="missing"):

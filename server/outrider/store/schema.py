@@ -129,6 +129,8 @@ def _inspect(path: Path) -> StoreProblem | None:
 
 
 def _identity(connection: sqlite3.Connection) -> tuple[int, int, int]:
+    # As one snapshot: a process that creates the log right now commits all three together.
+    connection.execute("BEGIN")
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
