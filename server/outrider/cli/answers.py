@@ -1,0 +1,200 @@
+"""Who answers the server's questions: first the rules of the command line, then the person at the keyboard.
+
+Without either a question stays unanswered; nothing here ever invents a yes.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+import outrider_protocol as names
+from outrider.cli.render import Renderer, essential_argument
+from outrider.cli.terminal import Keyboard, visible
+from outrider.lsp.client import Question
+
+EDIT_TOOLS: Final = frozenset({"edit_file", "write_file", "delete_file", "rename_file"})
+COMMAND_TOOL: Final = "run_command"
+OUTSIDE: Final = " outside the workspace"
+
+# Answers that open a document, which a terminal cannot do.
+_NEED_AN_EDITOR: Final = frozenset({names.REVIEW, names.ANSWER_IN_DOCUMENT})
+# In a command a `*` stays within one simple command: it never reaches over what joins or nests commands.
+_SHELL_JOINTS: Final = r"[^;&|<>$`(){}\n\r\\]*"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenItem:
+    """An approval or a question that waits."""
+
+    id: str
+    kind: str
+    title: str
+    call: str = ""
+    """For an approval: the call as `tool: essential argument`."""
+    tool: str = ""
+    detail: str = ""
+    free_form: bool = False
+
+
+class OpenItems:
+    """What waits for an answer now: a fold over the events, and over the status of a resumed session."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, tuple[str, str]] = {}
+        self._items: dict[str, OpenItem] = {}
+
+    def __iter__(self) -> Iterator[OpenItem]:
+        return iter(self._items.values())
+
+    def event(self, event: dict[str, Any]) -> None:
+        """Take in an `outrider/event`."""
+        data = cast("dict[str, Any]", event.get("data", {}))
+        match event.get("type"):
+            case "tool.requested":
+                self._calls[data["callId"]] = data["name"], essential_argument(data["name"], data["input"])
+            case "tool.finished":
+                self._calls.pop(data["callId"], None)
+            case "approval.requested":
+                self._add(data | {"kind": "approval"})
+            case "question.asked":
+                self._add(data | {"kind": "question", "title": data["question"]})
+            case "approval.resolved" | "question.answered":
+                self._items.pop(data["id"], None)
+            case "turn.parked":
+                self.status(data["open"])
+            case _:
+                pass
+
+    def status(self, items: Sequence[dict[str, Any]]) -> None:
+        """Take in the open items of a status."""
+        for item in items:
+            if item["id"] not in self._items:
+                self._add(item)
+
+    def asked_by(self, question: Question) -> OpenItem | None:
+        """The item that a question is about: its message begins with the title; the latest if there are several."""
+        fitting = [item for item in self._items.values() if question.message.startswith(item.title)]
+        return max(fitting, key=lambda item: len(item.title), default=None)
+
+    def _add(self, data: dict[str, Any]) -> None:
+        tool, argument = self._calls.get(data.get("callId", ""), ("", ""))
+        self._items[data["id"]] = OpenItem(
+            id=data["id"],
+            kind=data["kind"],
+            title=data["title"],
+            call=f"{tool}: {argument}" if tool else "",
+            tool=tool or _tool_of(data["title"]),
+            detail=data.get("detail", ""),
+            free_form=bool(data.get("allowFreeForm", False)),
+        )
+
+
+def _tool_of(title: str) -> str:
+    # After a restart the call's event is not sent again; the title says enough (contract, "Titles").
+    verb = title.partition(" ")[0]
+    by_verb = {"Run:": COMMAND_TOOL, "Edit": "edit_file", "Create": "write_file", "Delete": "delete_file"}
+    return "rename_file" if verb == "Rename" else by_verb.get(verb, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What `--yes-to` allows: `edits`, `commands`, `all`, or patterns with `*` and `?`."""
+
+    patterns: tuple[str, ...] = ()
+
+    def allowing(self, item: OpenItem) -> str | None:
+        """The first rule that allows an approval; questions are never answered by rule.
+
+        A pattern is compared with the whole title, such as `Run: make test`, and with the call, such as
+        `run_command: make test`. For commands its wildcards do not match what joins or nests commands.
+        """
+        if item.kind != "approval":
+            return None
+        return next((pattern for pattern in self.patterns if _allows(pattern, item)), None)
+
+
+def _allows(pattern: str, item: OpenItem) -> bool:
+    match pattern:
+        case "all":
+            return True
+        case "edits":
+            return item.tool in EDIT_TOOLS and not item.title.endswith(OUTSIDE)
+        case "commands":
+            return item.tool == COMMAND_TOOL
+        case _:
+            is_edit = item.tool in EDIT_TOOLS
+            expression = _compiled(pattern, ".*" if is_edit else _SHELL_JOINTS)
+            return any(expression.fullmatch(text) for text in (item.title, item.call) if text)
+
+
+def _compiled(pattern: str, many: str) -> re.Pattern[str]:
+    one = many[:-1]
+    parts = (many if part == "*" else one if part == "?" else re.escape(part) for part in pattern)
+    return re.compile("".join(parts))
+
+
+@dataclass(slots=True)
+class Answerer:
+    """Answers `window/showMessageRequest`."""
+
+    renderer: Renderer
+    items: OpenItems
+    rules: Rules
+    keyboard: Keyboard | None
+    answer_command: Callable[[dict[str, Any]], Awaitable[object]]
+    """Sends `outrider.answer`, for what no button can say: a note, a free text."""
+    always: str | None = None
+    """A title to answer every approval with, said aloud; for the demo without a terminal."""
+    unanswered: list[Question] = field(default_factory=list[Question])
+
+    async def __call__(self, question: Question) -> str | None:
+        """Give the title to answer with, None to leave the question open."""
+        item = self.items.asked_by(question)
+        if item and names.ALLOW_ONCE in question.titles and (rule := self.rules.allowing(item)):
+            self._say(f"  {names.ALLOW_ONCE} (--yes-to {rule})", "green")
+            return names.ALLOW_ONCE
+        if self.always in question.titles and item and item.kind == "approval":
+            self._say(f"  > {self.always}", "green")
+            return self.always
+        if self.keyboard is None:
+            self.unanswered.append(question)
+            return None
+        return await self._ask(question, item, self.keyboard)
+
+    async def _ask(self, question: Question, item: OpenItem | None, keyboard: Keyboard) -> str | None:
+        titles = [title for title in question.titles if title not in _NEED_AN_EDITOR]
+        note = item is not None and item.kind == "approval" and names.REJECT in titles
+        free = item is not None and item.free_form
+        if item is None:  # such as a conflict of an undo: no event has shown it
+            self._say(visible(question.message), "bold")
+        for number, title in enumerate(titles, start=1):
+            self._say(f"  {number}  {visible(title)}")
+        if note:
+            self._say("  n  Reject with a note")
+        hint = "your answer in words, or a number" if free else "number" + (" or n" if note else "")
+        while True:
+            self.renderer.console.print(f"  {hint}, Enter to leave it open: ", end="")
+            typed = await keyboard.line()
+            choice = (typed or "").strip()
+            if not choice:
+                self.unanswered.append(question)
+                return None
+            if choice.isdecimal() and 1 <= int(choice) <= len(titles):
+                return titles[int(choice) - 1]
+            if exact := next((title for title in titles if title.lower() == choice.lower()), None):
+                return exact
+            if note and item and choice.lower() == "n":
+                self.renderer.console.print("  what should it do instead? ", end="")
+                text = ((await keyboard.line()) or "").strip()
+                await self.answer_command(
+                    {"id": item.id, "decision": "reject"} | ({"note": text} if text else {})
+                )
+                return None
+            if free and item:
+                await self.answer_command({"id": item.id, "answer": choice})
+                return None
+            self._say(f"  “{visible(choice)}” is none of them", "yellow")
+
+    def _say(self, text: str, style: str = "") -> None:
+        self.renderer.console.print(text, style=style)

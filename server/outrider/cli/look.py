@@ -1,0 +1,137 @@
+"""The commands that look at a workspace's sessions: `sessions`, `events`, `undo`, `doctor`."""
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+import outrider_protocol as names
+from outrider.cli.answers import Answerer, OpenItems, Rules
+from outrider.cli.render import Renderer
+from outrider.cli.run import ExitCode, exit_of_refusal, explained
+from outrider.cli.terminal import Keyboard, visible
+from outrider.lsp.client import Client, ClientError, CommandError, OnQuestion, leave_unanswered
+
+Object = dict[str, Any]
+
+_CHECK_STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
+
+
+class _RefusedError(Exception):
+    def __init__(self, code: ExitCode) -> None:
+        super().__init__()
+        self.code = code
+
+
+@asynccontextmanager
+async def _server(
+    workspace: Path, options: Object, renderer: Renderer, on_question: OnQuestion = leave_unanswered
+) -> AsyncGenerator[Client, None]:
+    try:
+        async with Client.start(
+            workspace, options, on_question=on_question, on_message=renderer.message
+        ) as client:
+            yield client
+    except CommandError as problem:
+        renderer.problem(explained(problem))
+        raise _RefusedError(exit_of_refusal(problem)) from problem
+    except ClientError as problem:
+        renderer.problem(str(problem))
+        raise _RefusedError(ExitCode.FAILED) from problem
+
+
+async def sessions(workspace: Path, options: Object, console: Console) -> ExitCode:
+    """List the sessions of a workspace."""
+    try:
+        async with _server(workspace, options | {"events": False}, Renderer(console)) as client:
+            listed = cast("list[Object]", (await client.command(names.SESSIONS))["sessions"])
+    except _RefusedError as refused:
+        return refused.code
+    if not listed:
+        console.print("no sessions in this folder yet")
+        return ExitCode.COMPLETED
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("session", no_wrap=True)
+    table.add_column("state")
+    table.add_column("turns", justify="right")
+    table.add_column("last used", no_wrap=True)
+    table.add_column("title", ratio=1)
+    for row in listed:
+        table.add_row(
+            Text(row["sessionId"]), Text(row["state"]), str(row["turns"]),
+            Text(str(row["lastAt"])[:16].replace("T", " ")), Text(visible(row["title"]).replace("\n", " ")),
+        )  # fmt: skip
+    console.print(table)
+    return ExitCode.COMPLETED
+
+
+async def events(
+    workspace: Path, options: Object, session_id: str, first: int, console: Console, lines: TextIO | None
+) -> ExitCode:
+    """Show a session's log from event `first` on: rendered, or as JSON lines to `lines`."""
+    renderer = Renderer(console)
+    try:
+        async with _server(workspace, options | {"events": False}, renderer) as client:
+            more = True
+            while more:
+                page = await client.command(names.EVENTS, {"sessionId": session_id, "fromSeq": first})
+                for event in cast("list[Object]", page["events"]):
+                    if lines is None:
+                        renderer.event(event)
+                    else:
+                        lines.write(json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n")
+                more, first = bool(page["more"]), int(page["nextSeq"])
+    except _RefusedError as refused:
+        return refused.code
+    return ExitCode.COMPLETED
+
+
+async def undo(
+    workspace: Path, options: Object, session_id: str | None, console: Console, keyboard: Keyboard | None
+) -> ExitCode:
+    """Take back the latest turn of a session; gives 1 if something was left as it is."""
+    renderer = Renderer(console)
+    answerer = Answerer(renderer, OpenItems(), Rules(), keyboard, _nothing)
+    try:
+        async with _server(workspace, options | {"events": False}, renderer, answerer) as client:
+            params = {} if session_id is None else {"sessionId": session_id}
+            done = await client.command(names.UNDO, params, seconds=None)
+    except _RefusedError as refused:
+        return refused.code
+    for row in cast("list[Object]", done["undone"]):
+        console.print(Text(f"taken back: {visible(row['path'])} ({row['hunks']} hunks)", style="green"))
+    for row in cast("list[Object]", done["conflicts"]):
+        place = f"{visible(row['path'])}:{row['line']}"
+        console.print(Text(f"left as it is: {place}: {visible(row['reason'])}", style="yellow"))
+    for row in cast("list[Object]", done["notUndoable"]):
+        console.print(
+            Text(f"cannot be undone: {visible(row['what'])}: {visible(row['reason'])}", style="yellow")
+        )
+    if not done["undone"] and not done["conflicts"]:
+        console.print("there was nothing to take back")
+    return ExitCode.FAILED if done["conflicts"] else ExitCode.COMPLETED
+
+
+async def _nothing(params: Object) -> None:
+    pass
+
+
+async def doctor(workspace: Path, options: Object, console: Console) -> ExitCode:
+    """Show the checks of the server; gives 1 if one failed."""
+    try:
+        async with _server(workspace, options | {"events": False}, Renderer(console)) as client:
+            checks = cast("list[Object]", (await client.command(names.DOCTOR))["checks"])
+    except _RefusedError as refused:
+        return refused.code
+    for check in checks:
+        line = Text(f"{check['status']:<5}", style=_CHECK_STYLES.get(check["status"], ""))
+        line.append(f"{visible(check['name'])}  ", "bold")
+        line.append(visible(check["detail"]))
+        console.print(line)
+    return ExitCode.FAILED if any(check["status"] == "fail" for check in checks) else ExitCode.COMPLETED

@@ -1,0 +1,255 @@
+"""The command line: reads arguments, runs one thing, gives an exit code. The work is in the other modules."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import typer
+from pydantic import ValidationError
+
+import outrider
+from outrider.cli import look
+from outrider.cli.answers import Rules
+from outrider.cli.demo import run_demo
+from outrider.cli.render import Renderer
+from outrider.cli.run import ExitCode, Task, run_task
+from outrider.cli.terminal import keyboard, make_console
+from outrider_protocol.events import Mode
+from outrider_protocol.settings import PermissionMode, Settings
+
+Object = dict[str, Any]
+
+app: Final = typer.Typer(
+    name="outrider",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="A coding agent behind the Language Server Protocol: one process, any editor.",
+    epilog="Exit codes of run and demo: 0 completed, 1 failed or refused, 2 usage or settings, "
+    "3 waits for an answer, 4 budget exhausted, 130 cancelled.",
+)
+
+WorkspaceOption = Annotated[
+    Path, typer.Option("--workspace", "-C", help="The folder to work in.", show_default="this folder")
+]
+ModelOption = Annotated[
+    str | None, typer.Option("--model", help="provider/name, or scripted:PATH. Default: the user's settings.")
+]
+StateOption = Annotated[Path | None, typer.Option("--state-dir", help="Where the log of sessions is kept.")]
+UrlOption = Annotated[
+    str | None,
+    typer.Option("--provider-url", help="Address of the model's provider, with its version segment (…/v1)."),
+]
+KeyOption = Annotated[
+    str | None, typer.Option("--key-env", help="NAME of the environment variable that holds the key.")
+]
+KindOption = Annotated[
+    Literal["openai-chat"], typer.Option("--provider-kind", help="Dialect of the provider.")
+]
+
+
+def main(argv: list[str]) -> int:
+    """Run the command that `argv` (without the program's name) names; gives its exit code."""
+    try:
+        app(args=argv, prog_name="outrider")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except KeyboardInterrupt:
+        return ExitCode.CANCELLED
+    return 0
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"outrider {outrider.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def serve() -> None:
+    """Start the language server on stdin and stdout; this is what an editor runs."""
+    # `__main__` takes `serve` before this module is imported; here for the help, and for odd argument orders.
+    from outrider.lsp.serve import main as serve_main
+
+    raise typer.Exit(serve_main([]))
+
+
+@app.command()
+def run(
+    task: Annotated[str | None, typer.Argument(help="What to do. Without it, --session goes on.")] = None,
+    workspace: WorkspaceOption = Path(),
+    model: ModelOption = None,
+    mode: Annotated[Mode, typer.Option(help="plan and explore only read.")] = "agent",
+    permission_mode: Annotated[
+        PermissionMode | None, typer.Option(help="What may happen without a question.")
+    ] = None,
+    yes_to: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WHAT",
+            help="Allow without asking: edits, commands, all, or a pattern such as "
+            "'Run: make *' or 'Edit docs/*'. Can be given several times.",
+        ),
+    ] = None,
+    session: Annotated[str | None, typer.Option(help="Go on with this session.", metavar="ID")] = None,
+    json_lines: Annotated[
+        bool, typer.Option("--json", help="Events on stdout, one JSON object a line; all else on stderr.")
+    ] = False,
+    state_dir: StateOption = None,
+    provider_url: UrlOption = None,
+    key_env: KeyOption = None,
+    provider_kind: KindOption = "openai-chat",
+) -> None:
+    """Give the agent a task in a folder, and watch and answer it here."""
+    if task is None and session is None:
+        raise typer.BadParameter("give a task, or --session to go on with one", param_hint="TASK")
+    if task is not None and not task.strip():
+        raise typer.BadParameter("the task is empty", param_hint="TASK")
+    options = settings(model, permission_mode, state_dir, provider_url, key_env, provider_kind)
+    renderer = Renderer(make_console(sys.stderr if json_lines else sys.stdout))
+    wanted = Task(
+        workspace=folder(workspace),
+        options=options,
+        prompt=task,
+        session_id=session,
+        mode=mode,
+        rules=Rules(tuple(yes_to or ())),
+    )
+    ended = asyncio.run(run_task(wanted, renderer, keyboard(), sys.stdout if json_lines else None))
+    raise typer.Exit(ended.code)
+
+
+@app.command()
+def demo(
+    model: ModelOption = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the sample project for a look.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Allow everything without asking.")] = False,
+    provider_url: UrlOption = None,
+    key_env: KeyOption = None,
+    provider_kind: KindOption = "openai-chat",
+) -> None:
+    """Watch a bug being found, fixed and verified in a small sample project; needs no model."""
+    options = settings(model, None, None, provider_url, key_env, provider_kind)
+    console = make_console(sys.stdout)
+    code = asyncio.run(run_demo(options, console, None if yes else keyboard(), keep=keep))
+    raise typer.Exit(code)
+
+
+@app.command()
+def sessions(workspace: WorkspaceOption = Path(), state_dir: StateOption = None) -> None:
+    """List the sessions of a folder, the latest first."""
+    options = settings(None, None, state_dir)
+    raise typer.Exit(asyncio.run(look.sessions(folder(workspace), options, make_console(sys.stdout))))
+
+
+@app.command()
+def events(
+    session: Annotated[str, typer.Argument(help="The session's id.")],
+    first: Annotated[int, typer.Option("--from", min=1, help="The first event wanted.")] = 1,
+    json_lines: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    workspace: WorkspaceOption = Path(),
+    state_dir: StateOption = None,
+) -> None:
+    """Show the log of a session again."""
+    options = settings(None, None, state_dir)
+    shown = look.events(
+        folder(workspace),
+        options,
+        session,
+        first,
+        make_console(sys.stdout),
+        sys.stdout if json_lines else None,
+    )
+    raise typer.Exit(asyncio.run(shown))
+
+
+@app.command()
+def undo(
+    session: Annotated[str | None, typer.Argument(help="Default: the latest session.")] = None,
+    workspace: WorkspaceOption = Path(),
+    state_dir: StateOption = None,
+) -> None:
+    """Take back the changes of a session's latest turn, and keep what was written since."""
+    options = settings(None, None, state_dir)
+    done = look.undo(folder(workspace), options, session, make_console(sys.stdout), keyboard())
+    raise typer.Exit(asyncio.run(done))
+
+
+@app.command()
+def doctor(
+    workspace: WorkspaceOption = Path(), model: ModelOption = None, state_dir: StateOption = None
+) -> None:
+    """Look at the set-up and say what is wrong."""
+    options = settings(model, None, state_dir)
+    raise typer.Exit(asyncio.run(look.doctor(folder(workspace), options, make_console(sys.stdout))))
+
+
+def folder(path: Path) -> Path:
+    """The workspace folder, absolute.
+
+    Raises:
+        typer.BadParameter: It is no folder.
+    """
+    absolute = path.expanduser().resolve()
+    if not absolute.is_dir():
+        raise typer.BadParameter(f"{path} is not a folder", param_hint="--workspace")
+    return absolute
+
+
+def settings(
+    model: str | None,
+    permission_mode: PermissionMode | None,
+    state_dir: Path | None,
+    provider_url: str | None = None,
+    key_env: str | None = None,
+    provider_kind: str = "openai-chat",
+) -> Object:
+    """The options of the command line as `initializationOptions`, checked here so that a slip is a usage error.
+
+    Raises:
+        typer.BadParameter: A value cannot be right.
+    """
+    options: Object = {"events": True}
+    if model is not None:
+        options["model"] = model
+        scheme, _, path = model.partition(":")
+        if scheme == "scripted":
+            script = Path(path).expanduser()
+            # Relative to where the command is given, as every path on a command line.
+            if not script.is_file():
+                raise typer.BadParameter(f"there is no script {path}", param_hint="--model")
+            options["model"] = f"scripted:{script.resolve()}"
+        elif "/" not in model:
+            raise typer.BadParameter(
+                f"“{model}” is neither provider/name nor scripted:PATH", param_hint="--model"
+            )
+    if permission_mode is not None:
+        options["permissionMode"] = permission_mode
+    if state_dir is not None:
+        options["stateDir"] = str(state_dir.expanduser().resolve())
+    if provider_url is not None:
+        if model is None or "/" not in model:
+            raise typer.BadParameter("needs --model provider/name", param_hint="--provider-url")
+        provider: Object = {"kind": provider_kind, "baseUrl": provider_url}
+        if key_env is not None:
+            provider["apiKeyEnv"] = key_env
+        options["providers"] = {model.partition("/")[0]: provider}
+    elif key_env is not None:
+        raise typer.BadParameter("needs --provider-url", param_hint="--key-env")
+    try:
+        Settings.model_validate(options)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise typer.BadParameter(f"{where}: {first['msg']}") from problem
+    return options

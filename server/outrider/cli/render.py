@@ -1,0 +1,397 @@
+"""Shows a session in the terminal: a fold over its events and frames that prints as it goes.
+
+It only shows. Everything that comes from a model, a file or a command passes `terminal.visible` first.
+"""
+
+import json
+from collections import deque
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, cast
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from outrider.cli.terminal import plain_output, visible
+
+HEAD_LINES: Final = 12
+"""Lines of a command's output that are shown at once."""
+TAIL_LINES: Final = 6
+"""Lines of its end that are shown when it is over."""
+DIFF_LINES: Final = 200
+"""Lines of an applied change that are shown; what is to be approved is always shown in full."""
+
+# The argument that says most about a call, by tool.
+_ESSENTIAL: Final = {
+    "read_file": "path", "list_files": "path", "find_files": "pattern", "search": "pattern", "edit_file": "path",
+    "write_file": "path", "delete_file": "path", "rename_file": "from", "run_command": "command",
+    "ask_user": "question",
+}  # fmt: skip
+_SHOWN_BY_THEIR_EVENTS: Final = {"update_plan", "ask_user"}
+_PLAN_MARKS: Final = {"done": ("[x]", "green"), "in_progress": ("[>]", "bold"), "pending": ("[ ]", "")}
+_OUTCOMES: Final = {
+    "completed": "green", "cancelled": "yellow", "budget_exhausted": "yellow", "failed": "red", "refused": "red",
+}  # fmt: skip
+
+Data = dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Call:
+    """A tool call that has not finished."""
+
+    name: str
+    argument: str
+    partial: str = ""
+    lines: int = 0
+    tail: deque[str] = field(default_factory=lambda: deque(maxlen=TAIL_LINES))
+
+
+class Renderer:
+    """Prints one session's events and frames in the order they come."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._calls: dict[str, _Call] = {}
+        self._proposed: dict[str, Data] = {}
+        self._shown_changes: set[str] = set()
+        self._streaming: str | None = None
+        self._column = 0
+        self._word = ""
+        self._streamed: set[str] = set()
+        self._last_text = ""
+        self._steps = 0
+        self._started: str | None = None
+
+    @property
+    def console(self) -> Console:
+        """Where it prints."""
+        return self._console
+
+    def message(self, level: int, text: str) -> None:
+        """Show a `window/showMessage`."""
+        style, word = {1: ("red", "error"), 2: ("yellow", "warning")}.get(level, ("dim", "note"))
+        self._line(f"{word}: {visible(text)}", style)
+
+    def problem(self, text: str) -> None:
+        """Show why something did not work."""
+        self.message(1, text)
+
+    def open_items(self, titles: list[str], session_id: str) -> None:
+        """Show what waits for an answer, and how to give it."""
+        self._line("")
+        self._line("The turn waits for:", "bold")
+        for title in titles:
+            self._line(f"  {visible(title)}")
+        self._line("Answer at a terminal, or allow it by a rule:")
+        self._line(f"  outrider run --session {session_id}")
+        self._line(f"  outrider run --session {session_id} --yes-to all")
+
+    def frame(self, frame: Data) -> None:
+        """Show an `outrider/stream`."""
+        text, kind = str(frame.get("text", "")), frame.get("kind")
+        if kind == "output":
+            self._output(str(frame.get("callId", "")), text)
+        else:
+            source = str(frame.get("messageId", ""))
+            self._streamed.add(source)
+            self._flow(f"{source}/{kind}", text, "dim italic" if kind == "reasoning" else "")
+
+    def event(self, event: Data) -> None:
+        """Show an `outrider/event`."""
+        data = cast("Data", event.get("data", {}))
+        match event.get("type"):
+            case "turn.started":
+                self._steps, self._started = 0, str(event.get("ts", ""))
+            case "turn.parked":
+                self._line("waiting for an answer", "yellow")
+            case "turn.finished":
+                self._finished(data, str(event.get("ts", "")))
+            case "model.responded":
+                self._responded(data)
+            case "model.reset":
+                self._line(f"(the text above is withdrawn: {visible(str(data['reason']))})", "yellow")
+            case "model.retried":
+                self._line(f"asking {data['model']} again ({visible(str(data['reason']))})", "yellow")
+            case "model.fellBack":
+                self._line(f"going on with {data['to']} ({visible(str(data['reason']))})", "yellow")
+            case "tool.requested":
+                self._calls[data["callId"]] = _Call(
+                    data["name"], essential_argument(data["name"], data["input"])
+                )
+            case "tool.started":
+                self._call_started(data["callId"])
+            case "tool.finished":
+                self._call_finished(data)
+            case "approval.requested":
+                self._approval(data)
+            case "approval.resolved":
+                self._resolved(data)
+            case "question.asked":
+                self._line("")
+                self._line(f"? {visible(data['question'])}", "bold")
+            case "question.answered":
+                self._line(f"  answered: {visible(data['answer'])}", "dim")
+            case "edit.proposed":
+                if call_id := data.get("callId"):
+                    self._proposed[call_id] = data
+            case "edit.applied" | "edit.merged":
+                self._applied(data)
+            case "edit.rejected":
+                self._line(f"  not applied to {visible(data['path'])}: {visible(data['reason'])}", "yellow")
+            case "workspace.changed":
+                self._line(f"  {visible(data['path'])} was changed by someone else", "yellow")
+            case "plan.updated":
+                self._plan(data["items"])
+            case "context.compacted":
+                self._line(
+                    f"older messages were summarised ({data['before']} to {data['after']} tokens)", "dim"
+                )
+            case "budget.exhausted":
+                self._line(f"the budget {data['limit']} = {data['allowed']:g} is spent", "yellow")
+            case "error":
+                self._line(f"error: {visible(data['message'])} ({data['code']})", "red")
+            case _:
+                pass
+
+    # --- text of the model -----------------------------------------------------------------------------------
+
+    def _flow(self, source: str, text: str, style: str) -> None:
+        # Words are held back until they are complete, so that lines break between words at any width.
+        if source != self._streaming:
+            self._end_flow()
+            self._console.print()
+            self._streaming, self._column, self._word, self._style = source, 0, "", style
+        for character in visible(text):
+            if character in " \n":
+                self._put_word()
+                if character == "\n" or self._column + 1 >= self._console.width:
+                    self._put("\n")
+                    self._column = 0
+                else:
+                    self._put(" ")
+                    self._column += 1
+            else:
+                self._word += character
+
+    def _put_word(self) -> None:
+        if not self._word:
+            return
+        width = cell_len(self._word)
+        if self._column and self._column + width > self._console.width:
+            self._put("\n")
+            self._column = 0
+        self._put(self._word)
+        self._column += width
+        self._word = ""
+
+    def _put(self, text: str) -> None:
+        self._console.print(Text(text, style=self._style), end="", soft_wrap=True)
+
+    def _end_flow(self) -> None:
+        if self._streaming is not None:
+            self._put_word()
+            if self._column:
+                self._console.print()
+            self._streaming = None
+
+    def _responded(self, data: Data) -> None:
+        self._steps += 1
+        self._last_text = str(data["text"])
+        if data["messageId"] not in self._streamed and self._last_text.strip():
+            self._flow(data["messageId"], self._last_text, "")
+        self._end_flow()
+
+    # --- tool calls ------------------------------------------------------------------------------------------
+
+    def _call_started(self, call_id: str) -> None:
+        call = self._calls.get(call_id)
+        if call and call.name == "run_command":
+            self._line("")
+            self._line(f"$ {call.argument}", "bold")
+
+    def _output(self, call_id: str, text: str) -> None:
+        call = self._calls.get(call_id)
+        if call is None:
+            return
+        *lines, call.partial = (call.partial + text).split("\n")
+        for line in lines:
+            self._output_line(call, line)
+
+    def _output_line(self, call: _Call, line: str) -> None:
+        call.lines += 1
+        if call.lines <= HEAD_LINES:
+            self._cut_line(f"  {plain_output(line)}", "dim")
+        else:
+            call.tail.append(line)
+
+    def _call_finished(self, data: Data) -> None:
+        call = self._calls.pop(data["callId"], None) or _Call(data["name"], "")
+        status, content = str(data["status"]), str(data["content"])
+        if call.name == "run_command" and status not in ("denied", "skipped"):
+            self._command_finished(call, status, content)
+            return
+        if call.name in _SHOWN_BY_THEIR_EVENTS and status == "ok":
+            return
+        mark, style = ("+", "green") if status == "ok" else ("-", "yellow" if status != "error" else "red")
+        line = Text(f"{mark} ", style)
+        line.append(call.name, "bold")
+        line.append(f"  {call.argument}")
+        if status != "ok":
+            line.append(f"  {status}", style)
+        self._cut(line)
+        if status == "error":
+            self._cut_line(f"  {plain_output(content.strip().partition(chr(10))[0])}", "dim")
+
+    def _command_finished(self, call: _Call, status: str, content: str) -> None:
+        if not call.lines and not call.partial:
+            for line in content.rstrip("\n").split("\n"):
+                self._output_line(call, line)
+        elif call.partial:
+            self._output_line(call, call.partial)
+        if (hidden := call.lines - HEAD_LINES - len(call.tail)) and hidden > 0:
+            self._line(f"  … {hidden} more lines", "dim")
+        for line in call.tail:
+            self._cut_line(f"  {plain_output(line)}", "dim")
+        if status != "ok":
+            self._line(f"  {status}", "red" if status == "error" else "yellow")
+
+    # --- approvals and edits ---------------------------------------------------------------------------------
+
+    def _approval(self, data: Data) -> None:
+        self._line("")
+        self._line(f"? {visible(data['title'])}", "bold")
+        if change := self._proposed.get(data["callId"]):
+            self._shown_changes.add(change["changeId"])
+            self._diff(change["hunks"], None)
+        elif detail := str(data["detail"]).rstrip():
+            for line in visible(detail).split("\n"):
+                self._line(f"  {line}", _diff_style(line))
+
+    def _resolved(self, data: Data) -> None:
+        if data["by"] == "mode":
+            return
+        words = {
+            "allow_once": "allowed once",
+            "allow_session": "allowed for this session",
+            "reject": "rejected",
+        }
+        text = words.get(data["decision"], str(data["decision"]))
+        if note := data.get("note"):
+            text += f": {visible(note)}"
+        self._line(f"  {text}", "red" if data["decision"] == "reject" else "green")
+
+    def _applied(self, data: Data) -> None:
+        path = visible(data["path"])
+        added, removed = (sum(_count(hunk[side]) for hunk in data["hunks"]) for side in ("added", "removed"))
+        verb = {"create": "created", "delete": "deleted", "rename": "renamed"}.get(
+            data.get("operation", ""), "edited"
+        )
+        target = f" to {visible(data['to'])}" if data.get("to") else ""
+        self._line(f"  {verb} {path}{target}  (+{added} −{removed})", "green")
+        if data["changeId"] not in self._shown_changes:
+            self._diff(data["hunks"], DIFF_LINES)
+
+    def _diff(self, hunks: list[Data], most: int | None) -> None:
+        lines = diff_lines(hunks)
+        for line in lines[:most]:
+            self._line(f"  {line}", _diff_style(line))
+        if most is not None and len(lines) > most:
+            self._line(f"  … {len(lines) - most} more lines", "dim")
+
+    # --- the rest --------------------------------------------------------------------------------------------
+
+    def _plan(self, items: list[Data]) -> None:
+        self._line("")
+        self._line("Plan", "bold")
+        for item in items:
+            mark, style = _PLAN_MARKS.get(item["status"], ("[ ]", ""))
+            self._line(f"  {mark} {visible(item['text'])}", style)
+
+    def _finished(self, data: Data, ts: str) -> None:
+        summary, outcome = str(data["summary"]).strip(), str(data["outcome"])
+        if summary and summary != self._last_text.strip():
+            self._flow("summary", summary, "")
+            self._end_flow()
+        parts = [f"{outcome.replace('_', ' ')}" + (f" ({data['reason']})" if outcome != "completed" else "")]
+        parts.append(_plural(self._steps, "step"))
+        if (seconds := _seconds_between(self._started, ts)) is not None:
+            parts.append(f"{seconds:.1f} s")
+        parts.append(usage_line(cast("Data", data["usage"])))
+        self._line("")
+        self._line(" · ".join(part for part in parts if part), _OUTCOMES.get(outcome, ""))
+
+    def _line(self, text: str, style: str = "") -> None:
+        self._end_flow()
+        self._console.print(Text(text, style=style))
+
+    def _cut_line(self, text: str, style: str) -> None:
+        self._cut(Text(text, style=style))
+
+    def _cut(self, text: Text) -> None:
+        self._end_flow()
+        self._console.print(text, no_wrap=True, overflow="ellipsis", crop=True)
+
+
+def essential_argument(tool: str, arguments: Any) -> str:
+    """The one argument of a call that says what it is about, as one line."""
+    if not isinstance(arguments, dict):
+        return visible(str(arguments)).replace("\n", " ")
+    fields = cast("Data", arguments)
+    if tool == "rename_file":
+        return visible(f"{fields.get('from', '')} to {fields.get('to', '')}")
+    value = fields.get(_ESSENTIAL.get(tool, ""))
+    if value is None:
+        value = json.dumps(fields, ensure_ascii=False) if fields else ""
+    return visible(str(value)).replace("\n", " ⏎ ")
+
+
+def diff_lines(hunks: list[Data]) -> list[str]:
+    """Hunks as the lines of a unified diff without context."""
+    lines: list[str] = []
+    shift = 0
+    for hunk in hunks:
+        removed, added = _split(str(hunk["removed"])), _split(str(hunk["added"]))
+        line = int(hunk["line"])
+        lines.append(f"@@ -{line},{len(removed)} +{line + shift},{len(added)} @@")
+        lines += [f"-{visible(text)}" for text in removed]
+        lines += [f"+{visible(text)}" for text in added]
+        shift += len(added) - len(removed)
+    return lines
+
+
+def usage_line(usage: Data) -> str:
+    """Tokens and cost, short; empty where nothing was counted."""
+    given, made = int(usage.get("inputTokens", 0)), int(usage.get("outputTokens", 0))
+    if not given and not made:
+        return ""
+    text = f"{given:,} tokens in, {made:,} out"
+    cost = usage.get("cost")
+    return text if cost is None else f"{text}, cost {cost:.4f}"
+
+
+def _split(text: str) -> list[str]:
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return lines
+
+
+def _count(text: str) -> int:
+    return len(_split(text))
+
+
+def _diff_style(line: str) -> str:
+    return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "dim")
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _seconds_between(start: str | None, end: str) -> float | None:
+    try:
+        return (datetime.fromisoformat(end) - datetime.fromisoformat(start or "")).total_seconds()
+    except ValueError:
+        return None

@@ -1,0 +1,300 @@
+"""`outrider run`: gives a task to a server of its own and stays until the turn is over or waits for the person."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+import outrider_protocol as names
+from outrider.cli.answers import Answerer, OpenItems, Rules
+from outrider.cli.render import Renderer
+from outrider.cli.terminal import Keyboard
+from outrider.lsp.client import Client, ClientError, CommandError, Question, ServerGoneError
+
+Object = dict[str, Any]
+
+ASK_SECONDS = 7 * 24 * 3600.0
+"""How long a question may wait for a person who sits at the keyboard."""
+CANCEL_SECONDS = 30.0
+"""How long a cancelled turn may take to end."""
+
+
+class ExitCode(IntEnum):
+    """The exit codes of `outrider run` (contract)."""
+
+    COMPLETED = 0
+    FAILED = 1
+    USAGE = 2
+    NEEDS_INPUT = 3
+    BUDGET_EXHAUSTED = 4
+    CANCELLED = 130
+
+
+_EXIT_OF_OUTCOME = {
+    "completed": ExitCode.COMPLETED,
+    "failed": ExitCode.FAILED,
+    "refused": ExitCode.FAILED,
+    "needs_input": ExitCode.NEEDS_INPUT,
+    "budget_exhausted": ExitCode.BUDGET_EXHAUSTED,
+    "cancelled": ExitCode.CANCELLED,
+}
+
+
+def exit_code(outcome: str, left_over: int = 0) -> ExitCode:
+    """The exit code of an outcome; a completed turn that left answers of its script over has failed."""
+    if outcome == "completed" and left_over:
+        return ExitCode.FAILED
+    return _EXIT_OF_OUTCOME.get(outcome, ExitCode.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What to run, and how."""
+
+    workspace: Path
+    options: Object
+    """`initializationOptions`."""
+    prompt: str | None = None
+    """None resumes `session_id` without a new task."""
+    session_id: str | None = None
+    mode: str = "agent"
+    rules: Rules = field(default_factory=Rules)
+    always: str | None = None
+    """Answers every approval with this title, and says so."""
+    server: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How it went."""
+
+    code: ExitCode
+    session_id: str | None = None
+    summary: str = ""
+
+
+async def run_task(
+    task: Task, renderer: Renderer, keyboard: Keyboard | None, event_lines: TextIO | None = None
+) -> Ended:
+    """Run a task to its end, or until it waits for an answer that nobody here gives.
+
+    Args:
+        task: What to run.
+        renderer: Where the person sees it.
+        keyboard: The person; None if nobody is there.
+        event_lines: Where each event is written as one line of JSON.
+    """
+    options = dict(task.options)
+    if keyboard is not None:
+        options["limits"] = {"askSeconds": ASK_SECONDS} | cast("Object", options.get("limits", {}))
+    turn = _Turn(task, renderer, keyboard, event_lines)
+    try:
+        async with Client.start(
+            task.workspace,
+            options,
+            on_question=turn.question,
+            on_event=turn.event,
+            on_frame=renderer.frame,
+            on_message=renderer.message,
+            server=task.server,
+        ) as client:
+            outcome = await turn.drive(client)
+    except CommandError as problem:
+        renderer.problem(explained(problem))
+        return Ended(exit_of_refusal(problem), turn.session_id)
+    except ClientError as problem:
+        if turn.interrupts > 1:
+            renderer.problem("stopped at once; effects that were under way are not known")
+            return Ended(ExitCode.CANCELLED, turn.session_id)
+        renderer.problem(str(problem))
+        return Ended(ExitCode.FAILED, turn.session_id)
+    except BrokenPipeError:
+        # Whoever read the output is gone; the interpreter must not fail again when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Ended(ExitCode.FAILED, turn.session_id)
+    if outcome == "completed" and turn.left_over:
+        renderer.problem(f"{turn.left_over} answers of the script were never asked for")
+    if outcome == "needs_input" and turn.session_id:
+        renderer.open_items([item.title for item in turn.items], turn.session_id)
+    return Ended(exit_code(outcome, turn.left_over), turn.session_id, turn.summary)
+
+
+def explained(problem: CommandError) -> str:
+    """A refusal of the server in words: what, where, why."""
+    where = problem.data.get("path")
+    detail = problem.data.get("problem")
+    text = str(problem)
+    if isinstance(detail, str) and detail not in text:
+        text += f": {detail}"
+    if isinstance(where, str) and where and where not in text:
+        text += f" ({where})"
+    return text
+
+
+def exit_of_refusal(problem: CommandError) -> ExitCode:
+    """The exit code of a refusal: wrong params and settings are usage errors."""
+    return ExitCode.USAGE if problem.code == names.INVALID_PARAMS else ExitCode.FAILED
+
+
+class _Turn:
+    """The client's side of one turn."""
+
+    def __init__(
+        self, task: Task, renderer: Renderer, keyboard: Keyboard | None, event_lines: TextIO | None
+    ) -> None:
+        self._task = task
+        self._renderer = renderer
+        self._event_lines = event_lines
+        self._client: Client | None = None
+        self._outcomes: dict[str, str] = {}
+        self._parked = False
+        self._changed = asyncio.Event()
+        self._asking: asyncio.Task[str | None] | None = None
+        self._cancelling: set[asyncio.Task[None]] = set()
+        self.session_id: str | None = task.session_id
+        self.turn_id: str | None = None
+        self.items = OpenItems()
+        self.left_over = 0
+        self.summary = ""
+        self.interrupts = 0
+        self._answerer = Answerer(
+            renderer, self.items, task.rules, keyboard, self._answer_command, always=task.always
+        )
+
+    # --- what the server says --------------------------------------------------------------------------------
+
+    def event(self, event: Object) -> None:
+        if self._event_lines is not None:
+            self._event_lines.write(json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n")
+            self._event_lines.flush()
+        self._renderer.event(event)
+        self.items.event(event)
+        data = cast("Object", event.get("data", {}))
+        match event.get("type"):
+            case "turn.finished":
+                self._outcomes[str(event.get("turnId"))] = str(data["outcome"])
+                self.summary = str(data["summary"])
+            case "turn.parked":
+                self._parked = True
+            case "turn.resumed" | "turn.started":
+                self._parked = False
+            case "session.closed":
+                self.left_over = int(data.get("leftOver", 0))
+            case _:
+                return
+        self._changed.set()
+
+    async def question(self, question: Question) -> str | None:
+        if self.items.asked_by(question) is None and self._client is not None and self.session_id:
+            status = await self._client.command(names.STATUS, {"sessionId": self.session_id})
+            for session in cast("list[Object]", status.get("sessions", [])):
+                self.items.status(session.get("open", []))
+        self._asking = asyncio.ensure_future(self._answerer(question))
+        try:
+            return await self._asking
+        except asyncio.CancelledError:
+            if self.interrupts:
+                return None
+            raise
+        finally:
+            self._asking = None
+
+    async def _answer_command(self, params: Object) -> None:
+        if self._client is None:
+            return
+        try:
+            await self._client.command(names.ANSWER, params)
+        except CommandError as problem:
+            self._renderer.problem(explained(problem))
+
+    # --- what the person wants -------------------------------------------------------------------------------
+
+    async def drive(self, client: Client) -> str:
+        """Start the turn and give its outcome, or `needs_input`."""
+        self._client = client
+        with self._signals(client):
+            ending = asyncio.ensure_future(client.gone())
+            try:
+                await self._begin(client)
+                while (outcome := self._outcome()) is None:
+                    self._changed.clear()
+                    waiting = asyncio.ensure_future(self._changed.wait())
+                    await asyncio.wait({waiting, ending}, return_when=asyncio.FIRST_COMPLETED)
+                    waiting.cancel()
+                    if ending.done() and self._outcome() is None:
+                        raise ending.result()
+                return outcome
+            finally:
+                ending.cancel()
+
+    def _outcome(self) -> str | None:
+        if self.turn_id is None:
+            return None
+        if (outcome := self._outcomes.get(self.turn_id)) is not None:
+            return outcome
+        return "needs_input" if self._parked else None
+
+    async def _begin(self, client: Client) -> None:
+        if self._task.session_id is not None:
+            status = await client.command(names.RESUME, {"sessionId": self._task.session_id})
+            self.items.status(status.get("open", []))
+            if self._task.prompt is None:
+                if "turnId" not in status or status.get("state") == "idle":
+                    raise ServerGoneError(
+                        f"session {self._task.session_id} has no unfinished turn; give a task"
+                    )
+                self.turn_id = str(status["turnId"])
+                return
+        params: Object = {"prompt": self._task.prompt, "mode": self._task.mode}
+        if self._task.session_id is not None:
+            params["sessionId"] = self._task.session_id
+        started = await client.command(names.RUN, params)
+        self.session_id, self.turn_id = str(started["sessionId"]), str(started["turnId"])
+        if self.interrupts:
+            self._cancel(client)
+
+    @contextmanager
+    def _signals(self, client: Client) -> Generator[None]:
+        loop = asyncio.get_running_loop()
+        handled = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        for number in handled:
+            loop.add_signal_handler(number, self._interrupt, client)
+        try:
+            yield
+        finally:
+            for number in handled:
+                loop.remove_signal_handler(number)
+
+    def _interrupt(self, client: Client) -> None:
+        self.interrupts += 1
+        if self.interrupts > 1:
+            client.kill()
+            return
+        self._renderer.message(3, "cancelling; once more to stop at once")
+        if self._asking is not None:
+            self._asking.cancel()
+        if self.turn_id is not None:
+            self._cancel(client)
+
+    def _cancel(self, client: Client) -> None:
+        task = asyncio.ensure_future(self._cancelled(client))
+        self._cancelling.add(task)
+        task.add_done_callback(self._cancelling.discard)
+
+    async def _cancelled(self, client: Client) -> None:
+        try:
+            params = {"turnId": self.turn_id, "reason": "interrupted"}
+            done = await client.command(names.CANCEL, params, seconds=CANCEL_SECONDS)
+        except ClientError as problem:
+            self._renderer.problem(f"the turn could not be cancelled: {problem}")
+            client.kill()
+            return
+        self._outcomes.setdefault(str(self.turn_id), str(done.get("outcome", "cancelled")))
+        self._changed.set()

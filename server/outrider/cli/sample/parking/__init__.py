@@ -1,0 +1,1 @@
+"""What a stay in the car park costs, and the receipt for it."""

@@ -1,0 +1,80 @@
+"""The terminal: text made safe to show, consoles, and the keyboard. Decides nothing."""
+
+import asyncio
+import os
+import re
+import sys
+from typing import Final, TextIO
+
+from rich.console import Console
+
+_ESCAPES: Final = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI, such as colours
+    r"|\x1b[\]P^_X][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC and other strings, such as titles and links
+    r"|\x1b[ -/]*[0-~]"
+)
+# What a terminal acts on, or what makes a text read differently from what it is (bidirectional controls).
+_UNSEEN: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def visible(text: str) -> str:
+    """`text` with every character that a terminal would act on, or that hides what is written, spelled out."""
+    return _UNSEEN.sub(lambda found: _spelled(found.group()), text.replace("\r\n", "\n"))
+
+
+def plain_output(text: str) -> str:
+    """A program's output as plain text: its colours and titles left out, the rest `visible`."""
+    return visible(_ESCAPES.sub("", text))
+
+
+def _spelled(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def make_console(stream: TextIO) -> Console:
+    """A console on `stream` that shows texts as they are: no markup, no emoji codes, no guessing of colours."""
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[attr-defined]  # only real text files have it
+    return Console(file=stream, markup=False, emoji=False, highlight=False)
+
+
+class Keyboard:
+    """Lines from a terminal, read without blocking the event loop."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._typed = b""
+        self._ended = False
+
+    async def line(self) -> str | None:
+        """The next line without its end; None at the end of the input. Can be cancelled."""
+        loop = asyncio.get_running_loop()
+        while b"\n" not in self._typed and not self._ended:
+            ready = loop.create_future()
+            loop.add_reader(self._descriptor, lambda ready=ready: ready.done() or ready.set_result(None))
+            try:
+                await ready
+            finally:
+                loop.remove_reader(self._descriptor)
+            try:
+                chunk = os.read(self._descriptor, 65536)
+            except OSError:
+                chunk = b""
+            self._ended = not chunk
+            self._typed += chunk
+        if not self._typed:
+            self._ended = False  # Ctrl-D on a terminal ends one line, not the terminal
+            return None
+        line, _, self._typed = self._typed.partition(b"\n")
+        return line.decode("utf-8", "replace").rstrip("\r")
+
+
+def keyboard() -> Keyboard | None:
+    """The person's keyboard; None where standard input is no terminal."""
+    try:
+        return Keyboard(sys.stdin.fileno()) if sys.stdin.isatty() else None
+    except (AttributeError, ValueError, OSError):
+        return None
