@@ -1,0 +1,330 @@
+"""The open documents, as the client's notifications leave them: our one document store.
+
+Called on the event loop in the order of arrival. Never touches the disk, and imports nothing that takes time:
+it is there before `initialize` is answered.
+"""
+
+import asyncio
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import unquote
+
+from outrider.ports.clock import Clock
+from outrider.ports.text import Place
+
+Encoding = Literal["utf-8", "utf-16", "utf-32"]
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*))?(.*)", re.DOTALL)
+
+
+def split_lines(text: str) -> list[str]:
+    r"""The lines of a text with their terminators; they join to the text again.
+
+    Only `\r\n`, `\n` and `\r` end a line (LSP 3.17, "Text Documents"). No line follows a final terminator.
+    """
+    return text.splitlines(keepends=True) if _is_plain(text) else _LINE.findall(text)
+
+
+def _is_plain(text: str) -> bool:
+    # Of all that `str.splitlines` splits at, ASCII has VT, FF and FS, GS, RS beside the three line ends.
+    return text.isascii() and not any(mark in text for mark in "\v\f\x1c\x1d\x1e")
+
+
+class Lines:
+    """The places of one text: where its lines begin, and how places and offsets belong together."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+
+    def offset_of(self, place: Place, encoding: Encoding) -> int:
+        """The offset of a place; see `offset_of`."""
+        if place.line >= len(self._starts):
+            return len(self._text)
+        start = self._starts[place.line]
+        return start + _index_in_line(self._content(place.line), place.character, encoding)
+
+    def place_of(self, offset: int, encoding: Encoding) -> Place:
+        """The place of an offset; see `place_of`."""
+        offset = max(0, min(offset, len(self._text)))
+        line = bisect_right(self._starts, offset) - 1
+        return Place(line, _units(self._content(line)[: offset - self._starts[line]], encoding))
+
+    def _content(self, line: int) -> str:
+        end = self._starts[line + 1] if line + 1 < len(self._starts) else len(self._text)
+        return _without_end(self._text[self._starts[line] : end])
+
+
+def offset_of(text: str, place: Place, encoding: Encoding) -> int:
+    """The offset in `text` of a place.
+
+    A character past the end of its line means the end of the line, before its terminator; a line past the last
+    one means the end of the text; the middle of a character (half a surrogate pair) means its beginning
+    (LSP 3.17, "Position").
+    """
+    return Lines(text).offset_of(place, encoding)
+
+
+def place_of(text: str, offset: int, encoding: Encoding) -> Place:
+    r"""The place of an offset of `text`; between `\r` and `\n` it is the end of the line."""
+    return Lines(text).place_of(offset, encoding)
+
+
+def _without_end(line: str) -> str:
+    return line[:-2] if line.endswith("\r\n") else line[:-1] if line.endswith(("\n", "\r")) else line
+
+
+def _index_in_line(content: str, units: int, encoding: Encoding) -> int:
+    """How many characters of `content` lie before the code unit `units`."""
+    if encoding == "utf-32" or content.isascii():
+        return min(units, len(content))
+    if encoding == "utf-16":
+        index = units
+        for count, match in enumerate(_ASTRAL.finditer(content)):
+            if match.start() + count >= units:
+                break
+            index -= 1
+        return min(index, len(content))
+    encoded = content.encode("utf-8", "surrogatepass")
+    if units >= len(encoded):
+        return len(content)
+    while encoded[units] & 0xC0 == 0x80:  # a continuation byte
+        units -= 1
+    return len(encoded[:units].decode("utf-8", "surrogatepass"))
+
+
+def _units(content: str, encoding: Encoding) -> int:
+    if encoding == "utf-32" or content.isascii():
+        return len(content)
+    if encoding == "utf-16":
+        return len(content.encode("utf-16-le", "surrogatepass")) // 2
+    return len(content.encode("utf-8", "surrogatepass"))
+
+
+def uri_key(uri: str) -> str:
+    """What two spellings of the same URI have in common: percent-encoding, host and drive letter set right."""
+    match = _URI.fullmatch(uri)
+    if match is None:
+        return uri
+    scheme, host, path = (
+        match[1].lower(),
+        (match[2] or "").lower(),
+        unquote(match[3], errors="surrogateescape"),
+    )
+    if scheme == "file":
+        host = "" if host == "localhost" else host
+        if re.match(r"/[A-Za-z]:", path):
+            path = f"/{path[1].lower()}{path[2:]}"
+        return f"file://{host}{path}"
+    return f"{scheme}:{host}{path}"
+
+
+@dataclass(frozen=True, slots=True)
+class ContentChange:
+    """One change of a `didChange`; without places it is the whole text."""
+
+    start: Place | None
+    end: Place | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """An open document as it is at one moment."""
+
+    uri: str
+    """As the client spells it."""
+    language_id: str
+    version: int
+    text: str
+    saves: int
+    """How often it was saved since it was opened."""
+
+
+class _Buffer:
+    """A document as a list of lines, so that a change costs its own size and not the document's."""
+
+    def __init__(self, uri: str, language_id: str, version: int, text: str) -> None:
+        self.uri = uri
+        self.language_id = language_id
+        self.version = version
+        self.saves = 0
+        self.lines = split_lines(_with_whole_pairs(text))
+        self._document: Document | None = None
+
+    def document(self) -> Document:
+        if self._document is None:
+            text = "".join(self.lines)
+            self._document = Document(self.uri, self.language_id, self.version, text, self.saves)
+        return self._document
+
+    def update(self, lines: list[str], version: int) -> None:
+        self.lines, self.version, self._document = lines, version, None
+
+    def saved(self) -> None:
+        self.saves, self._document = self.saves + 1, None
+
+
+def _with_whole_pairs(text: str) -> str:
+    # JSON may bring the halves of a pair apart; together they are one character.
+    if _SURROGATE.search(text) is None:
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def _replace(lines: list[str], start: Place, end: Place, text: str, encoding: Encoding) -> None:
+    """Replace what lies between two places; beyond the last line means the end of the text."""
+    if start.line >= len(lines):
+        first, before = len(lines), ""
+    else:
+        first, content = start.line, _without_end(lines[start.line])
+        before = content[: _index_in_line(content, start.character, encoding)]
+    if end.line >= len(lines):
+        last, after = len(lines), ""
+    else:
+        last, content = end.line + 1, _without_end(lines[end.line])
+        after = lines[end.line][_index_in_line(content, end.character, encoding) :]
+    joined = before + text + after
+    # Where no terminator, or half of one, is left at a border, the neighbour belongs to it.
+    if first > 0 and not lines[first - 1].endswith("\n"):
+        first -= 1
+        joined = lines[first] + joined
+    if last < len(lines) and not joined.endswith("\n"):
+        joined += lines[last]
+        last += 1
+    lines[first:last] = split_lines(_with_whole_pairs(joined))
+
+
+class DocumentStore:
+    """Every open document, found by its URI in any spelling."""
+
+    def __init__(self) -> None:
+        self.encoding: Encoding = "utf-16"
+        """The negotiated position encoding."""
+        self._buffers: dict[str, _Buffer] = {}
+        self._listeners: dict[object, Callable[[str], None]] = {}
+
+    def open(self, uri: str, language_id: str, version: int, text: str) -> None:
+        """Take a document in; one that is open already begins anew."""
+        self._buffers[uri_key(uri)] = _Buffer(uri, language_id, version, text)
+        self._tell(uri)
+
+    def change(self, uri: str, version: int, changes: Sequence[ContentChange]) -> str | None:
+        """Apply the changes of one `didChange`, each to the text that the one before left.
+
+        Returns:
+            What is wrong with them; then none is applied, and the version stays, so that an edit worked out
+            for the wrong text is refused by the client.
+        """
+        buffer = self._buffers.get(uri_key(uri))
+        if buffer is None:
+            return f"{uri} is not open, so its change is ignored"
+        for change in changes:
+            if problem := _problem(change):
+                return f"{uri}: {problem}"
+        lines = buffer.lines
+        for change in changes:
+            if change.start is None or change.end is None:
+                lines = split_lines(_with_whole_pairs(change.text))
+            else:
+                _replace(lines, change.start, change.end, change.text, self.encoding)
+        buffer.update(lines, version)
+        self._tell(uri)
+        return None
+
+    def save(self, uri: str, text: str | None = None) -> None:
+        """Take note that a document was saved, with the text it then had if the client says so."""
+        buffer = self._buffers.get(uri_key(uri))
+        if buffer is None:
+            return
+        if text is not None:
+            buffer.update(split_lines(_with_whole_pairs(text)), buffer.version)
+        buffer.saved()
+        self._tell(uri)
+
+    def close(self, uri: str) -> None:
+        """Let go of a document."""
+        if self._buffers.pop(uri_key(uri), None) is not None:
+            self._tell(uri)
+
+    def get(self, uri: str) -> Document | None:
+        """The document as it is now, if it is open."""
+        buffer = self._buffers.get(uri_key(uri))
+        return buffer.document() if buffer is not None else None
+
+    def all(self) -> tuple[Document, ...]:
+        """All open documents, in the order they were opened."""
+        return tuple(buffer.document() for buffer in self._buffers.values())
+
+    def uris(self) -> tuple[str, ...]:
+        """The URIs of all open documents, in the same order."""
+        return tuple(buffer.uri for buffer in self._buffers.values())
+
+    def subscribe(self, listener: Callable[[str], None]) -> Callable[[], None]:
+        """Have `listener` called with the URI after everything that happens to a document.
+
+        Returns:
+            What ends it.
+        """
+        key = object()
+        self._listeners[key] = listener
+
+        def unsubscribe() -> None:
+            self._listeners.pop(key, None)
+
+        return unsubscribe
+
+    async def until(
+        self, uri: str, predicate: Callable[[Document | None], bool], clock: Clock, seconds: float
+    ) -> bool:
+        """Wait until the document is as wanted.
+
+        Args:
+            uri: The document; None is what the predicate gets while it is not open.
+            predicate: Looked at now and after every change.
+            clock: Counts the time.
+            seconds: How long to wait at most.
+
+        Returns:
+            Whether the predicate came true.
+        """
+        if predicate(self.get(uri)):
+            return True
+        wanted = uri_key(uri)
+        fulfilled = asyncio.get_running_loop().create_future()
+
+        def look(changed: str) -> None:
+            if uri_key(changed) == wanted and not fulfilled.done() and predicate(self.get(uri)):
+                fulfilled.set_result(None)
+
+        unsubscribe = self.subscribe(look)
+        try:
+            async with clock.timeout(seconds):
+                await fulfilled
+        except TimeoutError:
+            return False
+        finally:
+            unsubscribe()
+        return True
+
+    def _tell(self, uri: str) -> None:
+        for listener in tuple(self._listeners.values()):
+            listener(uri)
+
+
+def _problem(change: ContentChange) -> str | None:
+    start, end = change.start, change.end
+    if start is None or end is None:
+        return None if start is end else "a change has only one end of its range"
+    if min(start.line, start.character, end.line, end.character) < 0:
+        return "a range has a negative number"
+    if (start.line, start.character) > (end.line, end.character):
+        return f"a range ends (line {end.line}) before it begins (line {start.line})"
+    return None

@@ -1,0 +1,268 @@
+"""The texts of the workspace as the person sees them: the open buffer first, then the disk.
+
+Never gives the disk's text where a buffer is open, and never alters a text: byte order mark, line ends and form
+feeds come as they are, so that what is written back is byte-exact.
+"""
+
+import asyncio
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from outrider.ports.text import Snapshot
+from outrider.workspace.disk import DiskProblem, read_bytes
+from outrider.workspace.documents import Document, DocumentStore
+from outrider.workspace.paths import OWN_FOLDER, Folders, Located, path_of
+
+SIZE_LIMIT = 10 * 1024 * 1024
+"""Bytes of the biggest file that is read."""
+
+ProblemKind = Literal[
+    "not_found", "directory", "binary", "too_big", "encoding", "vanished", "own", "unreadable"
+]
+EntryKind = Literal["file", "directory", "link", "other"]
+
+_BOM = "\ufeff"
+_HIDDEN = frozenset({".git", OWN_FOLDER})
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadProblem:
+    """Why there is no text."""
+
+    kind: ProblemKind
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a folder."""
+
+    name: str
+    kind: EntryKind
+    unsaved: bool = False
+    """Whether a buffer of it differs from the disk."""
+    target: str = ""
+    """Where a link points to, as it says itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The entries of a folder, sorted by name."""
+
+    display: str
+    entries: tuple[Entry, ...]
+    truncated: bool = False
+
+    def render(self) -> str:
+        """The listing as the model reads it, one entry a line."""
+        if not self.entries:
+            return f"[{self.display} is empty]"
+        lines = [_entry_line(entry) for entry in self.entries]
+        if self.truncated:
+            lines.append(f"[only the first {len(self.entries)} entries are shown]")
+        return "\n".join(lines)
+
+
+def _entry_line(entry: Entry) -> str:
+    mark = {"file": "", "directory": "/", "link": f" -> {entry.target}", "other": " [no regular file]"}
+    return f"{entry.name}{mark[entry.kind]}{' [unsaved buffer]' if entry.unsaved else ''}"
+
+
+def same_text(buffer: str, disk: str) -> bool:
+    """Whether a buffer holds what is on the disk.
+
+    Editors keep the byte order mark to themselves, and some of them (Emacs) the kind of the line ends.
+    """
+    disk = disk.removeprefix(_BOM)
+    buffer = buffer.removeprefix(_BOM)
+    return buffer == disk or ("\r" not in buffer and buffer == disk.replace("\r\n", "\n"))
+
+
+def why_read_only(text: str) -> str | None:
+    """Why an open document of that text must not be edited: editors make its line ends alike when they save."""
+    if "\r" not in text:
+        return None
+    ends = set(_LINE_END.findall(text))
+    if "\r" in ends:
+        return "it has line ends of a lone carriage return, which editors change"
+    return "it has mixed line ends, which editors make alike" if len(ends) > 1 else None
+
+
+class Overlay:
+    """Open buffers over the disk."""
+
+    def __init__(self, folders: Folders, documents: DocumentStore) -> None:
+        self._folders = folders
+        self._documents = documents
+
+    async def read(self, located: Located) -> Snapshot | ReadProblem:
+        """The text of a file or document as it is now."""
+        if located.own:
+            return ReadProblem("own", f"{located.display} belongs to Outrider itself and is not read")
+        if located.path is None:
+            return self._read_untitled(located)
+        alias, disk = await asyncio.to_thread(_look, located, self._documents.uris())
+        # Looked at after the disk, so that what was typed meanwhile is in it.
+        document = self._documents.get(located.uri) or (self._documents.get(alias) if alias else None)
+        if document is not None:
+            return _of_buffer(located, document, disk)
+        if isinstance(disk, ReadProblem):
+            return await asyncio.to_thread(self._with_vanished_folder, located, disk)
+        return Snapshot(located.uri, located.display, disk, "disk")
+
+    async def document_of(self, located: Located) -> Document | None:
+        """The open document of a file, even where the client reached it by another path."""
+        if (document := self._documents.get(located.uri)) is not None or located.resolved is None:
+            return document
+        alias = await asyncio.to_thread(_alias, located.resolved, self._documents.uris())
+        return self._documents.get(alias) if alias else None
+
+    async def unsaved(self) -> tuple[str, ...]:
+        """URIs of the open documents that differ from the disk, in the order they were opened."""
+        found: list[str] = []
+        for uri in self._documents.uris():
+            located = await self._folders.locate(uri)
+            if isinstance(located, Located) and not located.own:
+                snapshot = await self.read(located)
+                if isinstance(snapshot, Snapshot) and snapshot.unsaved:
+                    found.append(uri)
+        return tuple(found)
+
+    async def list_directory(self, located: Located, limit: int) -> Listing | ReadProblem:
+        """The entries of a folder, buffers that are not on the disk included.
+
+        Args:
+            located: The folder.
+            limit: The most entries wanted.
+        """
+        if located.own:
+            return ReadProblem("own", f"{located.display} belongs to Outrider itself and is not read")
+        unsaved = await self.unsaved()
+        if located.path is None:
+            if located.uri:
+                return ReadProblem("not_found", f"{located.display} is no folder")
+            found = [Entry(folder.name, "directory") for folder in self._folders.folders]
+        else:
+            listed = await asyncio.to_thread(_list, located)
+            if isinstance(listed, ReadProblem):
+                return await asyncio.to_thread(self._with_vanished_folder, located, listed)
+            found = listed
+        entries = {entry.name: entry for entry in found}
+        for uri in unsaved:
+            if name := self._name_in(located, uri):
+                known = entries.get(name)
+                entries[name] = (
+                    Entry(name, known.kind, True, known.target) if known else Entry(name, "file", True)
+                )
+        ordered = sorted(entries.values(), key=lambda entry: entry.name)
+        return Listing(located.display, tuple(ordered[:limit]), len(ordered) > limit)
+
+    def _read_untitled(self, located: Located) -> Snapshot | ReadProblem:
+        document = self._documents.get(located.uri)
+        if document is not None:
+            return _of_buffer(located, document, ReadProblem("not_found", ""))
+        if not located.uri:
+            return ReadProblem("directory", "the workspace is a folder: list it instead")
+        return ReadProblem("not_found", f"{located.display} is not open")
+
+    def _with_vanished_folder(self, located: Located, problem: ReadProblem) -> ReadProblem:
+        if problem.kind == "not_found" and located.path is not None:
+            for folder in self._folders.folders:
+                if located.path.is_relative_to(folder.path) and not folder.path.is_dir():
+                    return ReadProblem(
+                        "vanished", f"the workspace folder {folder.path} does not exist any more"
+                    )
+        return problem
+
+    def _name_in(self, located: Located, uri: str) -> str | None:
+        """The name that an open document has in a folder; None if it is not directly in it."""
+        path = path_of(uri)
+        if path is None:
+            is_top = located.path is None or any(located.path == one.path for one in self._folders.folders)
+            return self._folders.display_of(uri) if is_top else None
+        return path.name if path.parent == located.path else None
+
+
+def _of_buffer(located: Located, document: Document, disk: str | ReadProblem) -> Snapshot | ReadProblem:
+    if len(document.text) > SIZE_LIMIT:
+        return ReadProblem("too_big", f"{located.display} is too big: {len(document.text)} characters")
+    empty_and_new = isinstance(disk, ReadProblem) and disk.kind == "not_found" and not document.text
+    unsaved = not same_text(document.text, disk) if isinstance(disk, str) else not empty_and_new
+    return Snapshot(
+        uri=document.uri,
+        path=located.display,
+        text=document.text,
+        source="buffer",
+        version=document.version,
+        unsaved=unsaved,
+        read_only=why_read_only(document.text),
+    )
+
+
+def _look(located: Located, open_uris: Iterable[str]) -> tuple[str | None, str | ReadProblem]:
+    """The URI under which somebody opened the file by another path, and the text on the disk."""
+    if located.resolved is None:
+        return None, ReadProblem("not_found", f"{located.display} does not exist")
+    return _alias(located.resolved, open_uris), read_text(located)
+
+
+def _alias(resolved: Path, open_uris: Iterable[str]) -> str | None:
+    for uri in open_uris:
+        path = path_of(uri)
+        if path is not None and path.name and Path(os.path.realpath(path)) == resolved:
+            return uri
+    return None
+
+
+def read_text(located: Located) -> str | ReadProblem:
+    """The text of a file on the disk, whatever is open; a byte order mark stays in it. Blocks."""
+    if located.resolved is None:
+        return ReadProblem("not_found", f"{located.display} does not exist")
+    content = read_bytes(located.resolved, SIZE_LIMIT)
+    if isinstance(content, DiskProblem):
+        return _as_read_problem(located, content)
+    if b"\0" in content:
+        return ReadProblem("binary", f"{located.display} is binary: it holds NUL bytes")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        line = content.count(b"\n", 0, problem.start) + 1
+        return ReadProblem("encoding", f"{located.display} is not UTF-8 (line {line}), so it is not read")
+
+
+def _as_read_problem(located: Located, problem: DiskProblem) -> ReadProblem:
+    match problem.kind:
+        case "not_found" | "directory" | "too_big" | "vanished":
+            return ReadProblem(problem.kind, f"{located.display} {problem.message}")
+        case _:
+            return ReadProblem("unreadable", f"{located.display} {problem.message}")
+
+
+def _list(located: Located) -> list[Entry] | ReadProblem:
+    if located.resolved is None:
+        return ReadProblem("not_found", f"{located.display} does not exist")
+    try:
+        with os.scandir(located.resolved) as found:
+            return [_entry(one) for one in found if one.name not in _HIDDEN]
+    except FileNotFoundError:
+        return ReadProblem("not_found", f"{located.display} does not exist")
+    except NotADirectoryError:
+        return ReadProblem("not_found", f"{located.display} is a file: read it instead")
+    except OSError as problem:
+        return ReadProblem("unreadable", f"{located.display} cannot be listed: {problem.strerror}")
+
+
+def _entry(one: "os.DirEntry[str]") -> Entry:
+    if one.is_symlink():
+        try:
+            return Entry(one.name, "link", target=str(Path(one.path).readlink()))
+        except OSError:
+            return Entry(one.name, "link", target="?")
+    if one.is_dir(follow_symlinks=False):
+        return Entry(one.name, "directory")
+    return Entry(one.name, "file" if one.is_file(follow_symlinks=False) else "other")

@@ -1,0 +1,212 @@
+"""Workspace folders, and what a path means in them.
+
+The only place that says whether a path lies inside the workspace. It decides by real paths: where a link
+points to counts, not where it lies. It never opens a file.
+"""
+
+import asyncio
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+OWN_FOLDER = ".outrider"
+"""Folder of a workspace folder for documents between the person and Outrider; tools never look into it."""
+
+_LONGEST_NAME = 255
+_LONGEST_PATH = 4096
+_URI = re.compile(r"(?:file|untitled):|[A-Za-z][A-Za-z0-9+.-]+://", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A workspace folder; no two have the same name."""
+
+    name: str
+    uri: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """What a path names. It need not exist."""
+
+    display: str
+    """How the model and the person write it; locating it again finds the same."""
+    uri: str
+    """Empty for the workspace as a whole."""
+    path: Path | None
+    """None for `untitled:` and for the workspace as a whole."""
+    resolved: Path | None
+    """`path` with every link followed."""
+    inside: bool
+    """Whether `resolved` lies in a workspace folder."""
+    own: bool
+    """Whether it lies in a `.outrider` folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathProblem:
+    """Why a path names nothing."""
+
+    message: str
+
+
+def folders_of(folders: Iterable[tuple[str, str]]) -> "Folders":
+    """The workspace folders out of names and URIs, in order; what is not on this machine's disk is left out.
+
+    A name given twice gets a number, so that `<folder name>/…` always means one folder.
+    """
+    found: list[Folder] = []
+    for name, uri in folders:
+        path = path_of(uri)
+        if path is None or not path.is_absolute():
+            continue
+        wanted = name.replace("/", "-").strip(". ") or path.name or "root"
+        taken, number, unique = {folder.name for folder in found}, 2, wanted
+        while unique in taken:
+            unique, number = f"{wanted}-{number}", number + 1
+        found.append(Folder(unique, uri, path))
+    return Folders(found)
+
+
+def path_of(uri: str) -> Path | None:
+    """The path that a `file:` URI names; None for other URIs and other machines."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return None
+    if parts.scheme.lower() != "file" or parts.netloc.lower() not in {"", "localhost"}:
+        return None
+    # A question mark or a hash that nobody encoded belongs to the name.
+    rest = uri[len("file:") :]
+    if rest.startswith("//"):
+        rest = rest[2 + len(parts.netloc) :]
+    name = unquote(rest, errors="surrogateescape")
+    return None if "\0" in name or not name else Path(name)
+
+
+class Folders:
+    """The workspace folders, in the client's order."""
+
+    def __init__(self, folders: Sequence[Folder]) -> None:
+        self.folders = tuple(folders)
+
+    async def locate(self, path_text: str) -> Located | PathProblem:
+        """What a path names: see `locate_now`, which looks at the disk and so runs in a thread here."""
+        return await asyncio.to_thread(self.locate_now, path_text)
+
+    def locate_now(self, path_text: str) -> Located | PathProblem:
+        """What a path names.
+
+        Args:
+            path_text: A path relative to the one folder, or `<folder name>/…` where there are several (or
+                without the name, where exactly one of them has it); an absolute path; a `file:` URI; or
+                `untitled:NAME`.
+        """
+        if problem := _unusable(path_text):
+            return PathProblem(problem)
+        if path_text.lower().startswith("untitled:"):
+            name = f"untitled:{unquote(path_text[len('untitled:') :])}"
+            return Located(name, path_text, None, None, inside=True, own=False)
+        if _URI.match(path_text):
+            path = path_of(path_text)
+            if path is None or not path.is_absolute():
+                return PathProblem(f"{path_text} is no file of this machine")
+            return self._located(path)
+        if path_text.startswith("/"):
+            return self._located(Path(path_text))
+        return self._relative(path_text)
+
+    def display_of(self, uri: str) -> str:
+        """How the model and the person write the document of that URI. Does not look at the disk."""
+        path = path_of(uri)
+        if path is None:
+            return unquote(uri)
+        return self._display(path) or str(path)
+
+    def _relative(self, text: str) -> Located | PathProblem:
+        parts = [part for part in text.split("/") if part not in {"", "."}]
+        if not self.folders and parts:
+            return PathProblem(f"{text} is relative, and no folder is open: give an absolute path")
+        if len(self.folders) == 1:
+            return self._located(self.folders[0].path.joinpath(*parts))
+        if not parts:
+            return Located(".", "", None, None, inside=True, own=False)
+        for folder in self.folders:
+            if parts[0] == folder.name:
+                return self._located(folder.path.joinpath(*parts[1:]))
+        having = [folder for folder in self.folders if os.path.lexists(folder.path.joinpath(*parts))]
+        if len(having) == 1:
+            return self._located(having[0].path.joinpath(*parts))
+        rest = "/".join(parts)
+        named = ", ".join(f"{folder.name}/{rest}" for folder in having or self.folders)
+        count = "several" if having else "none"
+        return PathProblem(
+            f"{text}: {count} of the workspace folders has it; say which one you mean: {named}"
+        )
+
+    def _located(self, path: Path) -> Located:
+        path = _without_parents(path)
+        resolved = Path(os.path.realpath(path))
+        roots = [(folder, Path(os.path.realpath(folder.path))) for folder in self.folders]
+        inside = any(resolved.is_relative_to(root) for _, root in roots)
+        own = any(
+            _is_own(one, base)
+            for folder, root in roots
+            for one, base in ((path, folder.path), (resolved, root), (path, root))
+        )
+        display = self._display(path)
+        if display is None and inside:
+            # The client may name the folder by a link, and somebody else the file by its real path.
+            for folder, root in roots:
+                if path.is_relative_to(root):
+                    path = folder.path / path.relative_to(root)
+                    display = self._display(path)
+                    break
+        return Located(display or str(path), path.as_uri(), path, resolved, inside, own)
+
+    def _display(self, path: Path) -> str | None:
+        holding = [folder for folder in self.folders if path.is_relative_to(folder.path)]
+        if not holding:
+            return None
+        folder = max(holding, key=lambda one: len(one.path.parts))
+        below = path.relative_to(folder.path).as_posix()
+        if len(self.folders) > 1:
+            return folder.name if below == "." else f"{folder.name}/{below}"
+        return f"./{below}" if _URI.match(below) else below
+
+
+def _unusable(text: str) -> str | None:
+    if not text.strip():
+        return "the path is empty"
+    if "\0" in text:
+        return "a path cannot hold a NUL byte"
+    try:
+        names = [len(os.fsencode(name)) for name in text.split("/")]
+    except UnicodeEncodeError:
+        return "the path holds half a character"
+    if max(names) > _LONGEST_NAME * 3 or sum(names) + len(names) > _LONGEST_PATH:
+        return "the path is too long"
+    if not _URI.match(text) and max(names) > _LONGEST_NAME:
+        return "a name in the path is too long"
+    return None
+
+
+def _without_parents(path: Path) -> Path:
+    """`path` without `..`, each taken from where the links before it lead."""
+    if ".." not in path.parts:
+        return path
+    current = Path(path.anchor)
+    for part in path.parts[1:]:
+        current = Path(os.path.realpath(current)).parent if part == ".." else current / part
+    return current
+
+
+def _is_own(path: Path, root: Path) -> bool:
+    if not path.is_relative_to(root):
+        return False
+    below = path.relative_to(root).parts
+    return bool(below) and below[0].casefold() == OWN_FOLDER
