@@ -269,7 +269,9 @@ class Stdio:
 
     async def close(self) -> int | None:
         """Wait for the process to end after `exit`, or kill it; gives its exit code."""
-        self._may_end = True
+        if self._process is None:
+            return None
+        self.end_input()
         self.resume_reading()
         try:
             code = await self.wait()
@@ -277,7 +279,6 @@ class Stdio:
             self.kill()
             code = await self.process.wait()
             self.stderr.append(f"(killed: it did not end within {KILL_SECONDS:g} s)")
-        self.end_input()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         return code
 
@@ -306,7 +307,10 @@ class Stdio:
 
 def encoded(message: Object) -> bytes:
     """The body of a message."""
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    try:
+        return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # half of a surrogate pair, which UTF-8 has no bytes for
+        return json.dumps(message, separators=(",", ":")).encode()
 
 
 def frame(message: Object) -> bytes:

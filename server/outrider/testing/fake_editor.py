@@ -135,18 +135,8 @@ class FakeEditor(DocumentClient):
         """
         connection = self.connection
         connection.resume_reading()
-        if self.ended is None:
-            try:
-                await self.request("shutdown")
-            except (ConnectionError, RpcError, AssertionError) as problem:
-                self.watch.violations.append(f"shutdown: {problem}")
-            self.notify("exit")
-            code = await connection.close()
-            if code not in (0, None):
-                self.watch.violations.append(f"exit: the server ended with code {code}; {self.ended}")
-            self.watch.violations.extend(
-                f"{method}: the request got no response" for method in self.watch.unanswered()
-            )
+        if self.server and self.ended is None:
+            await self._shut_down(connection)
         else:
             await connection.close()
         if connection.fault is not None:
@@ -156,6 +146,18 @@ class FakeEditor(DocumentClient):
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self.watch.violations:
             raise AssertionError("the server broke rules:\n  " + "\n  ".join(self.watch.violations))
+
+    async def _shut_down(self, connection: Connection) -> None:
+        wrong = self.watch.violations
+        try:
+            await self.request("shutdown")
+        except (ConnectionError, RpcError, AssertionError) as problem:
+            wrong.append(f"shutdown: {problem}")
+        self.notify("exit")
+        code = await connection.close()
+        if code not in (0, None):
+            wrong.append(f"exit: the server ended with code {code}; {self.ended}")
+        wrong.extend(f"{method}: the request got no response" for method in self.watch.unanswered())
 
     # --- requests --------------------------------------------------------------------------------------------
 

@@ -4,15 +4,23 @@ This is where a test begins. It puts nothing into the workspace: scripts and sta
 """
 
 import json
+import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
+from outrider.lsp.outgoing import Outgoing
+from outrider.ports.clock import Clock
+from outrider.ports.outside import Outside
 from outrider.testing.answers import Answers
-from outrider.testing.connections import Connection, Stdio
+from outrider.testing.connections import Connection, InProcess, Stdio
 from outrider.testing.fake_editor import FakeEditor
 from outrider.testing.profiles import PROFILES, Profile
+
+if TYPE_CHECKING:  # pygls is loaded only by those who embed a server
+    from outrider.lsp.contract import StartBridge
+    from outrider.lsp.server import Server
 
 Object = dict[str, Any]
 
@@ -58,7 +66,7 @@ async def start_session(
     model: str,
     settings: Mapping[str, Any] | None = None,
     *,
-    connection: Connection | None = None,
+    connection: Connection | Literal["in-process", "stdio"] = "in-process",
     answers: Answers | None = None,
     folders: Sequence[Path] | None = None,
     configuration: Mapping[str, Any] | None = None,
@@ -70,7 +78,7 @@ async def start_session(
         workspace: The folder that relative paths are meant from.
         model: As `scripted` gives it.
         settings: Changes of the `initializationOptions`; a key with None is left out.
-        connection: How the server is reached; absent means a child process with a home of its own.
+        connection: How the server is reached: in this process, in a child process, or as a test made it.
         answers: What the person says to questions.
         folders: The workspace folders; absent means `workspace` alone.
         configuration: The section `outrider` of the editor's configuration.
@@ -87,8 +95,10 @@ async def start_session(
     )
     if answers is not None:
         editor.answers = answers
-    if connection is None:
-        connection = Stdio(env=_environment(workspace), cwd=workspace.parent)
+    if connection == "in-process":
+        connection = embedded(workspace)
+    elif connection == "stdio":
+        connection = Stdio(env=_home(workspace), cwd=workspace.parent)
     try:
         await editor.start(connection)
         yield editor
@@ -101,7 +111,52 @@ async def start_session(
     await editor.stop()
 
 
-def _environment(workspace: Path) -> dict[str, str]:
+def embedded(
+    workspace: Path, *, clock: Clock | None = None, env: Mapping[str, str] | None = None
+) -> InProcess:
+    """A connection to a real server in this process, which reads nothing of this process's home.
+
+    Args:
+        workspace: Its home and its settings lie beside it.
+        clock: The clock of the server and the house behind it; absent means the real one for what the editor may
+            take, and the one of the settings for the rest.
+        env: Variables beside PATH, HOME and the XDG folders.
+    """
+    from outrider.lsp.server import create_server
+
+    surroundings = {"PATH": os.environ.get("PATH", os.defpath), **_home(workspace), **(env or {})}
+    outside = Outside(
+        env=surroundings,
+        state_dir=Path(surroundings["XDG_STATE_HOME"]) / "outrider",
+        user_settings=Path(surroundings["XDG_CONFIG_HOME"]) / "outrider" / "settings.toml",
+        clock=clock,
+    )
+
+    def load() -> "StartBridge":
+        from outrider.lsp.bridge import start
+
+        return start
+
+    def build(outgoing: Outgoing) -> _Embedded:
+        return _Embedded(create_server(outgoing, load, outside=outside, clock=clock))
+
+    return InProcess(build)
+
+
+class _Embedded:
+    """A server as `InProcess` takes it."""
+
+    def __init__(self, server: "Server") -> None:
+        self._server = server
+
+    def receive(self, body: bytes) -> None:
+        self._server.protocol.receive(body)
+
+    async def close(self) -> None:
+        await self._server.close()
+
+
+def _home(workspace: Path) -> dict[str, str]:
     home = str(workspace.parent / f"{workspace.name}.home")
     return {"HOME": home, "XDG_CONFIG_HOME": f"{home}/config", "XDG_STATE_HOME": f"{home}/state"}
 
