@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_server import TinyServer, text_edit
 
+from outrider.ports.text import Place
 from outrider.testing.buffers import Buffer, line_starts, offset_at, position_at, read_form
+from outrider.workspace.documents import ContentChange, DocumentStore, offset_of, place_of
 
 ENCODINGS = ["utf-8", "utf-16", "utf-32"]
 TEXTS = st.text(alphabet=st.sampled_from("ab \t\r\n\f\x0b\x85\u2028é中😀"), max_size=40)
@@ -14,6 +16,11 @@ TEXTS = st.text(alphabet=st.sampled_from("ab \t\r\n\f\x0b\x85\u2028é中😀"), 
 def buffer_of(text, encoding="utf-16", line_ends="keep", **quirks):
     shown, form = read_form(text.encode(), line_ends)
     return Buffer("file:///a.py", None, shown, 1, encoding, line_ends, form, saved=shown, **quirks)
+
+
+def content_change(change):
+    start, end = (Place(**change["range"][side]) for side in ("start", "end"))
+    return ContentChange(start, end, change["text"])
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
@@ -43,6 +50,9 @@ def test_a_server_that_follows_the_changes_has_the_same_text(encoding, line_ends
     buffer = buffer_of(text, encoding, line_ends)
     server = TinyServer(lambda message: None, encoding=encoding)
     server.documents[buffer.uri], server.versions[buffer.uri] = buffer.text, buffer.version
+    store = DocumentStore()
+    store.encoding = encoding
+    store.open(buffer.uri, "python", buffer.version, buffer.text)
     for _ in range(data.draw(st.integers(1, 6))):
         before = buffer.version
         match data.draw(st.sampled_from(["type", "apply", "undo", "redo"])):
@@ -70,8 +80,24 @@ def test_a_server_that_follows_the_changes_has_the_same_text(encoding, line_ends
         if buffer.unsent and buffer.version > before:
             document = {"uri": buffer.uri, "version": buffer.version}
             server.change({"textDocument": document, "contentChanges": buffer.unsent})
+            changes = [content_change(change) for change in buffer.unsent]
+            assert store.change(buffer.uri, buffer.version, changes) is None
             buffer.unsent = []
         assert server.documents[buffer.uri] == buffer.text
+        assert store.get(buffer.uri).text == buffer.text
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@given(text=TEXTS, line=st.integers(0, 6), character=st.integers(0, 12), data=st.data())
+def test_the_editor_and_the_server_count_alike(encoding, text, line, character, data):
+    place = Place(line, character)
+    assert offset_at(text, {"line": line, "character": character}, encoding) == offset_of(
+        text, place, encoding
+    )
+    offset = data.draw(st.integers(0, len(text)))
+    if text[offset - 1 : offset + 1] != "\r\n" or offset == 0:
+        place = place_of(text, offset, encoding)
+        assert position_at(text, offset, encoding) == {"line": place.line, "character": place.character}
 
 
 def test_an_edit_of_many_places_is_one_undo_step():
