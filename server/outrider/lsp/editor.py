@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, cast
 
 from lsprotocol import types
-from outrider_protocol import EVENT_NOTIFICATION, PROTOCOL_VERSION
 
 from outrider.lsp.frames import FrameSender
 from outrider.lsp.outgoing import Outgoing
@@ -14,6 +13,7 @@ from outrider.lsp.protocol import NoReply, Protocol
 from outrider.ports.editor import Answered, Applied, DocumentEdit, EditorTraits, Unanswered
 from outrider.ports.events import LoggedEvent, StreamFrame
 from outrider.ports.text import Place
+from outrider_protocol import EVENT_NOTIFICATION, PROTOCOL_VERSION
 
 APPLY_SECONDS: Final = 10.0
 SHOW_SECONDS: Final = 5.0

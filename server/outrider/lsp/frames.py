@@ -4,10 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from outrider_protocol import STREAM_NOTIFICATION
-
 from outrider.lsp.outgoing import NEARLY_EMPTY, Outgoing
 from outrider.ports.events import StreamFrame
+from outrider_protocol import STREAM_NOTIFICATION
 
 _MOST_HELD: Final = 4 * 1024 * 1024
 """Characters that are merged at most; then they count as waiting, and the limit there decides."""

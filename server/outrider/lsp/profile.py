@@ -84,8 +84,10 @@ def profile_of(params: Mapping[str, Any]) -> ClientProfile:
 def _encoding(offered: Any) -> Encoding:
     # LSP 3.17, "PositionEncodingKind": the client lists them in order of preference; absent means UTF-16.
     encodings = cast("list[Any]", offered) if isinstance(offered, list) else []
-    known = (_ENCODINGS.get(name) for name in encodings if isinstance(name, str))
-    return next((encoding for encoding in known if encoding), "utf-16")
+    for name in encodings:
+        if isinstance(name, str) and (known := _ENCODINGS.get(name)):
+            return known
+    return "utf-16"
 
 
 def _at(value: Any, *keys: str) -> Any:

@@ -85,6 +85,13 @@ class ProgressFactory:
         else:
             logger.debug("a cancel of the progress %r, which is not shown", token)
 
+    async def close(self) -> None:
+        """End every stretch."""
+        tasks = tuple(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     def _follow(self, showing: Any) -> None:
         task = asyncio.get_running_loop().create_task(showing)
         self._tasks.add(task)

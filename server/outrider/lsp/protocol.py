@@ -17,17 +17,17 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, TypeGuard, cast
 
 import cattrs
 from lsprotocol import types
-from outrider_protocol import INVALID_PARAMS, REQUEST_CANCELLED
 from pygls.exceptions import JsonRpcException
 from pygls.protocol import LanguageServerProtocol
 
 from outrider.lsp.errors import CommandError
 from outrider.lsp.outgoing import Outgoing
 from outrider.ports.clock import Clock
+from outrider_protocol import INVALID_PARAMS, REQUEST_CANCELLED
 
 logger = logging.getLogger(__name__)
 
@@ -100,6 +100,7 @@ class Protocol(LanguageServerProtocol):
         self._clock: Clock | None = None
         self._stage: Literal["new", "open", "closing"] = "new"
         self._running: dict[MsgId, asyncio.Task[Any]] = {}
+        self._last: asyncio.Task[Any] | None = None
         self._reactions: set[asyncio.Task[Any]] = set()
         self._ids = itertools.count(FIRST_ID)
         self._late: OrderedDict[MsgId, Callable[[Any], None]] = OrderedDict()
@@ -146,20 +147,16 @@ class Protocol(LanguageServerProtocol):
             return
         fields = cast("dict[str, Any]", message)
         msg_id, method = fields.get("id"), fields.get("method")
-        valid = fields.get("jsonrpc") == self.VERSION and isinstance(method, str)
         if "method" not in fields and ("result" in fields or "error" in fields or msg_id is not None):
             self._settle(fields)
-        elif "id" in fields:
-            if not _is_id(msg_id):
-                self._fail(None, INVALID_REQUEST, "the id of a request is a number or a string")
-            elif not valid:
-                self._fail(msg_id, INVALID_REQUEST, "a request has jsonrpc 2.0 and a method")
-            else:
-                self._handle_request(msg_id, method, fields.get("params"))
-        elif valid:
-            self._handle_notification(method, fields.get("params"))
+        elif "id" in fields and not _is_id(msg_id):
+            self._fail(None, INVALID_REQUEST, "the id of a request is a number or a string")
+        elif fields.get("jsonrpc") != self.VERSION or not isinstance(method, str):
+            self._fail(msg_id, INVALID_REQUEST, "a message has jsonrpc 2.0 and the name of a method")
+        elif _is_id(msg_id):
+            self._handle_request(msg_id, method, fields.get("params"))
         else:
-            self._fail(None, INVALID_REQUEST, "a notification has jsonrpc 2.0 and a method")
+            self._handle_notification(method, fields.get("params"))
 
     def _handle_request(self, msg_id: MsgId, method_name: str, params: Any) -> None:
         handler = self._handler(method_name)
@@ -197,8 +194,11 @@ class Protocol(LanguageServerProtocol):
             self._respond(msg_id, result)
             return
         task = asyncio.get_running_loop().create_task(self._answer(msg_id, method, result))
-        self._running[msg_id] = task
-        task.add_done_callback(lambda done: self._executed(msg_id, done))
+        if method == types.SHUTDOWN:
+            self._last = task  # which ends the others and is ended by nobody
+        else:
+            self._running[msg_id] = task
+        task.add_done_callback(lambda done: self._executed(msg_id, done, result))
 
     async def _answer(self, msg_id: MsgId, method: str, work: Awaitable[Any]) -> None:
         # The response goes out in the same step in which the work ends, before anything it set off.
@@ -209,8 +209,10 @@ class Protocol(LanguageServerProtocol):
         else:
             self._respond(msg_id, result)
 
-    def _executed(self, msg_id: MsgId, task: asyncio.Task[Any]) -> None:
-        del self._running[msg_id]
+    def _executed(self, msg_id: MsgId, task: asyncio.Task[Any], work: Awaitable[Any]) -> None:
+        self._running.pop(msg_id, None)
+        if inspect.iscoroutine(work):
+            work.close()  # it was never begun if the cancel came first
         if task.cancelled():
             self._fail(msg_id, REQUEST_CANCELLED, "the request was cancelled")
 
@@ -240,16 +242,18 @@ class Protocol(LanguageServerProtocol):
                 task.add_done_callback(self._reactions.discard)
 
     def _handler(self, method: str) -> Callable[[Any], Any] | None:
-        return cast("dict[str, Callable[[Any], Any]]", self.fm.features).get(method)
+        features: dict[str, Callable[[Any], Any]] = cast("Any", self.fm).features
+        return features.get(method)
 
     def _structured(self, method: str, params: Any) -> Any:
-        params_type = types.METHOD_TO_TYPES.get(method, (None, None, None))[2]
+        methods: dict[str, tuple[Any, ...]] = cast("Any", types).METHOD_TO_TYPES
+        params_type = methods.get(method, (None, None, None))[2]
         if method in RAW_METHODS or params_type is None:
             return params
         if not isinstance(params, dict):
             raise invalid_params("params", "must be an object")
         try:
-            return self._converter.structure(params, cast("type[Any]", params_type))
+            return self._converter.structure(params, params_type)
         except Exception as error:  # noqa: BLE001 - what cattrs raises depends on what the client sent
             problem, _, path = cattrs.transform_error(error, path="params")[0].rpartition(" @ ")
             raise invalid_params(_SNAKE.sub(lambda match: match[1].upper(), path), problem) from None
@@ -271,6 +275,10 @@ class Protocol(LanguageServerProtocol):
             future.set_exception(_failure(message))
 
     # What goes out
+
+    def as_json(self, value: Any) -> Any:
+        """A value of lsprotocol as JSON."""
+        return self._converter.unstructure(value)
 
     def _send(self, message: dict[str, Any]) -> None:
         if self._outgoing is None:
@@ -353,9 +361,8 @@ class Protocol(LanguageServerProtocol):
     # The end
 
     async def cancel_requests(self) -> None:
-        """Cancel whatever is being done for the client, but for what asks for it, and wait until it is."""
-        current = asyncio.current_task()
-        tasks = [task for task in (*self._running.values(), *self._reactions) if task is not current]
+        """Cancel whatever is being done for the client, but for `shutdown`, and wait until it is."""
+        tasks = [*self._running.values(), *self._reactions]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -374,7 +381,7 @@ def invalid_params(path: str, problem: str) -> CommandError:
     return CommandError(INVALID_PARAMS, f"{path}: {problem}", {"path": path, "problem": problem})
 
 
-def _is_id(value: Any) -> bool:
+def _is_id(value: Any) -> TypeGuard[MsgId]:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 

@@ -1,0 +1,171 @@
+"""Standard input and output as a connection. The event loop never waits for either.
+
+Once taken over, the two descriptors belong to nobody else: what prints, and what child processes inherit, goes
+to standard error, and nobody else can read from the client.
+"""
+
+import asyncio
+import contextlib
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from outrider.lsp.framing import FrameReader, FramingProblem, framed
+from outrider.lsp.outgoing import MOST_WAITING
+
+_CHUNK: Final = 64 * 1024
+_MOST_UNHANDLED: Final = 16
+
+
+def take_over() -> tuple[int, int]:
+    """Take descriptors 0 and 1 away from the rest of the process.
+
+    Returns:
+        New descriptors for them, which child processes do not inherit.
+    """
+    reading, writing = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return reading, writing
+
+
+class StdioReader:
+    """Reads in a thread of its own, and handles what comes on the event loop, in order."""
+
+    def __init__(
+        self,
+        descriptor: int,
+        on_frame: Callable[[bytes], None],
+        on_problem: Callable[[str], None],
+        on_end: Callable[[], None],
+    ) -> None:
+        """Begin to read.
+
+        Args:
+            descriptor: Where from.
+            on_frame: Gets the body of each message.
+            on_problem: Gets what was no message.
+            on_end: Called when nothing more will come.
+        """
+        self._descriptor = descriptor
+        self._on_frame = on_frame
+        self._on_problem = on_problem
+        self._on_end = on_end
+        self._loop = asyncio.get_running_loop()
+        # A client that sends faster than it is served waits, instead of filling the memory.
+        self._free = threading.Semaphore(_MOST_UNHANDLED)
+        threading.Thread(target=self._read, name="stdin", daemon=True).start()
+
+    def _read(self) -> None:
+        frames = FrameReader()
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody wants the rest
+            while data := self._next():
+                if found := frames.feed(data):
+                    self._free.acquire()
+                    self._loop.call_soon_threadsafe(self._handle, found)
+            cut_off = frames.at_end()
+            self._loop.call_soon_threadsafe(self._finish, cut_off)
+
+    def _next(self) -> bytes:
+        try:
+            return os.read(self._descriptor, _CHUNK)
+        except OSError:
+            return b""
+
+    def _handle(self, found: list[bytes | FramingProblem]) -> None:
+        self._free.release()
+        for item in found:
+            if isinstance(item, FramingProblem):
+                self._on_problem(item.text)
+            else:
+                self._on_frame(item)
+
+    def _finish(self, cut_off: FramingProblem | None) -> None:
+        if cut_off is not None:
+            self._on_problem(cut_off.text)
+        self._on_end()
+
+
+class StdioWriter:
+    """Writes in a thread of its own (`outgoing.Outgoing`)."""
+
+    def __init__(self, descriptor: int, on_lost: Callable[[str], None]) -> None:
+        """Write to `descriptor`; `on_lost` is called once when that has no sense any more."""
+        self._descriptor = descriptor
+        self._on_lost = on_lost
+        self._loop = asyncio.get_running_loop()
+        self._queue: deque[bytes] = deque()
+        self._waiting = 0
+        self._lost = False
+        self._drained: list[Callable[[], None]] = []
+        self._changed = threading.Condition()
+        threading.Thread(target=self._write, name="stdout", daemon=True).start()
+
+    @property
+    def backlog(self) -> int:
+        """Bytes that were sent and are not in the pipe yet."""
+        return self._waiting
+
+    def send(self, body: bytes) -> None:
+        """Queue one message."""
+        frame = framed(body)
+        with self._changed:
+            if self._lost:
+                return
+            self._queue.append(frame)
+            self._waiting += len(frame)
+            self._changed.notify()
+        if self._waiting > MOST_WAITING:
+            self._give_up(f"the client left {self._waiting} bytes unread")
+
+    def when_drained(self, callback: Callable[[], None]) -> None:
+        """Call back once, on the event loop, when nothing waits."""
+        with self._changed:
+            self._drained.append(callback)
+            if not self._waiting:
+                self._loop.call_soon(self._tell_drained)
+
+    async def flush(self, seconds: float) -> None:
+        """Wait until everything is written, for `seconds` at most."""
+        drained = asyncio.Event()
+        self.when_drained(drained.set)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await drained.wait()
+
+    def _write(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits for the rest
+            while True:
+                with self._changed:
+                    while not self._queue:
+                        self._changed.wait()
+                    batch = memoryview(b"".join(self._queue))
+                    self._queue.clear()
+                while batch:
+                    try:
+                        written = os.write(self._descriptor, batch[:_CHUNK])
+                    except OSError as error:
+                        self._loop.call_soon_threadsafe(self._give_up, f"the client reads no more ({error})")
+                        return
+                    batch = batch[written:]
+                    with self._changed:
+                        self._waiting -= written
+                        drained = not self._waiting and bool(self._drained)
+                    if drained:
+                        self._loop.call_soon_threadsafe(self._tell_drained)
+
+    def _tell_drained(self) -> None:
+        callbacks, self._drained = self._drained, []
+        for callback in callbacks:
+            callback()
+
+    def _give_up(self, reason: str) -> None:
+        with self._changed:
+            lost, self._lost = self._lost, True
+            self._queue.clear()
+        if not lost:
+            self._on_lost(reason)
