@@ -6,7 +6,7 @@ happened completely enough to be folded again after a crash.
 
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from outrider_protocol.settings import PermissionMode
 from outrider_protocol.wire import Wire
@@ -266,7 +266,13 @@ class ToolRequested(EventData):
     call_id: str
     name: str
     input: Any
-    """The arguments; a string where they were not valid JSON."""
+    """The arguments; their text where they were not valid JSON, and for `null`."""
+
+    @field_validator("input", mode="before")
+    @classmethod
+    def _text_of_null(cls, value: Any) -> Any:
+        # What is None is left out on the wire, and this key must be there.
+        return "null" if value is None else value
 
 
 class ToolStarted(EventData):
