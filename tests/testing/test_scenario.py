@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from outrider.testing.connections import Stdio
+from outrider.testing.profiles import PROFILES
 from outrider.testing.scenario import options, scripted, start_session
 from outrider_protocol.settings import Settings
 
@@ -70,3 +71,18 @@ def test_other_machines_are_out_of_reach():
     with pytest.raises(RuntimeError, match="may not reach"):
         socket.getaddrinfo("example.org", 443)
     assert socket.getaddrinfo("localhost", 80)
+
+
+@pytest.mark.parametrize("profile", [name for name, it in PROFILES.items() if not it.stops_reading])
+async def test_every_profile_is_served_from_initialize_to_exit(profile, outrider_editor):
+    editor = await outrider_editor(profile, [{"text": "never asked for"}])
+    editor.open("tariff.py")
+    editor.type("tariff.py", "# 😀é\n", at=(0, 0))
+    editor.undo("tariff.py")
+    assert await editor.code_actions("tariff.py", automatic=True) is not None
+    editor.close("tariff.py")
+
+
+async def test_a_real_server_is_started_over_its_pipes(outrider_editor):
+    editor = await outrider_editor("vscode", [{"text": "never asked for"}], connection="stdio")
+    assert editor.server["serverInfo"]["name"] == "outrider"
