@@ -145,6 +145,25 @@ def test_what_the_page_lets_the_workspace_set_is_what_it_may_set(page: Page) -> 
         assert (narrowed(base, {name: value}).settings != base) == (rows[name] != "no"), name
 
 
+def test_every_option_of_the_server_and_of_the_client_is_described(page: Page) -> None:
+    serve = ast.parse((SERVER / "lsp" / "serve.py").read_text(encoding="utf-8"))
+    options = {
+        ast.literal_eval(node.args[0])
+        for node in ast.walk(serve)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "parser.add_argument"
+    }
+    table = page.table("Starting the server", "option")
+    assert {quoted(row["option"])[0].split()[0] for row in table.rows} == options
+    server = ast.parse((SERVER / "lsp" / "server.py").read_text(encoding="utf-8"))
+    (own,) = (
+        node.value
+        for node in ast.walk(server)
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "OWN_OPTIONS" and node.value
+    )
+    table = page.table("Starting the server", "option of the client")
+    assert {quoted(row["option of the client"])[0] for row in table.rows} == set(ast.literal_eval(own))
+
+
 def test_every_event_is_described_with_its_data(page: Page) -> None:
     table = page.table("Events", "type")
     assert [quoted(row["type"])[0] for row in table.rows] == list(events.EVENT_TYPES)
