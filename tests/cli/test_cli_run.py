@@ -26,7 +26,13 @@ RESOLVED = {
     "decision": "allow_once",
     "by": "person",
 }
-OPEN = {"id": "open_1", "kind": "approval", "turnId": "turn_1", "title": "Run: make test", "options": []}
+OPEN = {
+    "id": "open_1",
+    "kind": "approval",
+    "turnId": "turn_1",
+    "title": "Run: make test",
+    "options": ["Allow once"],
+}
 PARKED = [{"event": "turn.parked", "open": [OPEN]}]
 
 
@@ -138,6 +144,57 @@ async def test_a_session_goes_on_where_it_was_parked(play):
     played = await play(scenario, session_id="ses_1", prompt=None, yes_to=("commands",))
     assert played.ended.code == ExitCode.COMPLETED
     assert played.commands("outrider.run") == []
+
+
+async def test_a_session_that_stays_without_an_answer_is_left_as_it_was(play):
+    ask = {"ask": "Run: make test", "titles": ["Allow once", "Reject"], "then": {"null": []}}
+    status = {"sessionId": "ses_1", "state": "parked", "turnId": "turn_1", "open": [OPEN]}
+    played = await play(
+        {"commands": {"outrider.resume": status}, "after outrider.resume": [ask]},
+        session_id="ses_1",
+        prompt=None,
+    )
+    assert played.ended.code == ExitCode.NEEDS_INPUT
+    assert played.titles_answered() == [None]
+
+
+async def test_a_session_without_an_unfinished_turn_needs_a_task(play):
+    status = {"sessionId": "ses_1", "state": "idle", "open": []}
+    played = await play({"commands": {"outrider.resume": status}}, session_id="ses_1", prompt=None)
+    assert played.ended.code == ExitCode.USAGE
+    assert "give a task" in played.shown
+
+
+WORDS = {
+    "event": "question.asked",
+    "id": "open_3",
+    "question": "Which name?",
+    "options": [],
+    "allowFreeForm": True,
+}
+WAITING = {
+    "id": "open_3",
+    "kind": "question",
+    "turnId": "turn_1",
+    "title": "Which name?",
+    "allowFreeForm": True,
+}
+
+
+async def test_a_question_without_buttons_is_asked_here(play):
+    run = [WORDS, {"event": "turn.parked", "open": [WAITING]}]
+    answered = [{"event": "question.answered", "id": "open_3", "answer": "Ada"}, finished()]
+    played = await play({"run": run, "answered": answered}, typed="Ada\n")
+    assert played.commands("outrider.answer") == [{"id": "open_3", "answer": "Ada"}]
+    assert played.ended.code == ExitCode.COMPLETED
+
+
+@pytest.mark.parametrize("typed", [None, "\n"])
+async def test_a_question_without_buttons_stays_open_where_nobody_answers(play, typed):
+    run = [WORDS, {"event": "turn.parked", "open": [WAITING]}]
+    played = await play({"run": run}, typed=typed)
+    assert played.ended.code == ExitCode.NEEDS_INPUT
+    assert "Which name?" in played.shown
 
 
 async def test_a_person_is_given_more_time_than_a_limit_for_editors(play):

@@ -5,7 +5,7 @@ Without either a question stays unanswered; nothing here ever invents a yes.
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import outrider_protocol as names
@@ -35,6 +35,8 @@ class OpenItem:
     tool: str = ""
     detail: str = ""
     free_form: bool = False
+    has_buttons: bool = True
+    """Whether it can be answered with a `window/showMessageRequest`."""
 
 
 class OpenItems:
@@ -74,7 +76,7 @@ class OpenItems:
 
     def asked_by(self, question: Question) -> OpenItem | None:
         """The item that a question is about: its message begins with the title; the latest if there are several."""
-        fitting = [item for item in self._items.values() if question.message.startswith(item.title)]
+        fitting = [item for item in self._items.values() if question.message.startswith(item.title.strip())]
         return max(fitting, key=lambda item: len(item.title), default=None)
 
     def _add(self, data: dict[str, Any]) -> None:
@@ -87,6 +89,7 @@ class OpenItems:
             tool=tool or _tool_of(data["title"]),
             detail=data.get("detail", ""),
             free_form=bool(data.get("allowFreeForm", False)),
+            has_buttons=bool(data.get("options")),
         )
 
 
@@ -146,7 +149,6 @@ class Answerer:
     """Sends `outrider.answer`, for what no button can say: a note, a free text."""
     always: str | None = None
     """A title to answer every approval with, said aloud; for the demo without a terminal."""
-    unanswered: list[Question] = field(default_factory=list[Question])
 
     async def __call__(self, question: Question) -> str | None:
         """Give the title to answer with, None to leave the question open."""
@@ -158,9 +160,13 @@ class Answerer:
             self._say(f"  > {self.always}", "green")
             return self.always
         if self.keyboard is None:
-            self.unanswered.append(question)
             return None
         return await self._ask(question, item, self.keyboard)
+
+    async def ask_here(self, item: OpenItem) -> None:
+        """Ask what the server cannot ask with buttons; without a keyboard it stays open."""
+        if self.keyboard is not None:
+            await self._ask(Question(item.title, ()), item, self.keyboard)
 
     async def _ask(self, question: Question, item: OpenItem | None, keyboard: Keyboard) -> str | None:
         titles = [title for title in question.titles if title not in _NEED_AN_EDITOR]
@@ -172,13 +178,15 @@ class Answerer:
             self._say(f"  {number}  {visible(title)}")
         if note:
             self._say("  n  Reject with a note")
-        hint = "your answer in words, or a number" if free else "number" + (" or n" if note else "")
+        ways = ["a number"] if titles else []
+        ways += ["n"] if note else []
+        ways += ["your answer in words"] if free else []
+        hint = " or ".join(ways)
         while True:
             self.renderer.console.print(f"  {hint}, Enter to leave it open: ", end="")
             typed = await keyboard.line()
             choice = (typed or "").strip()
             if not choice:
-                self.unanswered.append(question)
                 return None
             if choice.isdecimal() and 1 <= int(choice) <= len(titles):
                 return titles[int(choice) - 1]

@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, TextIO, cast
 
 import outrider_protocol as names
-from outrider.cli.answers import Answerer, OpenItems, Rules
+from outrider.cli.answers import Answerer, OpenItem, OpenItems, Rules
 from outrider.cli.render import Renderer
 from outrider.cli.terminal import Keyboard
-from outrider.lsp.client import Client, ClientError, CommandError, Question, ServerGoneError
+from outrider.lsp.client import Client, ClientError, CommandError, Question
 
 Object = dict[str, Any]
 
@@ -106,6 +106,9 @@ async def run_task(
             server=task.server,
         ) as client:
             outcome = await turn.drive(client)
+    except NothingToResumeError as problem:
+        renderer.problem(str(problem))
+        return Ended(ExitCode.USAGE, turn.session_id)
     except CommandError as problem:
         renderer.problem(explained(problem))
         return Ended(exit_of_refusal(problem), turn.session_id)
@@ -140,7 +143,12 @@ def explained(problem: CommandError) -> str:
 
 def exit_of_refusal(problem: CommandError) -> ExitCode:
     """The exit code of a refusal: wrong params and settings are usage errors."""
-    return ExitCode.USAGE if problem.code == names.INVALID_PARAMS else ExitCode.FAILED
+    settings = problem.code == names.INVALID_PARAMS or problem.reason == "model_unavailable"
+    return ExitCode.USAGE if settings else ExitCode.FAILED
+
+
+class NothingToResumeError(ClientError):
+    """The session has no turn that could go on."""
 
 
 class _Turn:
@@ -155,15 +163,18 @@ class _Turn:
         self._client: Client | None = None
         self._outcomes: dict[str, str] = {}
         self._parked = False
+        self._left: set[str] = set()
+        """Open items that the server has asked for and nobody here answers."""
         self._changed = asyncio.Event()
-        self._asking: asyncio.Task[str | None] | None = None
-        self._cancelling: set[asyncio.Task[None]] = set()
+        self._asking: asyncio.Task[Any] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
         self.session_id: str | None = task.session_id
         self.turn_id: str | None = None
         self.items = OpenItems()
         self.left_over = 0
         self.summary = ""
         self.interrupts = 0
+        self._problem: BaseException | None = None
         self._answerer = Answerer(
             renderer, self.items, task.rules, keyboard, self._answer_command, always=task.always
         )
@@ -183,6 +194,8 @@ class _Turn:
                 self.summary = str(data["summary"])
             case "turn.parked":
                 self._parked = True
+                # What has no buttons is never asked as a message: only a person here can answer it.
+                self._left |= {item["id"] for item in data["open"] if self._has_buttons(item["id"])}
             case "turn.resumed" | "turn.started":
                 self._parked = False
             case "session.closed":
@@ -196,7 +209,13 @@ class _Turn:
             status = await self._client.command(names.STATUS, {"sessionId": self.session_id})
             for session in cast("list[Object]", status.get("sessions", [])):
                 self.items.status(session.get("open", []))
-        self._asking = asyncio.ensure_future(self._answerer(question))
+        title = await self._interruptible(self._answerer(question))
+        if title is None and (item := self.items.asked_by(question)):
+            self._left.add(item.id)
+        return title
+
+    async def _interruptible(self, asking: Coroutine[Any, Any, str | None]) -> str | None:
+        self._asking = asyncio.ensure_future(asking)
         try:
             return await self._asking
         except asyncio.CancelledError:
@@ -205,6 +224,13 @@ class _Turn:
             raise
         finally:
             self._asking = None
+            self._changed.set()
+
+    def _has_buttons(self, item_id: str) -> bool:
+        return any(item.id == item_id and item.has_buttons for item in self.items)
+
+    async def _ask_here(self, item: OpenItem) -> None:
+        await self._interruptible(self._answerer.ask_here(item))
 
     async def _answer_command(self, params: Object) -> None:
         if self._client is None:
@@ -213,6 +239,8 @@ class _Turn:
             await self._client.command(names.ANSWER, params)
         except CommandError as problem:
             self._renderer.problem(explained(problem))
+        else:
+            self._parked = False
 
     # --- what the person wants -------------------------------------------------------------------------------
 
@@ -224,6 +252,8 @@ class _Turn:
             try:
                 await self._begin(client)
                 while (outcome := self._outcome()) is None:
+                    if self._problem is not None:
+                        raise self._problem
                     self._changed.clear()
                     waiting = asyncio.ensure_future(self._changed.wait())
                     await asyncio.wait({waiting, ending}, return_when=asyncio.FIRST_COMPLETED)
@@ -232,24 +262,35 @@ class _Turn:
                         raise ending.result()
                 return outcome
             finally:
-                ending.cancel()
+                for task in (ending, *self._tasks):
+                    task.cancel()
 
     def _outcome(self) -> str | None:
         if self.turn_id is None:
             return None
         if (outcome := self._outcomes.get(self.turn_id)) is not None:
             return outcome
-        return "needs_input" if self._parked else None
+        if not self._parked or self._asking is not None:
+            return None
+        for item in self.items:
+            if item.id in self._left:
+                continue
+            if item.has_buttons:
+                return None  # the server asks it in a moment: it does so again after a resume
+            if self._answerer.keyboard is not None:
+                self._start(self._ask_here(item))
+                self._left.add(item.id)
+                return None
+        return "needs_input"
 
     async def _begin(self, client: Client) -> None:
         if self._task.session_id is not None:
             status = await client.command(names.RESUME, {"sessionId": self._task.session_id})
             self.items.status(status.get("open", []))
+            self._parked = self._parked or status.get("state") == "parked"
             if self._task.prompt is None:
-                if "turnId" not in status or status.get("state") == "idle":
-                    raise ServerGoneError(
-                        f"session {self._task.session_id} has no unfinished turn; give a task"
-                    )
+                if "turnId" not in status:
+                    raise NothingToResumeError(f"{self._task.session_id} has no unfinished turn; give a task")
                 self.turn_id = str(status["turnId"])
                 return
         params: Object = {"prompt": self._task.prompt, "mode": self._task.mode}
@@ -284,9 +325,18 @@ class _Turn:
             self._cancel(client)
 
     def _cancel(self, client: Client) -> None:
-        task = asyncio.ensure_future(self._cancelled(client))
-        self._cancelling.add(task)
-        task.add_done_callback(self._cancelling.discard)
+        self._start(self._cancelled(client))
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (problem := task.exception()):
+            self._problem = self._problem or problem
+            self._changed.set()
 
     async def _cancelled(self, client: Client) -> None:
         try:

@@ -241,7 +241,7 @@ class Client:
             if not answered:
                 self._send({"method": "$/cancelRequest", "params": {"id": number}})
         if "error" in reply:
-            raise _failure_of(_what(method, params), reply["error"])
+            raise self._failure_of(_what(method, params), reply["error"])
         return reply.get("result")
 
     def notify(self, method: str, params: Any) -> None:
@@ -418,6 +418,15 @@ class Client:
                 future.set_exception(self._failure)
         self._gone.set()
 
+    def _failure_of(self, what: str, error: Any) -> CommandError:
+        fields = _object(error)
+        code, message = fields.get("code"), fields.get("message")
+        if not isinstance(code, int) or not isinstance(message, str):
+            code, message = INTERNAL_ERROR, f"{what} failed: {_shortened(error)}"
+        if code == INTERNAL_ERROR:  # the server's log says more, and goes nowhere but here
+            message += self._quoted_stderr()
+        return CommandError(what, code, message, _object(fields.get("data")))
+
     def _raise_failure(self) -> None:
         if self._failure is not None:
             raise self._failure
@@ -478,17 +487,6 @@ def _content_length(header: bytes) -> int:
                 return int(value)
             raise _NotLspError(f"the header {_shortened(line)}")
     raise _NotLspError(f"{_shortened(header)}, where a message should begin")
-
-
-def _failure_of(what: str, error: Any) -> CommandError:
-    fields = _object(error)
-    code, message = fields.get("code"), fields.get("message")
-    return CommandError(
-        what,
-        code if isinstance(code, int) else INTERNAL_ERROR,
-        message if isinstance(message, str) else f"{what} failed: {_shortened(error)}",
-        _object(fields.get("data")),
-    )
 
 
 def _what(method: str, params: Any) -> str:

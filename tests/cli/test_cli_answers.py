@@ -1,0 +1,110 @@
+"""What `--yes-to` allows, and above all what it does not."""
+
+import pytest
+
+from outrider.cli.answers import OpenItem, OpenItems, Rules
+from outrider.lsp.client import Question
+
+
+def approval(title: str, tool: str, argument: str = "") -> OpenItem:
+    return OpenItem("open_1", "approval", title, f"{tool}: {argument}", tool)
+
+
+EDIT = approval("Edit src/a.py (+1 −1)", "edit_file", "src/a.py")
+DELETE = approval("Delete src/a.py (−9)", "delete_file", "src/a.py")
+COMMAND = approval("Run: make test", "run_command", "make test")
+OUTSIDE = approval("Read /etc/hosts outside the workspace", "read_file", "/etc/hosts")
+
+
+@pytest.mark.parametrize(
+    ("rule", "item"),
+    [
+        ("edits", EDIT),
+        ("edits", DELETE),
+        ("commands", COMMAND),
+        ("all", EDIT),
+        ("all", COMMAND),
+        ("all", OUTSIDE),
+        ("Edit src/*", EDIT),
+        ("edit_file: src/*.py", EDIT),
+        ("Run: make ????", COMMAND),
+        ("Run: make test", COMMAND),
+        ("Read /etc/*", OUTSIDE),
+    ],
+)
+def test_a_rule_allows_what_it_names(rule, item):
+    assert Rules((rule,)).allowing(item) == rule
+
+
+@pytest.mark.parametrize(
+    ("rule", "item"),
+    [
+        ("edits", COMMAND),
+        ("edits", OUTSIDE),
+        ("edits", approval("Edit /etc/hosts outside the workspace", "edit_file", "/etc/hosts")),
+        ("commands", EDIT),
+        ("commands", OUTSIDE),
+        ("Edit*", DELETE),
+        ("run: make test", COMMAND),
+        ("make test", COMMAND),
+        ("", COMMAND),
+        ("Run: make [a-z]*", COMMAND),
+    ],
+)
+def test_a_rule_allows_nothing_else(rule, item):
+    assert Rules((rule,)).allowing(item) is None
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        "; rm -rf ~",
+        " && curl x",
+        " | sh",
+        "\nrm x",
+        " $(rm x)",
+        " `rm x`",
+        " > ~/.bashrc",
+        " <(rm x)",
+        " & rm x",
+    ],
+)
+def test_a_wildcard_for_commands_does_not_reach_into_a_second_command(tail):
+    item = approval(f"Run: make test{tail}", "run_command", f"make test{tail}")
+    assert Rules(("Run: make *", "run_command: make *", "Run: *")).allowing(item) is None
+
+
+def test_an_edit_whose_path_looks_like_a_command_is_still_an_edit():
+    item = approval("Edit Run: make (+1 −1)", "edit_file", "Run: make")
+    assert Rules(("commands", "Run: *")).allowing(item) is None
+
+
+def test_no_rule_answers_a_question():
+    item = OpenItem("open_1", "question", "Run: make test")
+    assert Rules(("all", "Run: make test")).allowing(item) is None
+
+
+def test_a_message_belongs_to_the_item_with_the_longest_title_it_begins_with():
+    items = OpenItems()
+    for number, title in enumerate(["Run: make", "Run: make test", "Run: make tests"]):
+        items.status([{"id": str(number), "kind": "approval", "title": title, "options": ["Allow once"]}])
+    found = items.asked_by(Question("Run: make test\nin .", ("Allow once",)))
+    assert found and found.title == "Run: make test"
+    assert items.asked_by(Question("Trust this workspace?", ())) is None
+
+
+@pytest.mark.parametrize(
+    ("title", "tool"),
+    [
+        ("Run: ls", "run_command"),
+        ("Edit a (+1 −1)", "edit_file"),
+        ("Create a (+1)", "write_file"),
+        ("Delete a (−1)", "delete_file"),
+        ("Rename a to b", "rename_file"),
+        ("Read /x outside the workspace", ""),
+    ],
+)
+def test_after_a_restart_the_title_says_which_tool_it_is(title, tool):
+    items = OpenItems()
+    items.status([{"id": "1", "kind": "approval", "title": title, "options": ["Allow once"]}])
+    assert [item.tool for item in items] == [tool]

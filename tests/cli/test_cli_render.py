@@ -1,0 +1,209 @@
+"""What a session looks like in a terminal of 80 columns."""
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from outrider.cli.render import Renderer, diff_lines
+from outrider.cli.terminal import make_console, plain_output, visible
+
+
+class Shown:
+    """A renderer and what it has printed."""
+
+    def __init__(self, width: int = 80, colour: bool = False) -> None:
+        self.stream = io.StringIO()
+        self.renderer = Renderer(
+            Console(
+                file=self.stream,
+                width=width,
+                markup=False,
+                emoji=False,
+                highlight=False,
+                force_terminal=colour,
+            )
+        )
+        self.seq = 0
+
+    def event(self, kind: str, **data: Any) -> "Shown":
+        self.seq += 1
+        ts = f"2026-01-01T00:00:{self.seq:02}.000Z"
+        self.renderer.event({"seq": self.seq, "ts": ts, "sessionId": "s", "type": kind, "data": data})
+        return self
+
+    def frame(self, kind: str, text: str, source: str = "m1") -> "Shown":
+        key = "callId" if kind == "output" else "messageId"
+        self.renderer.frame({"kind": kind, key: source, "text": text, "offset": 0})
+        return self
+
+    def responded(self, text: str, source: str = "m1") -> "Shown":
+        return self.event("model.responded", messageId=source, text=text, toolCalls=[], finishReason="stop")
+
+    @property
+    def text(self) -> str:
+        return self.stream.getvalue()
+
+    @property
+    def lines(self) -> list[str]:
+        return [line.rstrip() for line in self.text.splitlines() if line.strip()]
+
+
+def test_streamed_text_breaks_between_words_whatever_the_pieces():
+    text = "The quick brown fox jumps over the lazy dog " * 5
+    whole = Shown(40).frame("text", text).responded(text)
+    pieces = Shown(40)
+    for start in range(0, len(text), 3):
+        pieces.frame("text", text[start : start + 3])
+    pieces.responded(text)
+    assert pieces.text == whole.text
+    assert all(len(line) <= 40 for line in whole.lines)
+    assert " ".join(whole.text.split()) == text.strip()
+
+
+def test_text_that_was_streamed_is_not_shown_twice():
+    shown = Shown().frame("text", "done").responded("done")
+    shown.event("turn.finished", outcome="completed", reason="completed", summary="done", usage={})
+    assert shown.text.count("done") == 1
+
+
+def test_text_that_was_not_streamed_is_shown():
+    assert "hello" in Shown().responded("hello").text
+
+
+def test_a_plan_is_a_checklist():
+    items = [
+        {"text": "a", "status": "done"},
+        {"text": "b", "status": "in_progress"},
+        {"text": "c", "status": "pending"},
+    ]
+    assert Shown().event("plan.updated", items=items).lines == ["Plan", "  [x] a", "  [>] b", "  [ ] c"]
+
+
+def test_a_call_is_one_line_with_what_it_is_about():
+    shown = Shown().event("tool.requested", callId="c", name="search", input={"pattern": "x\ny", "glob": "*"})
+    shown.event("tool.finished", callId="c", name="search", status="ok", content="…")
+    assert shown.lines == ["+ search  x ⏎ y"]
+
+
+def test_a_failed_call_says_why_in_one_line():
+    shown = Shown().event("tool.requested", callId="c", name="read_file", input={"path": "a" * 200})
+    shown.event("tool.finished", callId="c", name="read_file", status="error", content="no such file\nmore")
+    assert shown.lines[-1] == "  no such file"
+    assert len(shown.lines) == 2
+    assert all(len(line) <= 80 for line in shown.lines)
+
+
+@pytest.mark.parametrize("arguments", ["{not json", [], 3, {}, {"path": None}])
+def test_arguments_of_any_shape_are_shown(arguments):
+    shown = Shown().event("tool.requested", callId="c", name="read_file", input=arguments)
+    shown.event("tool.finished", callId="c", name="read_file", status="error", content="")
+    assert "read_file" in shown.text
+
+
+def test_a_long_output_is_cut_in_the_middle():
+    shown = Shown().event("tool.requested", callId="c", name="run_command", input={"command": "seq 100"})
+    shown.event("tool.started", callId="c")
+    for number in range(1, 101):
+        shown.frame("output", f"{number}\n", "c")
+    shown.event("tool.finished", callId="c", name="run_command", status="ok", content="ignored")
+    assert shown.lines[0] == "$ seq 100"
+    assert shown.lines[1:13] == [f"  {n}" for n in range(1, 13)]
+    assert shown.lines[13] == "  … 82 more lines"
+    assert shown.lines[14:] == [f"  {n}" for n in range(95, 101)]
+
+
+def test_output_that_came_in_no_frames_is_taken_from_the_result():
+    shown = Shown().event("tool.requested", callId="c", name="run_command", input={"command": "ls"})
+    shown.event("tool.started", callId="c")
+    shown.event("tool.finished", callId="c", name="run_command", status="ok", content="a\nb\n")
+    assert shown.lines == ["$ ls", "  a", "  b"]
+
+
+def test_an_edit_is_a_diff_with_line_numbers():
+    hunks = [{"line": 3, "removed": "a\n", "added": "b\nc\n"}, {"line": 9, "removed": "d\n", "added": ""}]
+    assert diff_lines(hunks) == ["@@ -3,1 +3,2 @@", "-a", "+b", "+c", "@@ -9,1 +10,0 @@", "-d"]
+    shown = Shown().event("edit.applied", changeId="x", path="f.py", operation="edit", hunks=hunks)
+    assert shown.lines[0] == "  edited f.py  (+2 −2)"
+    assert "  +b" in shown.lines
+
+
+def test_what_is_to_be_approved_is_shown_in_full_and_only_once():
+    hunks = [{"line": 1, "removed": "", "added": "".join(f"line {n}\n" for n in range(500))}]
+    change = {"changeId": "x", "callId": "c", "path": "f.py", "operation": "create", "hunks": hunks}
+    shown = Shown().event("edit.proposed", **change)
+    shown.event("approval.requested", id="o", callId="c", digest="d", title="Create f.py (+500)", detail="")
+    shown.event("approval.resolved", id="o", callId="c", decision="allow_once", by="person")
+    shown.event("edit.applied", **change)
+    assert shown.text.count("line 499") == 1
+    assert shown.lines[-2:] == ["  allowed once", "  created f.py  (+500 −0)"]
+
+
+def test_an_approval_without_a_change_shows_its_detail():
+    shown = Shown().event(
+        "approval.requested", id="o", callId="c", digest="d", title="Run: make", detail="in the workspace"
+    )
+    assert shown.lines == ["? Run: make", "  in the workspace"]
+
+
+def test_the_last_line_sums_up():
+    shown = Shown().event("turn.started", prompt="p", mode="agent", model="m").responded("x")
+    usage = {"inputTokens": 12345, "outputTokens": 67, "cost": 0.0123}
+    shown.event("turn.finished", outcome="completed", reason="completed", summary="x", usage=usage)
+    assert shown.lines[-1] == "completed · 1 step · 2.0 s · 12,345 tokens in, 67 out, cost 0.0123"
+
+
+def test_an_outcome_that_is_not_good_says_its_reason():
+    usage = {"inputTokens": 0, "outputTokens": 0}
+    shown = Shown().event(
+        "turn.finished", outcome="failed", reason="script_exhausted", summary="", usage=usage
+    )
+    assert shown.lines[-1] == "failed (script_exhausted) · 0 steps"
+
+
+EVIL = "\x1b]0;owned\x07\x1b[2Jx\x9b\u202egpj.exe\r\x00"
+
+
+def test_nothing_that_a_model_or_a_file_says_reaches_the_terminal_as_a_command():
+    shown = Shown().frame("text", EVIL + " ").frame("reasoning", EVIL, "m2")
+    shown.event("tool.requested", callId="c", name="run_command", input={"command": EVIL})
+    shown.event("tool.started", callId="c").frame("output", EVIL + "\n", "c")
+    shown.event("approval.requested", id="o", callId="c", digest="d", title=EVIL, detail=EVIL)
+    shown.event("question.asked", id="q", question=EVIL)
+    shown.event("plan.updated", items=[{"text": EVIL, "status": "done"}])
+    shown.event("edit.applied", changeId="x", path=EVIL, hunks=[{"line": 1, "removed": EVIL, "added": EVIL}])
+    shown.event("error", code="x", message=EVIL)
+    shown.event("tool.finished", callId="c", name="run_command", status="error", content=EVIL)
+    shown.renderer.message(1, EVIL)
+    shown.event("turn.finished", outcome="failed", reason="x", summary=EVIL, usage={})
+    for forbidden in "\x1b\x07\x9b\u202e\r\x00":
+        assert forbidden not in shown.text
+
+
+def test_a_hidden_character_is_spelled_out():
+    assert visible("a\u202eb\x1bc\td\ne\udc80") == "a\\u202eb\\x1bc\td\ne\\udc80"
+    assert plain_output("\x1b[31mred\x1b[0m\r\n") == "red\n"
+
+
+def test_no_colour_where_the_person_wants_none(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    shown = Shown(colour=True).event("error", code="x", message="y")
+    assert "\x1b[31m" not in shown.text
+    monkeypatch.delenv("NO_COLOR")
+    assert "\x1b[31m" in Shown(colour=True).event("error", code="x", message="y").text
+
+
+def test_a_stream_that_cannot_show_a_character_gets_an_escape_instead():
+    raw = io.BytesIO()
+    with io.TextIOWrapper(raw, encoding="ascii") as stream:
+        make_console(stream).print("a − b [bold] :smile:")
+        stream.flush()
+        assert raw.getvalue() == b"a \\u2212 b [bold] :smile:\n"
+
+
+@pytest.mark.parametrize(
+    "kind", ["session.started", "turn.phase", "model.requested", "something.new", "context.pruned"]
+)
+def test_events_it_does_not_show_are_no_error(kind):
+    assert Shown().event(kind).text == ""
