@@ -44,7 +44,7 @@ def scripted(
     """
     path = workspace.parent / f"{workspace.name}.{name}.json"
     path.write_text(json.dumps({"turns": list(turns), **rest}, ensure_ascii=False), encoding="utf-8")
-    return f"scripted:../{path.name}"
+    return f"scripted:{path.resolve()}"
 
 
 def options(workspace: Path, model: str, settings: Mapping[str, Any] | None = None) -> Object:
