@@ -45,7 +45,7 @@ async def run_demo(
     base = await asyncio.to_thread(_temporary_folder)
     try:
         workspace = base / "parking"
-        script = await asyncio.to_thread(_lay_out, base, workspace)
+        script = await asyncio.to_thread(lay_out, base, workspace)
         scripted = "model" not in options
         played = {"permissionMode": "ask", "stateDir": str(base / "state")} | options
         if scripted:
@@ -67,7 +67,7 @@ def _temporary_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="outrider-demo-")).resolve()
 
 
-def _lay_out(base: Path, workspace: Path) -> Path:
+def lay_out(base: Path, workspace: Path) -> Path:
     """Copy sample and script; the commands in them use this interpreter. Gives the script's path."""
     python = shlex.quote(sys.executable)
     shipped = resources.files("outrider.cli")

@@ -86,7 +86,9 @@ def serve() -> None:
 
 @app.command()
 def run(
-    task: Annotated[str | None, typer.Argument(help="What to do. Without it, --session goes on.")] = None,
+    task: Annotated[
+        str | None, typer.Argument(metavar="[TASK]", help="What to do. Without it, --session goes on.")
+    ] = None,
     workspace: WorkspaceOption = Path(),
     model: ModelOption = None,
     mode: Annotated[Mode, typer.Option(help="plan and explore only read.")] = "agent",
@@ -154,7 +156,7 @@ def sessions(workspace: WorkspaceOption = Path(), state_dir: StateOption = None)
 
 @app.command()
 def events(
-    session: Annotated[str, typer.Argument(help="The session's id.")],
+    session: Annotated[str, typer.Argument(metavar="SESSION", help="The session's id.")],
     first: Annotated[int, typer.Option("--from", min=1, help="The first event wanted.")] = 1,
     json_lines: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
     workspace: WorkspaceOption = Path(),
@@ -175,7 +177,9 @@ def events(
 
 @app.command()
 def undo(
-    session: Annotated[str | None, typer.Argument(help="Default: the latest session.")] = None,
+    session: Annotated[
+        str | None, typer.Argument(metavar="[SESSION]", help="Default: the latest session.")
+    ] = None,
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
 ) -> None:
