@@ -15,7 +15,17 @@ from outrider.app import App
 from outrider.ports.text import Place
 from outrider.workspace.documents import offset_of
 from outrider_protocol import (
-    ACTION_KIND, ACTION_PREFIX, ALLOW_ONCE, ALLOW_SESSION, ANSWER, ANSWER_IN_DOCUMENT, CANCEL, OPEN, REJECT, RUN, UNDO,
+    ACTION_KIND,
+    ACTION_PREFIX,
+    ALLOW_ONCE,
+    ALLOW_SESSION,
+    ANSWER,
+    ANSWER_IN_DOCUMENT,
+    CANCEL,
+    OPEN,
+    REJECT,
+    RUN,
+    UNDO,
 )  # fmt: skip
 from outrider_protocol.events import Open
 
@@ -57,7 +67,9 @@ def code_actions(
         only: The kinds that are wanted, None for all.
     """
     actions = [*_for_paper(app, cursor), *_for_place(app, cursor, diagnostics), *_for_sessions(app)]
-    return [action for action in actions if only is None or any(_is_kind(action["kind"], kind) for kind in only)]
+    return [
+        action for action in actions if only is None or any(_is_kind(action["kind"], kind) for kind in only)
+    ]
 
 
 def _is_kind(kind: str, wanted: str) -> bool:
@@ -66,7 +78,12 @@ def _is_kind(kind: str, wanted: str) -> bool:
 
 def _action(title: str, kind: str, command: str, argument: dict[str, Any], **more: Any) -> dict[str, Any]:
     titled = f"{ACTION_PREFIX}{title}"
-    return {"title": titled, "kind": kind, "command": {"title": titled, "command": command, "arguments": [argument]}, **more}
+    return {
+        "title": titled,
+        "kind": kind,
+        "command": {"title": titled, "command": command, "arguments": [argument]},
+        **more,
+    }
 
 
 def _for_paper(app: App, cursor: Cursor) -> Iterator[dict[str, Any]]:
@@ -79,7 +96,9 @@ def _for_paper(app: App, cursor: Cursor) -> Iterator[dict[str, Any]]:
     if paper.kind == "task":
         yield _action(f"do “{_short(text)}”", "refactor.rewrite", RUN, {"prompt": text})
     elif paper.kind == "answer":
-        yield _action(f"answer “{_short(text)}”", "refactor.rewrite", ANSWER, {"id": paper.item_id, "answer": text})
+        yield _action(
+            f"answer “{_short(text)}”", "refactor.rewrite", ANSWER, {"id": paper.item_id, "answer": text}
+        )
 
 
 def _for_place(app: App, cursor: Cursor, diagnostics: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -91,16 +110,31 @@ def _for_place(app: App, cursor: Cursor, diagnostics: Sequence[dict[str, Any]]) 
     if found := _instruction(document.text, cursor.start.line, cursor.end.line):
         line, text = found
         prompt = f"Do what the comment in {path}, line {line + 1}, asks for, and remove the comment: {text}"
-        yield _action(f"do “{_short(text)}”", "refactor.rewrite", RUN, {"prompt": prompt, "context": {"selection": selection}})
+        yield _action(
+            f"do “{_short(text)}”",
+            "refactor.rewrite",
+            RUN,
+            {"prompt": prompt, "context": {"selection": selection}},
+        )
     for item in diagnostics[:_MOST_DIAGNOSTICS]:
         message = str(item.get("message", "")).strip()
         if message:
             context = {"selection": selection, "diagnostics": [{"uri": cursor.uri, "items": [item]}]}
             prompt = f"Fix this problem in {path}: {message}"
-            yield _action(f"fix “{_short(message)}”", "quickfix", RUN, {"prompt": prompt, "context": context}, diagnostics=[item])
+            yield _action(
+                f"fix “{_short(message)}”",
+                "quickfix",
+                RUN,
+                {"prompt": prompt, "context": context},
+                diagnostics=[item],
+            )
     encoding = app.services.documents.encoding
     if offset_of(document.text, cursor.start, encoding) < offset_of(document.text, cursor.end, encoding):
-        argument = {"prompt": f"Explain the selected text of {path}.", "mode": "explore", "context": {"selection": selection}}
+        argument = {
+            "prompt": f"Explain the selected text of {path}.",
+            "mode": "explore",
+            "context": {"selection": selection},
+        }
         yield _action("explain selection", ACTION_KIND, RUN, argument)
     yield _action("write a task…", ACTION_KIND, OPEN, {"what": "task"})
 

@@ -1,9 +1,7 @@
 """From the LSP room to the house: loaded after `initialize` is answered, because what it imports takes time."""
 
 from collections.abc import Mapping
-from typing import Any
-
-from outrider_protocol import REQUEST_FAILED, WAIT
+from typing import Any, cast
 
 from outrider import app as composition
 from outrider.app import App
@@ -18,6 +16,7 @@ from outrider.ports.outside import ClientStart, Outside
 from outrider.ports.text import Place
 from outrider.store.problem import StoreProblem
 from outrider.workspace.documents import DocumentStore
+from outrider_protocol import REQUEST_FAILED, WAIT
 
 
 class Bridge:
@@ -43,8 +42,9 @@ class Bridge:
 
     async def execute(self, command: str, argument: Any, work_done_token: str | int | None) -> Any:
         """Do a command of the command table. Raises CommandError."""
-        if command == WAIT and work_done_token is not None:
-            with self._reporter.also(work_done_token, argument):
+        if command == WAIT and work_done_token is not None and isinstance(argument, dict):
+            turn_id = str(cast("dict[str, Any]", argument).get("turnId", ""))
+            with self._reporter.also(work_done_token, turn_id):
                 return await self._commands.execute(command, argument)
         return await self._commands.execute(command, argument)
 

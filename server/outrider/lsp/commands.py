@@ -3,6 +3,12 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from pydantic import ValidationError
+
+from outrider.agent import doctor, papers
+from outrider.agent.session import Refused
+from outrider.app import App
+from outrider.lsp.errors import CommandError
 from outrider_protocol import (
     ANSWER,
     CANCEL,
@@ -54,12 +60,6 @@ from outrider_protocol.commands import (
     WaitResult,
 )  # fmt: skip
 from outrider_protocol.wire import Wire
-from pydantic import ValidationError
-
-from outrider.agent import doctor, papers
-from outrider.agent.session import Refused
-from outrider.app import App
-from outrider.lsp.errors import CommandError
 
 
 class Commands:

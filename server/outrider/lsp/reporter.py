@@ -1,15 +1,18 @@
 """Shows the events of the sessions with standard means: progress while a turn runs, a message when it ends."""
 
 import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from outrider.agent.session import Session
 from outrider.agent.sessions import Sessions
 from outrider.lsp.editor import ClientEditor
-from outrider.lsp.progress import ProgressFactory, Stretch
+from outrider.lsp.progress import ProgressFactory, Stretch, Token
 from outrider.ports.events import LoggedEvent
 
+TITLE = "Outrider"
 MESSAGE_LENGTH = 400
 """Characters of a summary that are put in a message; the whole goes to the log of the client."""
 
@@ -17,7 +20,8 @@ MESSAGE_LENGTH = 400
 @dataclass(slots=True)
 class _Running:
     prompt: str
-    stretch: Stretch
+    stretches: list[Stretch]
+    """Our own, and those of requests that wait for the turn."""
     steps: int = 0
     tokens: int = 0
     cost: float | None = None
@@ -71,27 +75,44 @@ class Reporter:
         if turn_id in self._turns:
             return
         prompt = self._prompts.get(turn_id, "")
+        stretch = self._progress.begin(TITLE, _short(prompt, 60), lambda: self._cancel(turn_id))
+        self._turns[turn_id] = _Running(prompt, [stretch])
 
-        def cancel() -> None:
-            task = asyncio.get_running_loop().create_task(
-                self._sessions.cancel(turn_id, "cancelled in the editor's progress")
-            )
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+    @contextmanager
+    def also(self, token: Token, turn_id: str) -> Generator[None, None, None]:
+        """Show the turn under the `workDoneToken` of a request too, while the request lasts."""
+        running = self._turns.get(turn_id)
+        if running is None:
+            yield
+            return
+        stretch = self._progress.adopt(
+            token, TITLE, _short(running.prompt, 60), lambda: self._cancel(turn_id)
+        )
+        running.stretches.append(stretch)
+        try:
+            yield
+        finally:
+            stretch.end()
+            running.stretches.remove(stretch)
 
-        stretch = self._progress.begin("Outrider", _short(prompt, 60), cancel)
-        self._turns[turn_id] = _Running(prompt, stretch)
+    def _cancel(self, turn_id: str) -> None:
+        cancelling = self._sessions.cancel(turn_id, "cancelled in the editor's progress")
+        task = asyncio.get_running_loop().create_task(cancelling)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _report(self, turn_id: str, what: str) -> None:
         if running := self._turns.get(turn_id):
             spent = f"step {running.steps}"
             spent += f", {running.tokens} tokens" if running.tokens else ""
             spent += f", {running.cost:.4f}" if running.cost is not None else ""
-            running.stretch.report(f"{what} ({spent})" if what else spent)
+            for stretch in running.stretches:
+                stretch.report(f"{what} ({spent})" if what else spent)
 
     def _end(self, turn_id: str, message: str) -> None:
         if running := self._turns.pop(turn_id, None):
-            running.stretch.end(message)
+            for stretch in running.stretches:
+                stretch.end(message)
 
     def _finish(self, turn_id: str, data: dict[str, Any]) -> None:
         self._end(turn_id, data["outcome"])
