@@ -137,7 +137,9 @@ class Inbox:
             known = self._record.state.open[item_id]
         return (await self._settle(known, seconds, ""))[0]
 
-    def answer(self, item_id: str, title: str, note: str | None, channel: Channel) -> Refusal | None:
+    def answer(
+        self, item_id: str, title: str, note: str | None, channel: Channel, *, is_decision: bool
+    ) -> Refusal | None:
         """Take an answer: a decision's title for an approval, a text for a question. None: it was taken."""
         waiting = self._waiting.get(item_id)
         if waiting is None:
@@ -145,6 +147,9 @@ class Inbox:
         if waiting.answer.done():
             return Refusal("already_resolved", f"{item_id} was answered already")
         item = waiting.item
+        if (item.kind == "approval") != is_decision:
+            wanted = "a decision" if item.kind == "approval" else "an answer"
+            return Refusal("invalid", f"{item_id} takes {wanted}")
         if item.kind == "approval" and (title not in _DECISIONS or title not in item.options):
             return Refusal("invalid", f"{item_id} takes one of {', '.join(item.options)}")
         if item.kind == "question" and not item.allow_free_form and title not in item.options:

@@ -236,7 +236,9 @@ class Session:
     def answer(self, params: AnswerParams, channel: Channel) -> Refusal | None:
         """Answer an open item."""
         title = decision_title(params.decision) if params.decision is not None else params.answer or ""
-        return self.inbox.answer(params.id, title, params.note, channel)
+        return self.inbox.answer(
+            params.id, title, params.note, channel, is_decision=params.decision is not None
+        )
 
     async def answer_when_asked(self, params: AnswerParams, channel: Channel) -> Refusal | None:
         """Answer an item of a session that was just resumed, as soon as its turn comes to ask it again."""
