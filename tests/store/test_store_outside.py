@@ -8,14 +8,15 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from outrider.ports.events import LoggedEvent
 from outrider.store.log import Store, StoreProblem
-from outrider.store.schema import FILE_NAME
+from outrider.store.schema import FILE_NAME, open_writer
 
 CHILD = Path(__file__).with_name("store_child.py")
 
@@ -99,7 +100,7 @@ async def test_processes_create_and_write_one_log_at_the_same_time(tmp_path: Pat
 
 
 async def test_stores_of_one_process_create_one_log_at_the_same_time(tmp_path: Path) -> None:
-    for attempt in range(40):
+    for attempt in range(10):
         state = tmp_path / str(attempt)
         stores = await asyncio.gather(*(opened(state) for _ in range(6)))
         for n, store in enumerate(stores):
@@ -107,6 +108,55 @@ async def test_stores_of_one_process_create_one_log_at_the_same_time(tmp_path: P
         assert await asyncio.gather(*(store.flush() for store in stores)) == [None] * 6
         assert len(await stores[0].sessions()) == 6
         await asyncio.gather(*(store.close() for store in stores))
+
+
+async def test_a_log_that_is_created_while_it_is_looked_at_is_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / FILE_NAME
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL").fetchone()  # how far the other process has come
+    assert path.stat().st_size > 0
+    created: list[str] = []
+    real_connect = sqlite3.connect
+
+    def create_between(statement: str) -> None:
+        if statement == "PRAGMA user_version" and not created:
+            created.append(statement)  # before the call, which looks at the file too
+            other = open_writer(path)
+            assert isinstance(other, sqlite3.Connection)
+            other.close()
+
+    def connect(database: str, **options: Any) -> sqlite3.Connection:
+        connection = real_connect(database, **options)
+        if database.endswith("mode=ro"):
+            connection.set_trace_callback(create_between)
+        return connection
+
+    monkeypatch.setattr("outrider.store.schema.sqlite3.connect", connect)
+    store = await opened(tmp_path)
+    assert created
+    await store.close()
+
+
+async def test_creating_is_tried_again_while_another_process_is_at_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / FILE_NAME).touch(0o600)
+    other = sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if other.in_transaction:
+            other.execute("ROLLBACK")
+
+    monkeypatch.setattr("outrider.store.schema.time.sleep", wait)
+    store = await opened(tmp_path)
+    assert waits
+    other.close()
+    await store.close()
 
 
 async def test_a_lock_is_held_once_and_freed_by_death(tmp_path: Path) -> None:
