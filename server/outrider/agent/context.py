@@ -172,6 +172,21 @@ class TurnContext:
                 waiting.append(uri)
         return waiting
 
+    async def saved(self, uris: Sequence[str]) -> None:
+        """Wait until the client has saved these documents, for as long as a question may take."""
+        documents, waiting = self._services.documents, set(uris)
+        if waiting & set(self.agent_buffers()):
+            names = ", ".join(self.folders.display_of(uri) for uri in uris)
+            self._services.editor.say("info", f"Outrider goes on as soon as {names} is saved.")
+        with self._waiting():
+            for uri in uris:
+                await documents.until(
+                    uri,
+                    lambda _: not waiting & set(self.agent_buffers()),
+                    self.clock,
+                    self.limits.ask_seconds,
+                )
+
     def changed_buffer(self, uri: str) -> None:
         """Take note that this session changed an open document."""
         document = self._services.documents.get(uri)

@@ -9,7 +9,14 @@ from pydantic import Field
 
 from outrider.permissions.decide import Access
 from outrider.ports.model import ToolCall
-from outrider.processes import Capture, CommandResult, SpawnProblem, command_environment, run_command, shell_argv
+from outrider.processes import (
+    Capture,
+    CommandResult,
+    SpawnProblem,
+    command_environment,
+    run_command,
+    shell_argv,
+)
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error, ok
@@ -60,14 +67,17 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
         shown.feed(text.encode("utf-8", "replace"))
         context.stream_output(call, text)
 
+    where = (
+        "the workspace folder" if located.display == "." else located.display if located.inside else str(cwd)
+    )
     grant = f"run:{cwd}\0{params.command}" if located.inside else None
     return Action(
         access=Access("execute", inside=located.inside, grant=grant),
         perform=perform,
         title=f"Run: {params.command}",
-        detail=f"In {located.display if located.inside else cwd}, ended after {seconds:g} s.",
+        detail=f"In {where}, ended after {seconds:g} s.",
         digest=_digest(argv, cwd, env),
-        covers=f"this exact command in {located.display}" if grant else "",
+        covers=f"this exact command in {where}" if grant else "",
         partial=shown.text,
     )
 
@@ -94,6 +104,7 @@ async def _save_first(call: ToolCall, context: ToolContext) -> list[str] | None:
             break
         if answer != SAVE_AND_CONTINUE:
             return None
+        await context.saved(waiting)
     return [context.folders.display_of(uri) for uri in await context.overlay.unsaved()]
 
 

@@ -132,6 +132,10 @@ class ToolContext(Protocol):
         """URIs of the open documents that this session has changed and that were not saved since."""
         ...
 
+    async def saved(self, uris: Sequence[str]) -> None:
+        """Wait until the client has saved these documents, for as long as a question may take."""
+        ...
+
     def changed_buffer(self, uri: str) -> None:
         """Take note that this session changed an open document."""
         ...
