@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from outrider.lsp.errors import CommandError
 from outrider.lsp.server import create_server
@@ -95,7 +95,9 @@ class Outbox:
 
 
 class Client:
-    """A client inside the process: messages in, messages out."""
+    """A client inside the process: messages in, messages out. `conftest` closes what a test leaves open."""
+
+    living: ClassVar[list["Client"]] = []
 
     def __init__(self, *, clock=None, admission=None, load=None, host=None) -> None:
         self.bridge = FakeBridge()
@@ -105,6 +107,11 @@ class Client:
         )
         self._ids = 0
         self._seen = 0
+        self.living.append(self)
+
+    async def close(self) -> None:
+        self.living.remove(self)
+        await self.server.close()
 
     def send(self, message: Any) -> None:
         self.server.protocol.receive(json.dumps(message).encode())

@@ -54,10 +54,6 @@ class ClientEditor:
     ) -> Answered | Unanswered:
         """Ask the person to choose; see `ports.editor.Editor.ask`. Source: LSP 3.17, "ShowMessageRequest"."""
 
-        def came_late(result: Any) -> None:
-            if late is not None and isinstance(answer := _answer(result, titles), Answered):
-                late(answer.title)
-
         async with self._question:
             if still_open is not None and not still_open():
                 return Unanswered("closed")
@@ -69,7 +65,7 @@ class ClientEditor:
                 "actions": [{"title": title} for title in titles],
             }
             reply = await self._protocol.request(
-                types.WINDOW_SHOW_MESSAGE_REQUEST, params, seconds=seconds, late=came_late
+                types.WINDOW_SHOW_MESSAGE_REQUEST, params, seconds=seconds, late=_late(titles, late)
             )
         if isinstance(reply, NoReply):
             self._can_ask = reply.why != "unsupported"
@@ -137,6 +133,17 @@ def _answer(result: Any, titles: Sequence[str]) -> Answered | Unanswered:
     if not isinstance(title, str):
         return Unanswered("error")
     return Answered(title) if title in titles else Unanswered("unknown_title")
+
+
+def _late(titles: Sequence[str], told: Callable[[str], None] | None) -> Callable[[Any], None] | None:
+    if told is None:
+        return None
+
+    def came(result: Any) -> None:
+        if isinstance(answer := _answer(result, titles), Answered):
+            told(answer.title)
+
+    return came
 
 
 def _text_edits(edit: DocumentEdit) -> list[dict[str, Any]]:

@@ -29,14 +29,16 @@ class FrameSender:
         self._held: list[_Held] = []
         self._last: dict[tuple[str, str], _Held] = {}
         self._characters = 0
+        self._called = False
 
     def send(self, frame: StreamFrame) -> None:
         """Send a frame, or merge it with those that wait."""
         if not self._held and self._outgoing.backlog <= NEARLY_EMPTY:
             self._emit(frame, frame.text)
             return
-        if not self._held:
-            self._outgoing.when_drained(self.flush)
+        if not self._called:
+            self._called = True
+            self._outgoing.when_drained(self._drained)
         self._hold(frame)
         if self._characters > _MOST_HELD:
             self.flush()
@@ -46,6 +48,10 @@ class FrameSender:
         held, self._held, self._last, self._characters = self._held, [], {}, 0
         for entry in held:
             self._emit(entry.first, "".join(entry.parts))
+
+    def _drained(self) -> None:
+        self._called = False
+        self.flush()
 
     def _hold(self, frame: StreamFrame) -> None:
         key = (frame.source_id, frame.kind)

@@ -120,7 +120,7 @@ class Protocol(LanguageServerProtocol):
     @property
     def shutdown_requested(self) -> bool:
         """Whether `shutdown` was asked for."""
-        return self._stage == "closing"
+        return self._shutdown
 
     # What comes in
 
@@ -168,7 +168,7 @@ class Protocol(LanguageServerProtocol):
             self._fail(msg_id, INVALID_REQUEST, "there is a request of that id already")
         else:
             if method_name == types.SHUTDOWN:
-                self._stage = "closing"
+                self._shutdown, self._stage = True, "closing"
             self._execute(msg_id, method_name, handler, params)
 
     def _refusal(self, method: str) -> tuple[int, str] | None:
@@ -361,7 +361,8 @@ class Protocol(LanguageServerProtocol):
     # The end
 
     async def cancel_requests(self) -> None:
-        """Cancel whatever is being done for the client, but for `shutdown`, and wait until it is."""
+        """Take no more work, cancel what is being done but for `shutdown`, and wait until it is."""
+        self._stage = "closing"
         tasks = [*self._running.values(), *self._reactions]
         for task in tasks:
             task.cancel()

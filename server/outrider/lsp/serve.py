@@ -6,7 +6,6 @@ Reads the command line and nothing else; imports no more than answering `initial
 import argparse
 import asyncio
 import contextlib
-import logging
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,17 +14,15 @@ from typing import Any, Final
 from outrider.lsp.admission import WITHOUT_TOKEN, Admission
 from outrider.lsp.contract import Host, LoadBridge, StartBridge
 from outrider.lsp.lifetime import Lifetime
+from outrider.lsp.log import LEVELS, log_to_stderr
 from outrider.lsp.outgoing import Outgoing
 from outrider.lsp.server import Server, create_server
 from outrider.lsp.stdio import StdioReader, StdioWriter, take_over
 from outrider.lsp.tcp import Address, TcpConnection, address_of
 from outrider.ports.clock import SystemClock
 
-logger = logging.getLogger(__name__)
-
 USAGE_ERROR: Final = 2
 _FLUSH_SECONDS: Final = 0.3
-_LEVELS: Final = ("debug", "info", "warning", "error")
 _MODES: Final = ("read-only", "ask", "auto-edit", "full")
 
 MakeServer = Callable[[Outgoing, Host], Server]
@@ -57,13 +54,7 @@ def main(argv: Sequence[str], load: Callable[[dict[str, Any]], StartBridge] = lo
     options = parser.parse_args(argv)
     if problem := _problem(options):
         parser.error(problem)
-    logging.basicConfig(
-        level=options.log_level.upper(),
-        stream=sys.stderr,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-    )
-    # At INFO it logs every payload.
-    logging.getLogger("pygls").setLevel(logging.WARNING)
+    log_to_stderr(options.log_level)
     named = {"model": options.model, "permissionMode": options.permission_mode, "stateDir": options.state_dir}
     command_line = {key: value for key, value in named.items() if value is not None}
 
@@ -87,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--model", metavar="MODEL", help="provider/name or scripted:PATH")
     parser.add_argument("--permission-mode", choices=_MODES, help="what may happen without a question")
     parser.add_argument("--state-dir", metavar="PATH", help="folder of the log")
-    parser.add_argument("--log-level", choices=_LEVELS, default="warning", help="what goes to standard error")
+    parser.add_argument("--log-level", choices=LEVELS, default="warning", help="what goes to standard error")
     return parser
 
 
