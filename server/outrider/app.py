@@ -108,8 +108,9 @@ async def start(
     if isinstance(store, StoreProblem):
         return store
     folders = folders_of(client.folders)
-    supervisor = Supervisor(clock)
-    overlay, editing, search = _views(folders, documents, editor, supervisor, clock, around)
+    deadlines = around.clock or SystemClock()
+    supervisor = Supervisor(deadlines)
+    overlay, editing, search = _views(folders, documents, editor, supervisor, deadlines, around)
     catalog = Catalog(
         settings.providers,
         root=folders.folders[0].path if folders.folders else None,
@@ -128,6 +129,7 @@ async def start(
     )
     services = Services(
         clock=clock,
+        deadlines=deadlines,
         ids=ids,
         store=store,
         editor=editor,

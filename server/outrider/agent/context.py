@@ -94,8 +94,8 @@ class TurnContext:
 
     @property
     def clock(self) -> Clock:
-        """Time."""
-        return self._services.clock
+        """Times what waits for the outside."""
+        return self._services.deadlines
 
     @property
     def env(self) -> Mapping[str, str]:

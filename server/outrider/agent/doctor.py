@@ -61,7 +61,7 @@ async def _commands(services: Services) -> Check:
         shell_argv("true"),
         cwd=Path.home(),
         env={},
-        clock=services.clock,
+        clock=services.deadlines,
         seconds=10,
         limit=1024,
     )

@@ -25,6 +25,9 @@ class Services:
     """The house, as the agent sees it. `folders` and what is built on them change when folders are added."""
 
     clock: Clock
+    """The time of the log, of budgets and of the models."""
+    deadlines: Clock
+    """What waits for the editor or a process is timed by: real also where a test has fixed `clock`."""
     ids: Ids
     store: Store
     editor: Editor

@@ -243,7 +243,7 @@ class Session:
     async def answer_when_asked(self, params: AnswerParams, channel: Channel) -> Refusal | None:
         """Answer an item of a session that was just resumed, as soon as its turn comes to ask it again."""
         try:
-            async with self._services.clock.timeout(CANCEL_SECONDS):
+            async with self._services.deadlines.timeout(CANCEL_SECONDS):
                 while self._task is not None and not self._task.done():
                     if any(item.id == params.id for item in self.inbox.open):
                         return self.answer(params, channel)
@@ -287,7 +287,7 @@ class Session:
     async def wait(self, turn_id: str, seconds: float | None) -> WaitResult:
         """Wait until a turn has finished or is parked, for `seconds` at most."""
         try:
-            async with self._services.clock.timeout(seconds):
+            async with self._services.deadlines.timeout(seconds):
                 while (
                     result := wait_result(self.turns[turn_id], list(self._record.state.open.values()))
                 ).outcome is None:
