@@ -52,8 +52,8 @@ class Shown:
 
 def test_streamed_text_breaks_between_words_whatever_the_pieces():
     text = "The quick brown fox jumps over the lazy dog " * 5
-    whole = Shown(40).frame("text", text).responded(text)
-    pieces = Shown(40)
+    whole = Shown(40).event("model.requested").frame("text", text).responded(text)
+    pieces = Shown(40).event("model.requested")
     for start in range(0, len(text), 3):
         pieces.frame("text", text[start : start + 3])
     pieces.responded(text)
@@ -63,13 +63,58 @@ def test_streamed_text_breaks_between_words_whatever_the_pieces():
 
 
 def test_text_that_was_streamed_is_not_shown_twice():
-    shown = Shown().frame("text", "done").responded("done")
+    shown = Shown().event("model.requested").frame("text", "done").responded("done")
     shown.event("turn.finished", outcome="completed", reason="completed", summary="done", usage={})
     assert shown.text.count("done") == 1
 
 
 def test_text_that_was_not_streamed_is_shown():
     assert "hello" in Shown().responded("hello").text
+
+
+def test_text_that_overtakes_the_log_waits_for_its_place():
+    shown = Shown().frame("text", "There it ")
+    shown.event("tool.requested", callId="c", name="search", input={"pattern": "x"})
+    shown.event("tool.finished", callId="c", name="search", status="ok", content="")
+    shown.event("model.requested").frame("text", "is").responded("There it is.").frame("text", ".")
+    assert shown.lines == ["+ search  x", "There it is."]
+
+
+def test_output_that_overtakes_the_log_waits_for_its_place():
+    shown = Shown().frame("output", "a\n", "c")
+    shown.event("tool.requested", callId="c", name="run_command", input={"command": "ls"})
+    shown.frame("output", "b\n", "c").event("tool.started", callId="c").frame("output", "c\n", "c")
+    shown.event("tool.finished", callId="c", name="run_command", status="ok", content="")
+    assert shown.lines == ["$ ls", "  a", "  b", "  c"]
+
+
+def test_withdrawn_text_is_followed_by_the_whole_of_the_new_one():
+    shown = Shown().event("model.requested").frame("text", "wrong")
+    shown.event("model.reset", messageId="m1", text="wrong", reason="cut off").responded("right")
+    assert shown.lines == ["wrong", "(the text above is withdrawn: cut off)", "right"]
+
+
+def test_answers_for_other_purposes_are_not_shown():
+    shown = Shown().event(
+        "model.responded", purpose="title", messageId="m9", text="A title", toolCalls=[], finishReason="stop"
+    )
+    assert shown.text == ""
+
+
+def test_a_failed_command_shows_its_exit_code():
+    shown = Shown().event("tool.requested", callId="c", name="run_command", input={"command": "false"})
+    shown.event("tool.started", callId="c").frame("output", "no\n", "c")
+    shown.event("tool.finished", callId="c", name="run_command", status="error", content="no\n[exit code 1]")
+    assert shown.lines == ["$ false", "  no", "  [exit code 1]"]
+
+
+def test_of_a_plan_that_goes_on_only_what_changed_is_shown():
+    plan = [{"text": "a", "status": "in_progress"}, {"text": "b", "status": "pending"}]
+    shown = Shown().event("plan.updated", items=plan)
+    shown.event("plan.updated", items=[{"text": "a", "status": "done"}, plan[1]])
+    assert shown.lines[3:] == ["  [x] a"]
+    shown.event("plan.updated", items=[{"text": "c", "status": "pending"}])
+    assert shown.lines[4:] == ["Plan", "  [ ] c"]
 
 
 def test_a_plan_is_a_checklist():
@@ -166,7 +211,7 @@ EVIL = "\x1b]0;owned\x07\x1b[2Jx\x9b\u202egpj.exe\r\x00"
 
 
 def test_nothing_that_a_model_or_a_file_says_reaches_the_terminal_as_a_command():
-    shown = Shown().frame("text", EVIL + " ").frame("reasoning", EVIL, "m2")
+    shown = Shown().event("model.requested").frame("text", EVIL + " ").frame("reasoning", EVIL, "m2")
     shown.event("tool.requested", callId="c", name="run_command", input={"command": EVIL})
     shown.event("tool.started", callId="c").frame("output", EVIL + "\n", "c")
     shown.event("approval.requested", id="o", callId="c", digest="d", title=EVIL, detail=EVIL)

@@ -154,7 +154,7 @@ class Answerer:
         """Give the title to answer with, None to leave the question open."""
         item = self.items.asked_by(question)
         if item and names.ALLOW_ONCE in question.titles and (rule := self.rules.allowing(item)):
-            self._say(f"  {names.ALLOW_ONCE} (--yes-to {rule})", "green")
+            self._say(f"  > {names.ALLOW_ONCE} (--yes-to {rule})", "green")
             return names.ALLOW_ONCE
         if self.always in question.titles and item and item.kind == "approval":
             self._say(f"  > {self.always}", "green")

@@ -28,7 +28,9 @@ _ESSENTIAL: Final = {
     "write_file": "path", "delete_file": "path", "rename_file": "from", "run_command": "command",
     "ask_user": "question",
 }  # fmt: skip
-_SHOWN_BY_THEIR_EVENTS: Final = {"update_plan", "ask_user"}
+_SHOWN_BY_THEIR_EVENTS: Final = {
+    "update_plan", "ask_user", "edit_file", "write_file", "delete_file", "rename_file",
+}  # fmt: skip
 _PLAN_MARKS: Final = {"done": ("[x]", "green"), "in_progress": ("[>]", "bold"), "pending": ("[ ]", "")}
 _OUTCOMES: Final = {
     "completed": "green", "cancelled": "yellow", "budget_exhausted": "yellow", "failed": "red", "refused": "red",
@@ -43,6 +45,7 @@ class _Call:
 
     name: str
     argument: str
+    started: bool = False
     partial: str = ""
     lines: int = 0
     tail: deque[str] = field(default_factory=lambda: deque(maxlen=TAIL_LINES))
@@ -56,10 +59,18 @@ class Renderer:
         self._calls: dict[str, _Call] = {}
         self._proposed: dict[str, Data] = {}
         self._shown_changes: set[str] = set()
+        self._plan_shown: dict[str, str] = {}
         self._streaming: str | None = None
         self._column = 0
         self._word = ""
-        self._streamed: set[str] = set()
+        self._requested = False
+        self._early: dict[str, list[tuple[str, str]]] = {}
+        """Pieces of text that came before the event of their request, by message."""
+        self._streamed: dict[str, int] = {}
+        """Characters of the text that are shown, by message."""
+        self._answered: set[str] = set()
+        self._unclaimed: dict[str, str] = {}
+        """Output that came before the event of its call's start, by call."""
         self._last_text = ""
         self._steps = 0
         self._started: str | None = None
@@ -70,9 +81,14 @@ class Renderer:
         return self._console
 
     def message(self, level: int, text: str) -> None:
-        """Show a `window/showMessage`."""
-        style, word = {1: ("red", "error"), 2: ("yellow", "warning")}.get(level, ("dim", "note"))
-        self._line(f"{word}: {visible(text)}", style)
+        """Show a `window/showMessage`, unless it is for editors that get no events: those say it already."""
+        if level <= 2:
+            style, word = ("red", "error") if level == 1 else ("yellow", "warning")
+            self._line(f"{word}: {visible(text)}", style)
+
+    def note(self, text: str) -> None:
+        """Show something about the run itself."""
+        self._line(visible(text), "dim")
 
     def problem(self, text: str) -> None:
         """Show why something did not work."""
@@ -95,8 +111,17 @@ class Renderer:
             self._output(str(frame.get("callId", "")), text)
         else:
             source = str(frame.get("messageId", ""))
-            self._streamed.add(source)
-            self._flow(f"{source}/{kind}", text, "dim italic" if kind == "reasoning" else "")
+            if source in self._answered:
+                return
+            if self._requested:
+                self._piece(source, str(kind), text)
+            else:
+                self._early.setdefault(source, []).append((str(kind), text))
+
+    def _piece(self, source: str, kind: str, text: str) -> None:
+        if kind == "text":
+            self._streamed[source] = self._streamed.get(source, 0) + len(text)
+        self._flow(f"{source}/{kind}", text, "dim italic" if kind == "reasoning" else "")
 
     def event(self, event: Data) -> None:
         """Show an `outrider/event`."""
@@ -108,9 +133,12 @@ class Renderer:
                 self._line("waiting for an answer", "yellow")
             case "turn.finished":
                 self._finished(data, str(event.get("ts", "")))
+            case "model.requested":
+                self._model_requested()
             case "model.responded":
                 self._responded(data)
             case "model.reset":
+                self._streamed.pop(data["messageId"], None)
                 self._line(f"(the text above is withdrawn: {visible(str(data['reason']))})", "yellow")
             case "model.retried":
                 self._line(f"asking {data['model']} again ({visible(str(data['reason']))})", "yellow")
@@ -196,24 +224,43 @@ class Renderer:
                 self._console.print()
             self._streaming = None
 
+    def _model_requested(self) -> None:
+        self._requested = True
+        early, self._early = self._early, {}
+        for source, pieces in early.items():
+            for kind, text in pieces:
+                self._piece(source, kind, text)
+
     def _responded(self, data: Data) -> None:
+        if data.get("purpose", "main") != "main":
+            return
+        source, text = data["messageId"], str(data["text"])
         self._steps += 1
-        self._last_text = str(data["text"])
-        if data["messageId"] not in self._streamed and self._last_text.strip():
-            self._flow(data["messageId"], self._last_text, "")
+        self._requested = False
+        self._answered.add(source)
+        self._last_text = text
+        rest = text[self._streamed.pop(source, 0) :]
+        if rest.strip():
+            self._flow(f"{source}/text", rest, "")
         self._end_flow()
 
     # --- tool calls ------------------------------------------------------------------------------------------
 
     def _call_started(self, call_id: str) -> None:
         call = self._calls.get(call_id)
-        if call and call.name == "run_command":
+        if call is None:
+            return
+        call.started = True
+        if call.name == "run_command":
             self._line("")
             self._line(f"$ {call.argument}", "bold")
+        if early := self._unclaimed.pop(call_id, ""):
+            self._output(call_id, early)
 
     def _output(self, call_id: str, text: str) -> None:
         call = self._calls.get(call_id)
-        if call is None:
+        if call is None or not call.started:
+            self._unclaimed[call_id] = self._unclaimed.get(call_id, "") + text
             return
         *lines, call.partial = (call.partial + text).split("\n")
         for line in lines:
@@ -232,7 +279,7 @@ class Renderer:
         if call.name == "run_command" and status not in ("denied", "skipped"):
             self._command_finished(call, status, content)
             return
-        if call.name in _SHOWN_BY_THEIR_EVENTS and status == "ok":
+        if status == "ok" and call.name in _SHOWN_BY_THEIR_EVENTS:
             return
         mark, style = ("+", "green") if status == "ok" else ("-", "yellow" if status != "error" else "red")
         line = Text(f"{mark} ", style)
@@ -255,7 +302,9 @@ class Renderer:
         for line in call.tail:
             self._cut_line(f"  {plain_output(line)}", "dim")
         if status != "ok":
-            self._line(f"  {status}", "red" if status == "error" else "yellow")
+            last = content.rstrip().rpartition("\n")[2]
+            why = plain_output(last) if last.startswith("[") else status
+            self._cut_line(f"  {why}", "red" if status == "error" else "yellow")
 
     # --- approvals and edits ---------------------------------------------------------------------------------
 
@@ -270,8 +319,8 @@ class Renderer:
                 self._line(f"  {line}", _diff_style(line))
 
     def _resolved(self, data: Data) -> None:
-        if data["by"] == "mode":
-            return
+        if data["by"] == "mode" or data.get("channel") == "message":
+            return  # nothing was asked, or the answer was given here
         words = {
             "allow_once": "allowed once",
             "allow_session": "allowed for this session",
@@ -303,9 +352,15 @@ class Renderer:
     # --- the rest --------------------------------------------------------------------------------------------
 
     def _plan(self, items: list[Data]) -> None:
+        texts = [str(item["text"]) for item in items]
         self._line("")
-        self._line("Plan", "bold")
+        if texts != list(self._plan_shown):
+            self._line("Plan", "bold")
+            self._plan_shown = {}
         for item in items:
+            if self._plan_shown.get(item["text"]) == item["status"]:
+                continue
+            self._plan_shown[item["text"]] = item["status"]
             mark, style = _PLAN_MARKS.get(item["status"], ("[ ]", ""))
             self._line(f"  {mark} {visible(item['text'])}", style)
 

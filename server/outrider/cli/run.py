@@ -318,7 +318,7 @@ class _Turn:
         if self.interrupts > 1:
             client.kill()
             return
-        self._renderer.message(3, "cancelling; once more to stop at once")
+        self._renderer.note("cancelling; once more to stop at once")
         if self._asking is not None:
             self._asking.cancel()
         if self.turn_id is not None:
