@@ -1,0 +1,281 @@
+r"""Differences between two texts: by lines for people and for the log, by characters for editors.
+
+Lines end where LSP says. The result depends on the two texts alone, is bounded in time, and applied to the one
+text always gives the other.
+"""
+
+import unicodedata
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from outrider.ports.text import Hunk
+from outrider.workspace.documents import split_lines
+
+__all__ = [
+    "LineHunk",
+    "LineRange",
+    "apply_hunks",
+    "changed_ranges",
+    "line_hunks",
+    "split_lines",
+    "text_hunks",
+    "unified",
+]
+
+_BUDGET = 200_000
+"""Steps of a search: some 60 ms. Beyond it, what is left is taken as replaced."""
+_MOST_DIFFERENCES = 300
+"""Half of the differences that are searched for at once; then unique lines divide the text first."""
+
+_JOINERS = frozenset("\u200d\ufe0e\ufe0f")
+
+
+@dataclass(frozen=True, slots=True)
+class LineHunk:
+    """Whole lines that are replaced."""
+
+    line: int
+    """The first one in the text before, from 1; for an insertion the one it stands before."""
+    removed: str
+    added: str
+
+
+@dataclass(frozen=True, slots=True)
+class LineRange:
+    """The lines `start:end` of one text, which became `new_start:new_end` of the other; all from 0."""
+
+    start: int
+    end: int
+    new_start: int
+    new_end: int
+
+
+def line_hunks(before: str, after: str) -> list[LineHunk]:
+    """What has to be done to the lines of `before` to get `after`, from top to bottom."""
+    old, new = split_lines(before), split_lines(after)
+    return [
+        LineHunk(one.start + 1, "".join(old[one.start : one.end]), "".join(new[one.new_start : one.new_end]))
+        for one in changed_ranges(old, new)
+    ]
+
+
+def text_hunks(before: str, after: str) -> list[Hunk]:
+    """The same without what the lines have in common at their ends, so that marks and cursors stay.
+
+    No hunk begins or ends within a line end or a combining sequence.
+    """
+    old, new = split_lines(before), split_lines(after)
+    offsets = [0, *accumulate(map(len, old))]
+    hunks: list[Hunk] = []
+    for one in changed_ranges(old, new):
+        removed, added = "".join(old[one.start : one.end]), "".join(new[one.new_start : one.new_end])
+        head, tail = _common_ends(removed, added)
+        start = offsets[one.start] + head
+        removed, added = removed[head : len(removed) - tail], added[head : len(added) - tail]
+        hunks.append(Hunk(start, start + len(removed), removed, added))
+    return hunks
+
+
+def apply_hunks(text: str, hunks: Iterable[Hunk]) -> str:
+    """`text` with `hunks`, which are sorted and do not overlap. ValueError if it does not hold what they replace."""
+    parts: list[str] = []
+    position = 0
+    for hunk in hunks:
+        if hunk.start < position or text[hunk.start : hunk.end] != hunk.old:
+            raise ValueError(f"the hunk at {hunk.start} does not fit the text")
+        parts += (text[position : hunk.start], hunk.new)
+        position = hunk.end
+    return "".join((*parts, text[position:]))
+
+
+def unified(before: str, after: str, path: str, context: int = 3) -> str:
+    """The difference as a unified diff for people; empty where there is none."""
+    old, new = split_lines(before), split_lines(after)
+    ranges = changed_ranges(old, new)
+    if not ranges:
+        return ""
+    output = [f"--- {path}", f"+++ {path}"]
+    for group in _groups(ranges, context):
+        first, last = group[0], group[-1]
+        start, end = max(0, first.start - context), min(len(old), last.end + context)
+        new_start = first.new_start - (first.start - start)
+        new_end = last.new_end + (end - last.end)
+        output.append(f"@@ -{_span(start, end)} +{_span(new_start, new_end)} @@")
+        position = start
+        for one in group:
+            output += _marked(" ", old[position : one.start])
+            output += _marked("-", old[one.start : one.end])
+            output += _marked("+", new[one.new_start : one.new_end])
+            position = one.end
+        output += _marked(" ", old[position:end])
+    return "\n".join(output) + "\n"
+
+
+def _groups(ranges: Sequence[LineRange], context: int) -> list[list[LineRange]]:
+    groups: list[list[LineRange]] = []
+    for one in ranges:
+        if groups and one.start - groups[-1][-1].end <= 2 * context:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    return groups
+
+
+def _span(start: int, end: int) -> str:
+    # An empty range is named by the line before it.
+    return f"{start + 1 if end > start else start},{end - start}" if end - start != 1 else f"{start + 1}"
+
+
+def _marked(mark: str, lines: Iterable[str]) -> list[str]:
+    marked: list[str] = []
+    for line in lines:
+        marked.append(mark + line.removesuffix("\n").removesuffix("\r"))
+        if not line.endswith(("\n", "\r")):
+            marked.append("\\ No newline at end of file")
+    return marked
+
+
+def changed_ranges(old: Sequence[str], new: Sequence[str]) -> list[LineRange]:
+    """The ranges of `old` that are not in `new`, and the other way round, from top to bottom."""
+    gone, come = _Comparison(old, new).compare()
+    ranges: list[LineRange] = []
+    i = j = 0
+    while i < len(old) or j < len(new):
+        if i < len(old) and j < len(new) and not gone[i] and not come[j]:
+            i, j = i + 1, j + 1
+            continue
+        start, new_start = i, j
+        while i < len(old) and gone[i]:
+            i += 1
+        while j < len(new) and come[j]:
+            j += 1
+        ranges.append(LineRange(start, i, new_start, j))
+    return ranges
+
+
+class _Comparison:
+    """One run of the comparison: E. Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), linear space."""
+
+    def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
+        # Lines that the other text does not have at all are changed in any case, and only slow the search.
+        in_old, in_new = set(old), set(new)
+        self._gone = bytearray(line not in in_new for line in old)
+        self._come = bytearray(line not in in_old for line in new)
+        self._old_at = [index for index, flag in enumerate(self._gone) if not flag]
+        self._new_at = [index for index, flag in enumerate(self._come) if not flag]
+        numbers: dict[str, int] = {}
+        self._a = [numbers.setdefault(old[index], len(numbers)) for index in self._old_at]
+        self._b = [numbers.setdefault(new[index], len(numbers)) for index in self._new_at]
+        self._budget = _BUDGET
+
+    def compare(self) -> tuple[bytearray, bytearray]:
+        """Which lines are gone from the old text, and which have come in the new one."""
+        boxes = [(0, len(self._a), 0, len(self._b))]
+        while boxes:
+            boxes += self._divide(*boxes.pop())
+        return self._gone, self._come
+
+    def _divide(self, a0: int, a1: int, b0: int, b1: int) -> list[tuple[int, int, int, int]]:
+        a, b = self._a, self._b
+        while a0 < a1 and b0 < b1 and a[a0] == b[b0]:
+            a0, b0 = a0 + 1, b0 + 1
+        while a0 < a1 and b0 < b1 and a[a1 - 1] == b[b1 - 1]:
+            a1, b1 = a1 - 1, b1 - 1
+        if a0 < a1 and b0 < b1:
+            if (snake := self._middle(a0, a1, b0, b1)) is not None:
+                x0, y0, x1, y1 = snake
+                return [(a0, x0, b0, y0), (x1, a1, y1, b1)]
+            if anchors := self._anchors(a0, a1, b0, b1):
+                starts = [(a0, b0), *((x + 1, y + 1) for x, y in anchors)]
+                return [(x, u, y, v) for (x, y), (u, v) in zip(starts, [*anchors, (a1, b1)], strict=True)]
+        for index in range(a0, a1):
+            self._gone[self._old_at[index]] = True
+        for index in range(b0, b1):
+            self._come[self._new_at[index]] = True
+        return []
+
+    def _middle(self, a0: int, a1: int, b0: int, b1: int) -> tuple[int, int, int, int] | None:
+        """The middle snake of the shortest way from `a0, b0` to `a1, b1`; None if it is too long."""
+        a, b = self._a, self._b
+        n, m = a1 - a0, b1 - b0
+        delta = n - m
+        odd = bool(delta & 1)
+        most = min((n + m + 1) // 2, _MOST_DIFFERENCES)
+        # Furthest x of each diagonal k; negative diagonals lie at the end of the list.
+        forward, backward = [0] * (2 * most + 3), [0] * (2 * most + 3)
+        for d in range(most + 1):
+            self._budget -= 2 * d + 1
+            if self._budget < 0:
+                return None
+            low, high = -(d - 2 * max(0, d - m)), d - 2 * max(0, d - n)
+            for k in range(low, high + 1, 2):
+                down = k == -d or (k != d and forward[k - 1] < forward[k + 1])
+                x = forward[k + 1] if down else forward[k - 1] + 1
+                y = x - k
+                x0, y0 = x, y
+                while x < n and y < m and a[a0 + x] == b[b0 + y]:
+                    x, y = x + 1, y + 1
+                forward[k] = x
+                if odd and -d < delta - k < d and x + backward[delta - k] >= n:
+                    return a0 + x0, b0 + y0, a0 + x, b0 + y
+            for k in range(low, high + 1, 2):
+                down = k == -d or (k != d and backward[k - 1] < backward[k + 1])
+                x = backward[k + 1] if down else backward[k - 1] + 1
+                y = x - k
+                x0, y0 = x, y
+                while x < n and y < m and a[a1 - 1 - x] == b[b1 - 1 - y]:
+                    x, y = x + 1, y + 1
+                backward[k] = x
+                if not odd and -d <= delta - k <= d and x + forward[delta - k] >= n:
+                    return a1 - x, b1 - y, a1 - x0, b1 - y0
+        return None
+
+    def _anchors(self, a0: int, a1: int, b0: int, b1: int) -> list[tuple[int, int]]:
+        """Lines that are once in each part, in an order both share: the longest such sequence."""
+        once_a = {value for value, count in Counter(self._a[a0:a1]).items() if count == 1}
+        once_b = {value for value, count in Counter(self._b[b0:b1]).items() if count == 1}
+        at = {self._b[y]: y for y in range(b0, b1) if self._b[y] in once_b}
+        pairs = [(x, at[self._a[x]]) for x in range(a0, a1) if self._a[x] in once_a and self._a[x] in at]
+        ends: list[int] = []
+        last: list[int] = []
+        before: list[int] = []
+        for index, (_, y) in enumerate(pairs):
+            length = bisect_left(ends, y)
+            before.append(last[length - 1] if length else -1)
+            ends[length : length + 1] = [y]
+            last[length : length + 1] = [index]
+        chain: list[tuple[int, int]] = []
+        index = last[-1] if last else -1
+        while index >= 0:
+            chain.append(pairs[index])
+            index = before[index]
+        return chain[::-1]
+
+
+def _common_ends(one: str, other: str) -> tuple[int, int]:
+    """How many characters two texts share at the beginning and at the end, without overlap."""
+    shorter = min(len(one), len(other))
+    head = 0
+    while head < shorter and one[head] == other[head]:
+        head += 1
+    while head and not (_may_cut(one, head) and _may_cut(other, head)):
+        head -= 1
+    tail = 0
+    while tail < shorter - head and one[-1 - tail] == other[-1 - tail]:
+        tail += 1
+    while tail and not (_may_cut(one, len(one) - tail) and _may_cut(other, len(other) - tail)):
+        tail -= 1
+    return head, tail
+
+
+def _may_cut(text: str, at: int) -> bool:
+    if not 0 < at < len(text):
+        return True
+    left, right = text[at - 1], text[at]
+    if right < "\u0300" and left < "\u0300":
+        return not (left == "\r" and right == "\n")
+    joined = right in _JOINERS or left == "\u200d" or "\U0001f3fb" <= right <= "\U0001f3ff"
+    return not joined and not unicodedata.category(right).startswith("M")

@@ -1,0 +1,90 @@
+"""Three-way merge of texts by lines. Takes from nobody: where both changed the same place, it stays as `mine`."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from outrider.workspace.diff import LineRange, changed_ranges, split_lines
+
+
+@dataclass(frozen=True, slots=True)
+class MergeConflict:
+    """A place that both sides changed, each in its own way."""
+
+    line: int
+    """Where it begins in the merged text, from 1."""
+    base: str
+    mine: str
+    theirs: str
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What came out."""
+
+    text: str
+    conflicts: tuple[MergeConflict, ...]
+
+
+def merge(base: str, mine: str, theirs: str) -> Merged:
+    """Bring what `theirs` changed in `base` into `mine`.
+
+    Changes at different places are combined, identical ones taken once. Changes that overlap or touch, with no
+    unchanged line between them, are a conflict and left as `mine`.
+    """
+    old, ours, others = split_lines(base), split_lines(mine), split_lines(theirs)
+    output: list[str] = []
+    conflicts: list[MergeConflict] = []
+    position = 0
+    for region in _regions(changed_ranges(old, ours), changed_ranges(old, others)):
+        output += old[position : region.start]
+        position = region.end
+        was = old[region.start : region.end]
+        my_lines = _lines(ours, region.mine, was)
+        their_lines = _lines(others, region.theirs, was)
+        if not region.mine:
+            output += their_lines
+            continue
+        if region.theirs and my_lines != their_lines:
+            conflicts.append(
+                MergeConflict(len(output) + 1, "".join(was), "".join(my_lines), "".join(their_lines))
+            )
+        output += my_lines
+    return Merged("".join((*output, *old[position:])), tuple(conflicts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """Lines `start:end` of the base, and the lines of each side that stand there; None: as in the base."""
+
+    start: int
+    end: int
+    mine: tuple[int, int] | None
+    theirs: tuple[int, int] | None
+
+
+def _lines(lines: Sequence[str], span: tuple[int, int] | None, base: list[str]) -> list[str]:
+    return base if span is None else list(lines[span[0] : span[1]])
+
+
+def _regions(mine: Sequence[LineRange], theirs: Sequence[LineRange]) -> Iterator[_Region]:
+    """The changed places from top to bottom; changes that touch are one place."""
+    waiting = sorted(
+        [(one.start, one.end, 0, one) for one in mine] + [(one.start, one.end, 1, one) for one in theirs],
+        key=lambda item: item[:3],
+    )
+    index = 0
+    while index < len(waiting):
+        start, end = waiting[index][:2]
+        sides: tuple[list[LineRange], list[LineRange]] = ([], [])
+        while index < len(waiting) and waiting[index][0] <= end:
+            end = max(end, waiting[index][1])
+            sides[waiting[index][2]].append(waiting[index][3])
+            index += 1
+        yield _Region(start, end, _span(sides[0], start, end), _span(sides[1], start, end))
+
+
+def _span(ranges: Sequence[LineRange], start: int, end: int) -> tuple[int, int] | None:
+    if not ranges:
+        return None
+    first, last = ranges[0], ranges[-1]
+    return first.new_start - (first.start - start), last.new_end + (end - last.end)
