@@ -2,11 +2,14 @@
 
 import sys
 
+from outrider.startup import for_good
+
 
 def main() -> None:
     """Run the command that `sys.argv` names, and exit with its code."""
     if sys.argv[1:2] == ["serve"]:
-        from outrider.lsp.serve import main as serve
+        with for_good():
+            from outrider.lsp.serve import main as serve
 
         sys.exit(serve(sys.argv[2:]))
     from outrider.cli.main import main as command_line

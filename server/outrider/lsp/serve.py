@@ -20,6 +20,7 @@ from outrider.lsp.server import Server, create_server
 from outrider.lsp.stdio import StdioReader, StdioWriter, take_over
 from outrider.lsp.tcp import Address, TcpConnection, address_of
 from outrider.ports.clock import SystemClock
+from outrider.startup import for_good
 
 USAGE_ERROR: Final = 2
 _FLUSH_SECONDS: Final = 0.3
@@ -34,8 +35,9 @@ def load_house(command_line: dict[str, Any]) -> StartBridge:
     Args:
         command_line: Settings that stand above all others.
     """
-    from outrider import app
-    from outrider.lsp import bridge
+    with for_good():
+        from outrider import app
+        from outrider.lsp import bridge
 
     outside = replace(app.surroundings(), command_line=command_line)
     return lambda client, editor, documents, progress, _: bridge.start(
