@@ -58,8 +58,9 @@ async def _take_back_one(
         report.not_undoable.append(NotUndoable(what=record.path, reason=problem))
         return
     result = await changes.write(context, None, change_id, change, undoes=record.change_id)
-    if result.status != "ok":
-        report.not_undoable.append(NotUndoable(what=record.path, reason=result.content))
+    if result is None or result.status != "ok":
+        reason = result.content if result else "somebody is changing it right now; try again"
+        report.not_undoable.append(NotUndoable(what=record.path, reason=reason))
         return
     hunks = len(line_hunks(change.before or "", change.after or "")) or 1
     report.undone[record.path] = report.undone.get(record.path, 0) + hunks

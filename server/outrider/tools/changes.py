@@ -18,7 +18,7 @@ from outrider.ports.model import ToolCall, content_hash
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.result import ToolResult, error, ok
 from outrider.workspace.diff import line_hunks, split_lines, unified
-from outrider.workspace.editing import Change, NotWritten, Written
+from outrider.workspace.editing import Change, Written
 
 CONTEXT_LINES = 3
 """Lines around a hunk that belong to what was approved."""
@@ -113,16 +113,20 @@ def record_applying(
 
 async def write(
     context: ToolContext, call: ToolCall | None, change_id: str, change: Change, *, undoes: str | None = None
-) -> ToolResult:
-    """Make a change that was recorded as applying, verify it, and record how it went."""
+) -> ToolResult | None:
+    """Make a change that was recorded as applying, verify it, and record how it went.
+
+    Returns:
+        The result for the model; None if the text is not any more what the change was worked out for.
+    """
     written = await context.editing.write(change, context.label)
-    match written:
-        case Written():
-            return _record_written(context, call, change_id, change, written, undoes)
-        case NotWritten():
-            context.record(EditRejected(**describe(change_id, call, change), reason=written.message))
-            now = f"\nThe text is now:\n{_cut(written.current)}" if written.current is not None else ""
-            return error(f"{change.located.display} was not changed: {written.message}{now}")
+    if isinstance(written, Written):
+        return _record_written(context, call, change_id, change, written, undoes)
+    context.record(EditRejected(**describe(change_id, call, change), reason=written.message))
+    if written.kind == "changed":
+        return None
+    now = f"\nThe text is now:\n{_cut(written.current)}" if written.current is not None else ""
+    return error(f"{change.located.display} was not changed: {written.message}{now}")
 
 
 def _record_written(

@@ -6,8 +6,8 @@ cancelled in the middle gets its result from the turn, which knows why it ends.
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
@@ -33,8 +33,6 @@ class Planned:
     tool: Tool[Any]
     params: Params
     action: Action
-    change_id: str | None = None
-    """The id of the change, for a call that makes one and was allowed."""
 
 
 class Executor:
@@ -90,51 +88,56 @@ class Executor:
             self._finish(call, result)
 
     async def _run_alone(self, plan: Planned | ToolResult) -> ToolResult:
-        if isinstance(plan, ToolResult):
-            return plan
-        allowed = await self._allow(plan)
-        if isinstance(allowed, ToolResult):
-            return allowed
-        context, change, change_id = self._context, allowed.action.change, allowed.change_id
-        context.record(ToolStarted(call_id=plan.call.id))
-        if change is not None and change_id is not None:
-            changes.record_applying(context, plan.call, change_id, change)
-        if allowed.action.access.effect in {"edit", "execute"} and (
+        """Get a yes for exactly what will happen, then do it.
+
+        After an approval, and when the text changed before the effect, the action is worked out again: the same
+        digest is the same effect and needs no second yes, another one is asked again.
+        """
+        context = self._context
+        approved: str | None = None
+        asked = tried = 0
+        while not isinstance(plan, ToolResult):
+            call, action = plan.call, plan.action
+            judgement = context.judge(action.access)
+            if judgement.verdict == "deny":
+                return ToolResult("denied", f"{call.name} is not possible: {judgement.reason}.")
+            if TIMES_ASKED in (asked, tried) and action.digest != approved:
+                return _refused(plan)
+            if judgement.verdict == "ask" and action.digest != approved:
+                change_id = context.new_id("chg")
+                if action.change is not None:
+                    changes.record_proposed(context, call, change_id, action.change)
+                approval = await context.approve(call, action)
+                if approval.decision == "reject":
+                    return _rejected(context, change_id, plan, approval.note)
+                approved, asked = action.digest, asked + 1
+            else:
+                if approved is None and tried == 0 and action.access.effect in {"edit", "execute"}:
+                    context.record(_allowed_by(context, call, judgement.by, judgement.reason))
+                result = await self._do(plan, first=tried == 0)
+                if result is not None:
+                    return result
+                tried += 1
+                if tried == TIMES_ASKED:
+                    return _refused(plan)
+            plan = await self._work_out(call, plan.tool, plan.params)
+        return plan
+
+    async def _do(self, plan: Planned, *, first: bool) -> ToolResult | None:
+        """Do what was allowed; None if the text changed before it could be."""
+        context, call, change = self._context, plan.call, plan.action.change
+        if first:
+            context.record(ToolStarted(call_id=call.id))
+        change_id = context.new_id("chg") if change is not None else ""
+        if change is not None:
+            changes.record_applying(context, call, change_id, change)
+        if plan.action.access.effect in {"edit", "execute"} and (
             problem := await context.settled(durable=True)
         ):
             return error(f"Nothing was done: {problem}")
-        if change is not None and change_id is not None:
-            return await _to_its_end(changes.write(context, plan.call, change_id, change))
-        return await self._perform(allowed)
-
-    async def _allow(self, plan: Planned) -> Planned | ToolResult:
-        """Get a yes for exactly what will happen; a `ToolResult` says why there is none."""
-        context, call = self._context, plan.call
-        approved: str | None = None
-        change_id = context.new_id("chg") if plan.action.change is not None else None
-        for _ in range(TIMES_ASKED):
-            judgement = context.judge(plan.action.access)
-            if judgement.verdict == "deny":
-                return ToolResult("denied", f"{call.name} is not possible: {judgement.reason}.")
-            if judgement.verdict == "allow":
-                if plan.action.access.effect in {"edit", "execute"} and approved is None:
-                    context.record(_allowed_by(context, call, judgement.by, judgement.reason))
-                return replace(plan, change_id=change_id)
-            if change_id is not None and plan.action.change is not None:
-                changes.record_proposed(context, call, change_id, plan.action.change)
-            approval = await context.approve(call, plan.action)
-            if approval.decision == "reject":
-                return _rejected(context, call, change_id, plan.action, approval.note)
-            approved = plan.action.digest
-            again = await self._work_out(call, plan.tool, plan.params)
-            if isinstance(again, ToolResult):
-                return again
-            plan = again
-            # A mode that was narrowed meanwhile holds at once, whatever was approved.
-            if plan.action.digest == approved and context.judge(plan.action.access).verdict != "deny":
-                return replace(plan, change_id=change_id)
-        current = f"\nThe text is now:\n{plan.action.change.before}" if plan.action.change else ""
-        return error(f"Refused: what {call.name} would do changed each time it was approved.{current}")
+        if change is not None:
+            return await _to_its_end(changes.write(context, call, change_id, change))
+        return await self._perform(plan)
 
     async def _perform(self, plan: Planned | ToolResult) -> ToolResult:
         if isinstance(plan, ToolResult):
@@ -157,7 +160,7 @@ class Executor:
         )
 
 
-async def _to_its_end(writing: Any) -> ToolResult:
+async def _to_its_end(writing: Coroutine[Any, Any, ToolResult | None]) -> ToolResult | None:
     """Let an edit that has begun come to its end, so that it is known whether it happened, and cancel then."""
     task = asyncio.ensure_future(writing)
     try:
@@ -173,12 +176,17 @@ def _allowed_by(context: ToolContext, call: ToolCall, by: Any, reason: str) -> A
     )
 
 
-def _rejected(
-    context: ToolContext, call: ToolCall, change_id: str | None, action: Action, note: str | None
-) -> ToolResult:
-    if change_id is not None and action.change is not None:
-        context.record(
-            EditRejected(**changes.describe(change_id, call, action.change), reason="the person rejected it")
-        )
+def _rejected(context: ToolContext, change_id: str, plan: Planned, note: str | None) -> ToolResult:
+    if plan.action.change is not None:
+        described = changes.describe(change_id, plan.call, plan.action.change)
+        context.record(EditRejected(**described, reason="the person rejected it"))
     said = f" and said: {note}" if note else ""
     return ToolResult("denied", f"The person rejected this{said}.")
+
+
+def _refused(plan: Planned) -> ToolResult:
+    change = plan.action.change
+    current = (
+        f"\nThe text is now:\n{change.before}" if change is not None and change.before is not None else ""
+    )
+    return error(f"Refused: what {plan.call.name} would do changed again and again meanwhile.{current}")
