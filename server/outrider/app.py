@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import platformdirs
-from outrider_protocol.events import Open
-from outrider_protocol.settings import Settings
 
 from outrider import __version__
 from outrider.agent import papers
@@ -33,6 +31,8 @@ from outrider.workspace.editing import Editing
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folders, folders_of
 from outrider.workspace.search import Search, find_ripgrep
+from outrider_protocol.events import Open
+from outrider_protocol.settings import Settings
 
 
 def surroundings() -> Outside:

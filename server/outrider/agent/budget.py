@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from outrider_protocol.events import BudgetExhausted, Usage
-from outrider_protocol.settings import Limits
-
 from outrider.ports.clock import Clock
 from outrider.ports.model import Message, Tokens
+from outrider_protocol.events import BudgetExhausted, Usage
+from outrider_protocol.settings import Limits
 
 BYTES_PER_TOKEN = 3.5
 """For texts the provider has not counted yet; low, so that the estimate is rather too high."""

@@ -3,9 +3,6 @@
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 
-from outrider_protocol.events import EventData, Mode, PlanItem, PlanUpdated
-from outrider_protocol.settings import Limits, PermissionMode
-
 from outrider.agent.budget import Budget
 from outrider.agent.inbox import Inbox
 from outrider.agent.record import Record
@@ -22,6 +19,8 @@ from outrider.workspace.editing import Editing
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folders
 from outrider.workspace.search import Search
+from outrider_protocol.events import EventData, Mode, PlanItem, PlanUpdated
+from outrider_protocol.settings import Limits, PermissionMode
 
 
 class TurnContext:

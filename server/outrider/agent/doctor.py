@@ -3,12 +3,11 @@
 import sys
 from pathlib import Path
 
-from outrider_protocol.commands import Check
-
 from outrider.agent.services import Services
 from outrider.models.catalog import ModelProblem
 from outrider.processes import SpawnProblem, collect, shell_argv
 from outrider.store.problem import StoreProblem
+from outrider_protocol.commands import Check
 
 
 async def examine(services: Services) -> list[Check]:

@@ -9,6 +9,9 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from outrider.agent.record import Record
+from outrider.ports.editor import Answered, Editor
+from outrider.tools.context import Action, Approval
 from outrider_protocol import (
     ALLOW_ONCE,
     ALLOW_SESSION,
@@ -24,10 +27,6 @@ from outrider_protocol.events import (
     QuestionAnswered,
     QuestionAsked,
 )  # fmt: skip
-
-from outrider.agent.record import Record
-from outrider.ports.editor import Answered, Editor
-from outrider.tools.context import Action, Approval
 
 Channel = Literal["message", "command", "action", "document"]
 MESSAGE_LINES = 24

@@ -7,9 +7,8 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
-from outrider_protocol.events import Open
-
 from outrider.workspace.paths import Folders
+from outrider_protocol.events import Open
 
 FOLDER = ".outrider"
 TASK = "task.md"

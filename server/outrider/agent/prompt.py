@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from outrider_protocol.events import Context, Mode, Selection
-
 from outrider.ports.text import Place
 from outrider.workspace.documents import DocumentStore, offset_of
 from outrider.workspace.overlay import Overlay, ReadProblem
 from outrider.workspace.paths import Folders, PathProblem
+from outrider_protocol.events import Context, Mode, Selection
 
 SELECTION_LIMIT = 20_000
 """Characters of a selection that are quoted."""

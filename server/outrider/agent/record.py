@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 
-from outrider_protocol.events import EventData
-
 from outrider.agent.state import SessionState
 from outrider.ports.clock import Clock, rfc3339
 from outrider.ports.events import LoggedEvent
 from outrider.store.log import Store
+from outrider_protocol.events import EventData
 
 
 class Record:

@@ -4,14 +4,13 @@ An edit is looked up in the text as it is now and found applied, not applied or 
 again: its effect is unknown. What had not begun is simply run.
 """
 
-from outrider_protocol.events import EditApplied, EditRejected, ToolFinished, ToolStatus
-
 from outrider.agent.state import CallState, TurnState
 from outrider.ports.model import content_hash
 from outrider.tools import changes
 from outrider.tools.context import ToolContext
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import PathProblem
+from outrider_protocol.events import EditApplied, EditRejected, ToolFinished, ToolStatus
 
 
 async def settle(context: ToolContext, turn: TurnState) -> None:

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from outrider_protocol.settings import Settings
-
 from outrider.models.catalog import Catalog
 from outrider.ports.clock import Clock
 from outrider.ports.editor import Editor
@@ -18,6 +16,7 @@ from outrider.workspace.editing import Editing
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folders
 from outrider.workspace.search import Search
+from outrider_protocol.settings import Settings
 
 
 @dataclass(slots=True)

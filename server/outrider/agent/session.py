@@ -6,6 +6,17 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from outrider.agent.budget import Budget
+from outrider.agent.context import TurnContext
+from outrider.agent.inbox import Channel, Inbox, Refusal, decision_title
+from outrider.agent.record import Record
+from outrider.agent.services import Services
+from outrider.agent.state import TurnState
+from outrider.agent.turn import Turn
+from outrider.agent.undo import take_back
+from outrider.models.catalog import ModelProblem
+from outrider.ports.model import Message, Model
+from outrider.store.locks import SessionLock
 from outrider_protocol.commands import (
     AnswerParams,
     PendingSteering,
@@ -32,18 +43,6 @@ from outrider_protocol.events import (
     Usage,
 )  # fmt: skip
 from outrider_protocol.settings import Limits, LimitsPatch
-
-from outrider.agent.budget import Budget
-from outrider.agent.context import TurnContext
-from outrider.agent.inbox import Channel, Inbox, Refusal, decision_title
-from outrider.agent.record import Record
-from outrider.agent.services import Services
-from outrider.agent.state import TurnState
-from outrider.agent.turn import Turn
-from outrider.agent.undo import take_back
-from outrider.models.catalog import ModelProblem
-from outrider.ports.model import Message, Model
-from outrider.store.locks import SessionLock
 
 log = logging.getLogger(__name__)
 

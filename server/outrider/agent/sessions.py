@@ -3,6 +3,13 @@
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from outrider.agent.inbox import Channel, Refusal
+from outrider.agent.record import Record
+from outrider.agent.services import Services
+from outrider.agent.session import Refused, Session, wait_result
+from outrider.agent.state import SessionState
+from outrider.ports.events import LoggedEvent
+from outrider.store.locks import SessionLock
 from outrider_protocol.commands import (
     AnswerParams,
     EventsParams,
@@ -17,14 +24,6 @@ from outrider_protocol.commands import (
 )  # fmt: skip
 from outrider_protocol.events import Open, Outcome
 from outrider_protocol.notifications import Event
-
-from outrider.agent.inbox import Channel, Refusal
-from outrider.agent.record import Record
-from outrider.agent.services import Services
-from outrider.agent.session import Refused, Session, wait_result
-from outrider.agent.state import SessionState
-from outrider.ports.events import LoggedEvent
-from outrider.store.locks import SessionLock
 
 PAGE = 2000
 """Events read from the log at once."""

@@ -6,12 +6,11 @@ Reads plain event data, so that folding a long log costs no validation.
 from dataclasses import dataclass, field
 from typing import Any
 
-from outrider_protocol.events import Context, Mode, Open, Outcome, Phase, PlanItem, Usage
-from outrider_protocol.settings import PermissionMode
-
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import Message, Tokens, ToolCall
 from outrider.workspace.journal import Journal
+from outrider_protocol.events import Context, Mode, Open, Outcome, Phase, PlanItem, Usage
+from outrider_protocol.settings import PermissionMode
 
 
 @dataclass(slots=True)

@@ -11,22 +11,6 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from outrider_protocol.events import (
-    BudgetExhausted,
-    ModelRequested,
-    ModelReset,
-    ModelResponded,
-    Outcome,
-    Phase,
-    ToolFinished,
-    ToolRequested,
-    ToolStatus,
-    TurnFinished,
-    TurnPhase,
-    Usage,
-    WireToolCall,
-)  # fmt: skip
-
 from outrider.agent import prompt, recovery
 from outrider.agent.budget import Budget
 from outrider.agent.context import TurnContext
@@ -49,6 +33,21 @@ from outrider.ports.model import (
     content_hash,
 )  # fmt: skip
 from outrider.tools.executor import Executor
+from outrider_protocol.events import (
+    BudgetExhausted,
+    ModelRequested,
+    ModelReset,
+    ModelResponded,
+    Outcome,
+    Phase,
+    ToolFinished,
+    ToolRequested,
+    ToolStatus,
+    TurnFinished,
+    TurnPhase,
+    Usage,
+    WireToolCall,
+)  # fmt: skip
 
 log = logging.getLogger(__name__)
 

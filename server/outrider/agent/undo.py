@@ -6,8 +6,6 @@ named as a conflict.
 
 from dataclasses import dataclass, field
 
-from outrider_protocol.commands import Conflict, NotUndoable, UndonePath, UndoResult
-
 from outrider.ports.model import content_hash
 from outrider.store.log import Store
 from outrider.tools import changes
@@ -18,6 +16,7 @@ from outrider.workspace.journal import ChangeRecord
 from outrider.workspace.merge import merge
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import PathProblem
+from outrider_protocol.commands import Conflict, NotUndoable, UndonePath, UndoResult
 
 
 @dataclass(slots=True)

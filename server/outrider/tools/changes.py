@@ -4,6 +4,12 @@ import hashlib
 import json
 from typing import Any
 
+from outrider.permissions.decide import Access
+from outrider.ports.model import ToolCall, content_hash
+from outrider.tools.context import Action, ToolContext
+from outrider.tools.result import ToolResult, error, ok
+from outrider.workspace.diff import line_hunks, split_lines, unified
+from outrider.workspace.editing import Change, Written
 from outrider_protocol.events import (
     EditApplied,
     EditApplying,
@@ -12,13 +18,6 @@ from outrider_protocol.events import (
     EditRejected,
     WireHunk,
 )
-
-from outrider.permissions.decide import Access
-from outrider.ports.model import ToolCall, content_hash
-from outrider.tools.context import Action, ToolContext
-from outrider.tools.result import ToolResult, error, ok
-from outrider.workspace.diff import line_hunks, split_lines, unified
-from outrider.workspace.editing import Change, Written
 
 CONTEXT_LINES = 3
 """Lines around a hunk that belong to what was approved."""

@@ -4,7 +4,6 @@ import hashlib
 import json
 from pathlib import Path
 
-from outrider_protocol import RUN_WITHOUT_SAVING, SAVE_AND_CONTINUE, SAVE_CANCEL
 from pydantic import Field
 
 from outrider.permissions.decide import Access
@@ -21,6 +20,7 @@ from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error, ok
 from outrider.workspace.paths import PathProblem
+from outrider_protocol import RUN_WITHOUT_SAVING, SAVE_AND_CONTINUE, SAVE_CANCEL
 
 
 class RunCommand(Params):

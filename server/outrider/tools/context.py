@@ -4,9 +4,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from outrider_protocol.events import Decision, EventData, PlanItem
-from outrider_protocol.settings import Limits
-
 from outrider.permissions.decide import Access, Judgement
 from outrider.ports.clock import Clock
 from outrider.ports.ids import IdKind
@@ -18,6 +15,8 @@ from outrider.workspace.editing import Change, Editing
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folders
 from outrider.workspace.search import Search
+from outrider_protocol.events import Decision, EventData, PlanItem
+from outrider_protocol.settings import Limits
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
-from outrider_protocol.events import ApprovalResolved, EditRejected, ToolFinished, ToolStarted
-
 from outrider.ports.model import ToolCall
 from outrider.tools import changes
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Registry, Tool
 from outrider.tools.result import ToolResult, error
+from outrider_protocol.events import ApprovalResolved, EditRejected, ToolFinished, ToolStarted
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,5 @@
 """The tools that talk to the person: a question, and the plan."""
 
-from outrider_protocol.events import PlanItem
 from pydantic import Field
 
 from outrider.permissions.decide import Access
@@ -8,6 +7,7 @@ from outrider.ports.model import ToolCall
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, ok
+from outrider_protocol.events import PlanItem
 
 
 class AskUser(Params):
