@@ -11,6 +11,13 @@ from outrider.lsp.server import create_server
 Object = dict[str, Any]
 
 
+async def eventually(condition: Callable[[], bool], seconds: float = 20) -> None:
+    """Wait for something that nobody announces."""
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 - there is no event to wait for
+            await asyncio.sleep(0.001)
+
+
 class FakeBridge:
     """A house of a few commands; it writes down what it is told."""
 

@@ -5,7 +5,7 @@ import gc
 import json
 
 import pytest
-from fakes import Client
+from fakes import Client, eventually
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -55,7 +55,9 @@ async def test_a_request_cancelled_before_it_began_is_answered_once():
     assert sum(message.get("id") == waiting for message in client.outbox.messages) == 1
 
 
-@pytest.mark.parametrize("params", [None, {}, {"id": None}, {"id": []}, {"id": 99}, [], "x", {"id": {"a": 1}}])
+@pytest.mark.parametrize(
+    "params", [None, {}, {"id": None}, {"id": []}, {"id": 99}, [], "x", {"id": {"a": 1}}]
+)
 async def test_a_cancel_of_nothing_is_nothing(params):
     client = await started()
     client.notify("$/cancelRequest", params)
@@ -70,7 +72,11 @@ async def test_a_cancel_of_nothing_is_nothing(params):
         ([], "params"),
         ("text", "params"),
         (
-            {"textDocument": {"uri": "file:///a"}, "range": {"start": 1, "end": 2}, "context": {"diagnostics": []}},
+            {
+                "textDocument": {"uri": "file:///a"},
+                "range": {"start": 1, "end": 2},
+                "context": {"diagnostics": []},
+            },
             "params.range.start.line",
         ),
         (
@@ -201,7 +207,9 @@ async def test_what_is_no_message_is_an_invalid_request(message):
     await still_works(client)
 
 
-@pytest.mark.parametrize("extra", [{}, {"jsonrpc": "1.0", "method": "shutdown"}, {"jsonrpc": "2.0", "method": None}])
+@pytest.mark.parametrize(
+    "extra", [{}, {"jsonrpc": "1.0", "method": "shutdown"}, {"jsonrpc": "2.0", "method": None}]
+)
 async def test_an_invalid_request_with_an_id_is_answered_under_it(extra):
     client = await started()
     client.send({"id": "x", "method": "shutdown", **extra})
@@ -225,7 +233,15 @@ async def test_initialize_comes_once():
 
 
 @pytest.mark.parametrize(
-    "params", [None, [], {}, {"capabilities": None}, {"capabilities": []}, {"capabilities": {}, "initializationOptions": []}]
+    "params",
+    [
+        None,
+        [],
+        {},
+        {"capabilities": None},
+        {"capabilities": []},
+        {"capabilities": {}, "initializationOptions": []},
+    ],
 )
 async def test_an_initialize_that_is_wrong_can_be_repeated(params):
     client = Client()
@@ -373,9 +389,7 @@ async def test_text_goes_out_unescaped_and_half_pairs_escaped():
     client.request("workspace/executeCommand", {"command": "outrider.status"})
     client.bridge.commands["outrider.doctor"] = lambda _: "\ud834"
     client.request("workspace/executeCommand", {"command": "outrider.doctor"})
-    async with asyncio.timeout(5):
-        while len(bodies) < 2:
-            await asyncio.sleep(0)
+    await eventually(lambda: len(bodies) == 2)
     assert "日本語 𝄞".encode() in bodies[0]
     assert json.loads(bodies[1])["result"] == "\ud834"
 
@@ -401,7 +415,12 @@ def test_every_request_gets_one_response_whatever_it_holds(method, params, initi
 
 
 @settings(max_examples=200, deadline=None)
-@given(JSON | st.fixed_dictionaries({}, optional={key: JSON for key in ("jsonrpc", "id", "method", "params", "result", "error")}))
+@given(
+    JSON
+    | st.fixed_dictionaries(
+        {}, optional=dict.fromkeys(("jsonrpc", "id", "method", "params", "result", "error"), JSON)
+    )
+)
 def test_no_message_raises(message):
     async def run():
         client = Client()

@@ -13,7 +13,7 @@ MOST_BODY: Final = 64 * 1024 * 1024
 _MOST_LINE: Final = 64 * 1024
 _KEPT_OF_LINE: Final = 64
 _HEADER: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:")
-_LENGTH_INSIDE: Final = re.compile(rb"content-length:\s*\d+\s*$", re.IGNORECASE)
+_LENGTH_INSIDE: Final = re.compile(rb"(?<!-)content-length:\s*\d+\s*$", re.IGNORECASE)
 _BASE_HEADERS: Final = (b"content-length", b"content-type")
 
 
@@ -98,13 +98,10 @@ class FrameReader:
         name = name.strip().lower()
         if name == b"content-length":
             self._content_length(value.strip(), line, found)
-        elif _HEADER.match(line):
-            if self._strict and name not in _BASE_HEADERS:
-                self._reject(found, line)
         elif not self._strict and (inside := _LENGTH_INSIDE.search(line)):
             self._reject(found, line[: inside.start()])
             self._header(inside[0], found)
-        else:
+        elif not _HEADER.match(line) or (self._strict and name not in _BASE_HEADERS):
             self._reject(found, line)
 
     def _content_length(self, value: bytes, line: bytes, found: list[bytes | FramingProblem]) -> None:

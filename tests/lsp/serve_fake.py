@@ -1,0 +1,86 @@
+"""`outrider serve` with a fake house, for the tests over real pipes."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+
+from fakes import FakeBridge
+
+from outrider.lsp.serve import main
+from outrider.ports.events import StreamFrame
+
+CHUNK = 10_000
+
+
+class Bridge(FakeBridge):
+    def __init__(self) -> None:
+        super().__init__()
+        self.commands |= {
+            "outrider.run": self._flood,
+            "outrider.events": self._flood_messages,
+            "outrider.tools": self._print,
+            "outrider.sessions": self._block,
+            "outrider.resume": self._ticks_since,
+        }
+        self.ticks = 0
+        self.tasks = set()
+
+    async def start(self, *arguments):
+        self.tasks.add(asyncio.create_task(self._tick()))
+        return await super().start(*arguments)
+
+    async def _tick(self):
+        while True:
+            await asyncio.sleep(0.01)
+            self.ticks += 1
+
+    async def close(self, reason):
+        sys.stderr.write(f"closed: {reason}\n")
+        sys.stderr.flush()
+
+    async def _flood(self, argument):
+        """Stream many times what a pipe takes, with the client reading or not."""
+        for number in range(argument["frames"]):
+            offset = number * CHUNK
+            self.editor.publish_frame(StreamFrame("ses_1", "turn_1", "msg_1", "text", offset, "x" * CHUNK))
+            await asyncio.sleep(0)
+        return {"ticks": self.ticks}
+
+    async def _flood_messages(self, argument):
+        """Send what cannot be merged."""
+        for _ in range(argument["messages"]):
+            self.editor.say("log", "y" * 1_000_000)
+            await asyncio.sleep(0)
+
+    async def _ticks_since(self, argument):
+        """Prove on standard error that the loop runs, although nobody reads standard output."""
+        before = self.ticks
+        await asyncio.sleep(0.3)
+        sys.stderr.write(f"ticks: {self.ticks - before}\n")
+        sys.stderr.flush()
+
+    def _print(self, argument):
+        """Misbehave as a careless library would."""
+        print("stray print")
+        sys.stdout.flush()
+        os.write(1, b"stray write\n")
+        child = "import sys; print('stray child', len(sys.stdin.read()))"
+        return subprocess.run([sys.executable, "-c", child], check=False).returncode
+
+    async def _block(self, argument):
+        """Leave a thread behind that never ends, in the pool that asyncio waits for."""
+        started = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def sleep():
+            loop.call_soon_threadsafe(started.set)
+            time.sleep(60)
+
+        self.tasks.add(asyncio.create_task(asyncio.to_thread(sleep)))
+        await started.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], lambda _: Bridge().start))

@@ -1,0 +1,299 @@
+"""The editor façade: questions, edits, documents, and live text in order with events."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+from fakes import Client, Outbox
+
+from outrider.lsp.frames import FrameSender
+from outrider.lsp.outgoing import NEARLY_EMPTY
+from outrider.ports.clock import SteppingClock
+from outrider.ports.editor import Answered, Applied, DocumentEdit, Unanswered
+from outrider.ports.events import LoggedEvent, StreamFrame
+from outrider.ports.text import Place, PlacedEdit
+
+FULL = {
+    "workspace": {"applyEdit": True, "workspaceEdit": {"documentChanges": True}},
+    "window": {"showDocument": {"support": True}},
+}
+TITLES = ("Allow once", "Reject")
+EDIT = DocumentEdit("file:///a.py", 3, (PlacedEdit(Place(0, 1), Place(0, 2), "x"),))
+
+
+async def editor_of(capabilities=None, clock=None, **params):
+    client = Client(clock=clock)
+    await client.initialize(FULL if capabilities is None else capabilities, **params)
+    await client.execute("outrider.status")
+    return client, client.bridge.editor
+
+
+def soon(coroutine):
+    return asyncio.ensure_future(coroutine)
+
+
+@pytest.mark.parametrize(
+    ("result", "answer"),
+    [
+        ({"title": "Allow once"}, Answered("Allow once")),
+        ({"title": "Reject", "extra": 1}, Answered("Reject")),
+        (None, Unanswered("dismissed")),
+        ({}, Unanswered("dismissed")),
+        ({"title": "allow once"}, Unanswered("unknown_title")),
+        ({"title": ""}, Unanswered("unknown_title")),
+        ({"title": 0}, Unanswered("error")),
+        ({"title": None}, Unanswered("error")),
+        ({"index": 0}, Unanswered("error")),
+        ("Allow once", Unanswered("error")),
+        (0, Unanswered("error")),
+        (True, Unanswered("error")),
+        ([], Unanswered("error")),
+        ([{"title": "Allow once"}], Unanswered("error")),
+    ],
+)
+async def test_only_an_offered_title_is_an_answer(result, answer):
+    client, editor = await editor_of()
+    asking = soon(editor.ask("Run it?", TITLES, seconds=5))
+    request = await client.asked("window/showMessageRequest")
+    assert request["params"] == {"type": 3, "message": "Run it?", "actions": [{"title": t} for t in TITLES]}
+    client.answer(request, result)
+    assert await asking == answer
+
+
+async def test_one_question_at_a_time():
+    client, editor = await editor_of()
+    first, second = (soon(editor.ask(text, TITLES, seconds=5)) for text in ("1", "2"))
+    request = await client.asked("window/showMessageRequest")
+    await client.execute("outrider.status")
+    asked = [m for m in client.outbox.messages if m.get("method") == "window/showMessageRequest"]
+    assert [message["params"]["message"] for message in asked] == ["1"]
+    client.answer(request, {"title": "Reject"})
+    request = await client.asked("window/showMessageRequest")
+    assert request["params"]["message"] == "2"
+    client.answer(request, None)
+    assert (await first, await second) == (Answered("Reject"), Unanswered("dismissed"))
+
+
+async def test_a_question_answered_elsewhere_is_not_asked_any_more():
+    client, editor = await editor_of()
+    first = soon(editor.ask("1", TITLES, seconds=5))
+    second = soon(editor.ask("2", TITLES, seconds=5, still_open=lambda: False))
+    client.answer(await client.asked("window/showMessageRequest"), None)
+    await first
+    assert await second == Unanswered("closed")
+
+
+async def test_a_question_without_an_answer_frees_the_slot_and_may_be_answered_late():
+    clock = SteppingClock(datetime(2026, 1, 1, tzinfo=UTC))
+    client, editor = await editor_of(clock=clock)
+    late = []
+    first = soon(editor.ask("1", TITLES, seconds=120, late=late.append))
+    second = soon(editor.ask("2", TITLES, seconds=120))
+    request = await client.asked("window/showMessageRequest")
+    clock.advance(121)
+    assert await first == Unanswered("timeout")
+    client.answer(await client.asked("window/showMessageRequest"), {"title": "Reject"})
+    assert await second == Answered("Reject")
+    client.answer(request, {"title": "Allow once"})
+    assert late == ["Allow once"]
+    assert all(message.get("method") != "$/cancelRequest" for message in client.outbox.messages)
+
+
+async def test_a_cancelled_question_frees_the_slot():
+    client, editor = await editor_of()
+    first = soon(editor.ask("1", TITLES, seconds=5))
+    await client.asked("window/showMessageRequest")
+    first.cancel()
+    second = soon(editor.ask("2", TITLES, seconds=5))
+    client.answer(await client.asked("window/showMessageRequest"), {"title": "Reject"})
+    assert await second == Answered("Reject")
+
+
+async def test_a_client_that_cannot_ask_is_asked_once():
+    client, editor = await editor_of()
+    asking = soon(editor.ask("1", TITLES, seconds=5))
+    request = await client.asked("window/showMessageRequest")
+    client.send(
+        {"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32601, "message": "no such method"}}
+    )
+    assert await asking == Unanswered("unsupported")
+    assert await editor.ask("2", TITLES, seconds=5) == Unanswered("unsupported")
+
+
+async def test_questions_end_with_the_connection():
+    client, editor = await editor_of()
+    asking = soon(editor.ask("1", TITLES, seconds=5))
+    await client.asked("window/showMessageRequest")
+    await client.call("shutdown")
+    assert await asking == Unanswered("closed")
+    assert await editor.ask("2", TITLES, seconds=5) == Unanswered("closed")
+
+
+async def test_edits_carry_versions_where_the_client_takes_them():
+    client, editor = await editor_of()
+    applying = soon(editor.apply("Outrider: fix", [EDIT]))
+    request = await client.asked("workspace/applyEdit")
+    text_edit = {
+        "range": {"start": {"line": 0, "character": 1}, "end": {"line": 0, "character": 2}},
+        "newText": "x",
+    }
+    document = {"textDocument": {"uri": "file:///a.py", "version": 3}, "edits": [text_edit]}
+    assert request["params"] == {"label": "Outrider: fix", "edit": {"documentChanges": [document]}}
+    client.answer(request, {"applied": True})
+    assert await applying == Applied(True)
+
+
+@pytest.mark.parametrize(("name", "key"), [("Neovim", "documentChanges"), ("Kate", "changes")])
+async def test_edits_take_the_form_the_client_understands(name, key):
+    client, editor = await editor_of({"workspace": {"applyEdit": True}}, clientInfo={"name": name})
+    applying = soon(editor.apply("Outrider: fix", [EDIT]))
+    request = await client.asked("workspace/applyEdit")
+    assert list(request["params"]["edit"]) == [key]
+    client.answer(request, {"applied": True})
+    await applying
+
+
+@pytest.mark.parametrize(
+    ("answer", "applied"),
+    [
+        ({"result": {"applied": False, "failureReason": "stale"}}, Applied(False, "stale")),
+        ({"result": {"applied": "yes"}}, Applied(False)),
+        ({"result": None}, Applied(False)),
+        ({"error": {"code": -32603, "message": "document changed"}}, Applied(False, "document changed")),
+    ],
+)
+async def test_an_edit_that_was_not_applied(answer, applied):
+    client, editor = await editor_of()
+    applying = soon(editor.apply("Outrider: fix", [EDIT]))
+    request = await client.asked("workspace/applyEdit")
+    client.send({"jsonrpc": "2.0", "id": request["id"], **answer})
+    assert await applying == applied
+
+
+async def test_an_edit_without_an_answer_is_given_up():
+    clock = SteppingClock(datetime(2026, 1, 1, tzinfo=UTC))
+    client, editor = await editor_of(clock=clock)
+    applying = soon(editor.apply("Outrider: fix", [EDIT]))
+    await client.asked("workspace/applyEdit")
+    clock.advance(11)
+    assert not (await applying).claimed
+
+
+async def test_a_client_that_cannot_is_not_asked():
+    client, editor = await editor_of({})
+    before = len(client.outbox.messages)
+    assert not (await editor.apply("Outrider: fix", [EDIT])).claimed
+    assert not await editor.show("file:///a.py")
+    assert len(client.outbox.messages) == before
+
+
+async def test_showing_a_document():
+    clock = SteppingClock(datetime(2026, 1, 1, tzinfo=UTC))
+    client, editor = await editor_of(clock=clock)
+    showing = soon(editor.show("file:///a.py", take_focus=True))
+    request = await client.asked("window/showDocument")
+    assert request["params"] == {"uri": "file:///a.py", "takeFocus": True}
+    client.answer(request, {"success": True})
+    assert await showing
+    showing = soon(editor.show("file:///a.py"))
+    await client.asked("window/showDocument")
+    clock.advance(6)
+    assert not await showing
+
+
+async def test_saying_something():
+    client, editor = await editor_of()
+    editor.say("warning", "Careful")
+    editor.say("log", "Details")
+    assert client.outbox.messages[-2:] == [
+        {"jsonrpc": "2.0", "method": "window/showMessage", "params": {"type": 2, "message": "Careful"}},
+        {"jsonrpc": "2.0", "method": "window/logMessage", "params": {"type": 4, "message": "Details"}},
+    ]
+
+
+def frame(text, offset=0, source="msg_1", kind="text"):
+    return StreamFrame("ses_1", "turn_1", source, kind, offset, text)
+
+
+async def test_events_and_frames_have_the_fields_of_the_contract():
+    client, editor = await editor_of()
+    editor.publish_event(
+        LoggedEvent(1, "2026-01-01T00:00:00.000Z", "ses_1", None, "session.started", {"a": 1})
+    )
+    editor.publish_event(LoggedEvent(2, "2026-01-01T00:00:00.001Z", "ses_1", "turn_1", "turn.started", {}))
+    editor.publish_frame(frame("a"))
+    editor.publish_frame(frame("b", source="call_1", kind="output"))
+    assert [(m["method"], m["params"]) for m in client.outbox.messages[-4:]] == [
+        ("outrider/event", {"v": 1, "seq": 1, "ts": "2026-01-01T00:00:00.000Z", "sessionId": "ses_1",
+                            "type": "session.started", "data": {"a": 1}}),
+        ("outrider/event", {"v": 1, "seq": 2, "ts": "2026-01-01T00:00:00.001Z", "sessionId": "ses_1",
+                            "turnId": "turn_1", "type": "turn.started", "data": {}}),
+        ("outrider/stream", {"sessionId": "ses_1", "turnId": "turn_1", "messageId": "msg_1", "kind": "text",
+                             "offset": 0, "text": "a"}),
+        ("outrider/stream", {"sessionId": "ses_1", "turnId": "turn_1", "callId": "call_1", "kind": "output",
+                             "offset": 0, "text": "b"}),
+    ]  # fmt: skip
+
+
+async def test_the_answer_of_a_command_comes_before_what_is_published_after_it():
+    client, editor = await editor_of()
+    event = LoggedEvent(1, "2026-01-01T00:00:00.000Z", "ses_1", None, "session.started", {})
+
+    def publish_soon(_):
+        asyncio.get_running_loop().call_soon(editor.publish_event, event)
+        return {}
+
+    client.bridge.commands["outrider.events"] = publish_soon
+    await client.execute("outrider.events")
+    await client.asked("outrider/event")
+    assert [message.get("method") for message in client.outbox.messages[-2:]] == [None, "outrider/event"]
+
+
+class Sent:
+    def __init__(self):
+        self.outbox = Outbox()
+        self.texts = []
+        self.sender = FrameSender(self._notify, self.outbox)
+
+    def _notify(self, method, params):
+        self.texts.append((params.get("messageId") or params["callId"], params["offset"], params["text"]))
+
+
+def test_frames_go_at_once_while_the_client_keeps_up():
+    sent = Sent()
+    for offset, text in enumerate("abc"):
+        sent.sender.send(frame(text, offset))
+    assert sent.texts == [("msg_1", 0, "a"), ("msg_1", 1, "b"), ("msg_1", 2, "c")]
+
+
+def test_frames_are_merged_while_the_client_does_not_keep_up():
+    sent = Sent()
+    sent.outbox.backlog = NEARLY_EMPTY + 1
+    for offset, text in enumerate("abc"):
+        sent.sender.send(frame(text, offset))
+        sent.sender.send(frame(text.upper(), offset, "call_1", "output"))
+    sent.sender.send(frame("z", 0))  # the model began anew
+    assert sent.texts == []
+    assert len(sent.outbox.drained) == 1
+    sent.outbox.drain()
+    assert sent.texts == [("msg_1", 0, "abc"), ("call_1", 0, "ABC"), ("msg_1", 0, "z")]
+    sent.sender.send(frame("y", 1))
+    assert sent.texts[-1] == ("msg_1", 1, "y")
+
+
+def test_an_event_takes_the_merged_frames_along():
+    sent = Sent()
+    sent.outbox.backlog = NEARLY_EMPTY + 1
+    for round_ in range(3):
+        sent.sender.send(frame("a", round_))
+        sent.sender.flush()
+    assert sent.texts == [("msg_1", 0, "a"), ("msg_1", 1, "a"), ("msg_1", 2, "a")]
+    assert len(sent.outbox.drained) == 1
+
+
+def test_merged_frames_do_not_grow_without_end():
+    sent = Sent()
+    sent.outbox.backlog = NEARLY_EMPTY + 1
+    for number in range(9):
+        sent.sender.send(frame("x" * 1_000_000, number * 1_000_000))
+    assert sum(len(text) for _, _, text in sent.texts) >= 4_000_000
