@@ -129,9 +129,15 @@ async def doctor(workspace: Path, options: Object, console: Console) -> ExitCode
             checks = cast("list[Object]", (await client.command(names.DOCTOR))["checks"])
     except _RefusedError as refused:
         return refused.code
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(ratio=1, overflow="fold")
     for check in checks:
-        line = Text(f"{check['status']:<5}", style=_CHECK_STYLES.get(check["status"], ""))
-        line.append(f"{visible(check['name'])}  ", "bold")
-        line.append(visible(check["detail"]))
-        console.print(line)
+        table.add_row(
+            Text(check["status"], style=_CHECK_STYLES.get(check["status"], "")),
+            Text(visible(check["name"]), style="bold"),
+            Text(visible(check["detail"])),
+        )
+    console.print(table)
     return ExitCode.FAILED if any(check["status"] == "fail" for check in checks) else ExitCode.COMPLETED

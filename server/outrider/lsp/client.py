@@ -316,11 +316,8 @@ class Client:
             # Nothing it says from now on can be understood.
             with contextlib.suppress(ProcessLookupError):
                 self._process.terminate()
-            while await self._stdout.read(65536):
-                pass
-        except Exception as problem:
+        except Exception as problem:  # noqa: BLE001 - a fault of a callback ends the conversation, with its cause
             self._fail(problem)
-            raise
         else:
             await self._ended(TERMINATE_SECONDS)
             with contextlib.suppress(TimeoutError):
@@ -329,6 +326,9 @@ class Client:
             code = self._process.returncode
             how = "closed its output" if code is None else f"ended with code {code}"
             self._fail(ServerGoneError(f"the server {how}{self._quoted_stderr()}"))
+        # A pipe that nobody reads would keep the server from ending.
+        while await self._stdout.read(65536):
+            pass
 
     async def _read_stderr(self) -> None:
         rest = b""

@@ -1,0 +1,197 @@
+"""The commands as a person runs them: own processes, the real server, real files."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FIX = {
+    "text": "I'll fix it.",
+    "tool_calls": [{"name": "edit_file", "input": {"path": "a.py", "old": "one\n", "new": "two\n"}}],
+}
+DONE = {"text": "It is fixed."}
+
+
+@pytest.fixture
+def outrider(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs `outrider` in a workspace with `a.py` and a script, an empty home, and nobody at the keyboard."""
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (tmp_path / "home").mkdir()
+    (workspace / "a.py").write_text("one\n")
+
+    def call(*argv: str, script: list[Any] | None = None) -> subprocess.CompletedProcess[str]:
+        command = prepared(tmp_path, argv, script)
+        return subprocess.run(
+            command, cwd=workspace, env=environment(tmp_path), stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=50, check=False,
+        )  # fmt: skip
+
+    return call
+
+
+def prepared(base: Path, argv: tuple[str, ...], script: list[Any] | None) -> list[str]:
+    command = [sys.executable, "-m", "outrider", *argv, "--state-dir", str(base / "state")]
+    if script is not None:
+        path = base / "script.json"
+        path.write_text(json.dumps({"turns": script}))
+        command += ["--model", f"scripted:{path}"]
+    return command
+
+
+def environment(base: Path) -> dict[str, str]:
+    home = {"HOME": str(base / "home"), "XDG_CONFIG_HOME": str(base / "config"), "COLUMNS": "80"}
+    return os.environ | home | {"NO_COLOR": "1"}
+
+
+def session_of(tmp_path: Path, ran: subprocess.CompletedProcess[str]) -> str:
+    return json.loads(ran.stdout.splitlines()[0])["sessionId"]
+
+
+def test_a_task_is_done_shown_and_can_be_taken_back(outrider, tmp_path):
+    file = tmp_path / "workspace" / "a.py"
+    ran = outrider("run", "fix it", "--yes-to", "edits", script=[FIX, DONE])
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert file.read_text() == "two\n"
+    for shown in ("? Edit a.py (+1 −1)", "  -one", "  +two", "--yes-to edits", "It is fixed.", "completed"):
+        assert shown in ran.stdout
+    listed = outrider("sessions")
+    assert "fix it" in listed.stdout
+    undone = outrider("undo")
+    assert undone.returncode == 0, undone.stdout + undone.stderr
+    assert file.read_text() == "one\n"
+    again = outrider("undo")
+    assert again.returncode == 1
+    assert file.read_text() == "one\n"
+
+
+def test_events_are_pure_json_lines_on_stdout(outrider):
+    ran = outrider("run", "fix it", "--json", "--yes-to", "all", script=[FIX, DONE])
+    assert ran.returncode == 0
+    events = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert {event["v"] for event in events} == {1}
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert "It is fixed." in ran.stderr
+    shown = outrider("events", events[0]["sessionId"], "--json")
+    assert shown.stdout == ran.stdout
+    assert "It is fixed." in outrider("events", events[0]["sessionId"], "--from", "5").stdout
+
+
+def test_without_an_answer_it_parks_and_goes_on_later(outrider, tmp_path):
+    file = tmp_path / "workspace" / "a.py"
+    ran = outrider("run", "fix it", "--json", script=[FIX, DONE])
+    assert ran.returncode == 3, ran.stderr
+    assert file.read_text() == "one\n"
+    session = session_of(tmp_path, ran)
+    assert f"outrider run --session {session}" in " ".join(ran.stderr.split())
+    still = outrider("run", "--session", session, script=[FIX, DONE])
+    assert still.returncode == 3, still.stdout + still.stderr
+    assert "Edit a.py (+1 −1)" in still.stdout
+    done = outrider("run", "--session", session, "--yes-to", "edits", script=[FIX, DONE])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert file.read_text() == "two\n"
+
+
+def test_answers_of_the_script_that_are_left_over_are_a_failure(outrider):
+    ran = outrider("run", "x", script=[DONE, DONE])
+    assert ran.returncode == 1
+    assert "1 answers of the script" in ran.stdout
+
+
+def test_a_script_that_runs_out_is_a_failure(outrider):
+    ran = outrider("run", "x", "--yes-to", "all", script=[FIX])
+    assert ran.returncode == 1
+    assert "script_exhausted" in ran.stdout
+
+
+def test_no_model_is_a_settings_error(outrider):
+    ran = outrider("run", "x")
+    assert ran.returncode == 2
+    assert "model" in ran.stdout
+
+
+def test_a_damaged_script_is_a_settings_error(outrider, tmp_path):
+    (tmp_path / "broken.json").write_text('{"turns": [{"txt": 1}]}')
+    ran = outrider("run", "x", "--model", f"scripted:{tmp_path / 'broken.json'}")
+    assert ran.returncode == 2
+    assert "txt" in ran.stdout
+
+
+def test_plan_mode_and_read_only_change_nothing(outrider, tmp_path):
+    for argument in (("--mode", "plan"), ("--permission-mode", "read-only")):
+        ran = outrider("run", "x", "--yes-to", "all", *argument, script=[FIX, DONE])
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        assert (tmp_path / "workspace" / "a.py").read_text() == "one\n"
+
+
+@pytest.mark.parametrize("argv", [("run", "x", "--session", "ses_none"), ("events", "ses_none")])
+def test_a_session_that_is_not_there_is_an_error(outrider, argv):
+    script = [DONE] if argv[0] == "run" else None
+    ran = outrider(*argv, script=script)
+    assert ran.returncode == 1
+    assert "ses_none" in ran.stdout
+
+
+def test_the_doctor_looks_at_the_set_up(outrider):
+    ran = outrider("doctor", script=[DONE])
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "workspace" in ran.stdout
+
+
+def test_an_interrupt_cancels_the_command_that_runs(outrider, tmp_path):
+    command = {"name": "run_command", "input": {"command": "echo begun; sleep 300"}}
+    argv = prepared(tmp_path, ("run", "x", "--json", "--yes-to", "all"), [{"tool_calls": [command]}, DONE])
+    with subprocess.Popen(
+        argv, cwd=tmp_path / "workspace", env=environment(tmp_path), stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdout
+        types = []
+        for line in process.stdout:
+            types.append(json.loads(line)["type"])
+            if types[-1] == "tool.started":
+                process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+    assert types.count("turn.finished") == 1
+    assert types.count("tool.finished") == 1
+
+
+def test_a_reader_that_goes_away_is_no_traceback(outrider, tmp_path):
+    argv = prepared(tmp_path, ("run", "x", "--yes-to", "all"), [FIX, DONE])
+    with subprocess.Popen(
+        argv, cwd=tmp_path / "workspace", env=environment(tmp_path), stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(30) == 1
+
+
+def test_the_demo_finds_fixes_and_verifies_the_bug(tmp_path):
+    ran = subprocess.run(
+        [sys.executable, "-m", "outrider", "demo"], cwd=tmp_path, env=environment(tmp_path),
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=50, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ran.stderr == ""
+    shown = ran.stdout
+    order = [
+        "FAILED (failures=1)",
+        "-    return minutes // 60 + 1",
+        "> Allow once",
+        "OK",
+        "completed",
+        "they pass",
+    ]
+    places = [shown.index(words, shown.index("Plan")) for words in order]
+    assert places[0] < places[1] < places[3] < places[4] < places[5]
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    assert list(tmp_path.glob("outrider-demo-*")) == []
