@@ -20,6 +20,9 @@ __all__ = ["SessionLock", "SessionRow", "Store", "StoreProblem", "StoreReadError
 
 _log = logging.getLogger(__name__)
 _CLOSE_SECONDS = 2.0
+_GATHER_SECONDS = 0.005
+"""How long events that nobody waits for are gathered, so that a step of the loop costs one commit, made while the
+model answers, and not one commit an event. A flush ends it."""
 _NO_BLOBS: Mapping[str, bytes] = MappingProxyType({})
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
@@ -45,6 +48,7 @@ class Store:
         """Seq of the last event of each session we know, committed or not."""
         self._refused: set[str] = set()
         self._uncommitted = 0
+        self._gathered: list[Entry] = []
         self._problem: StoreProblem | None = None
         self._closed = False
         self._writer = Writer(writer, self._path, self._report_from_thread)
@@ -87,7 +91,9 @@ class Store:
             text = _encode_ascii(event.data)
         self._last[session_id] = event.seq
         self._uncommitted += 1
-        self._writer.put(Entry(event, text, blobs))
+        if not self._gathered:
+            self._loop.call_later(_GATHER_SECONDS, self._hand_over)
+        self._gathered.append(Entry(event, text, blobs))
 
     async def flush(self, *, durable: bool = False) -> StoreProblem | None:
         """Wait until everything appended before is committed and published.
@@ -103,6 +109,7 @@ class Store:
         if not durable and not self._uncommitted:
             return None
         done: asyncio.Future[StoreProblem | None] = self._loop.create_future()
+        self._hand_over()
         self._writer.put(Flush(durable, done))
         return await done
 
@@ -190,10 +197,16 @@ class Store:
         if self._closed:
             return None
         self._closed = True
+        self._hand_over()
         await self._reader.close()
         if not await asyncio.to_thread(self._writer.close, _CLOSE_SECONDS):
             self._problem = unwritable(self._path, f"the last write took more than {_CLOSE_SECONDS} seconds")
         return self._problem if self._uncommitted else None
+
+    def _hand_over(self) -> None:
+        gathered, self._gathered = self._gathered, []
+        for entry in gathered:
+            self._writer.put(entry)
 
     def _remember(self, session_id: str, last: int) -> None:
         # What is appended and not committed is ahead of the file; another process may have been ahead of us.
