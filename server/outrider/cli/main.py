@@ -1,6 +1,7 @@
 """The command line: reads arguments, runs one thing, gives an exit code. The work is in the other modules."""
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -57,6 +58,10 @@ def main(argv: list[str]) -> int:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except KeyboardInterrupt:
         return ExitCode.CANCELLED
+    except BrokenPipeError:
+        # Whoever read the output is gone; the interpreter must not fail again when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.FAILED
     return 0
 
 
@@ -87,7 +92,7 @@ def serve() -> None:
 @app.command()
 def run(
     task: Annotated[
-        str | None, typer.Argument(metavar="[TASK]", help="What to do. Without it, --session goes on.")
+        str | None, typer.Argument(metavar="TASK", help="What to do. Without it, --session goes on.")
     ] = None,
     workspace: WorkspaceOption = Path(),
     model: ModelOption = None,
@@ -178,7 +183,7 @@ def events(
 @app.command()
 def undo(
     session: Annotated[
-        str | None, typer.Argument(metavar="[SESSION]", help="Default: the latest session.")
+        str | None, typer.Argument(metavar="SESSION", help="Default: the latest session.")
     ] = None,
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,

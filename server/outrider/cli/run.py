@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import os
 import signal
-import sys
 from collections.abc import Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -117,10 +115,6 @@ async def run_task(
             renderer.problem("stopped at once; effects that were under way are not known")
             return Ended(ExitCode.CANCELLED, turn.session_id)
         renderer.problem(str(problem))
-        return Ended(ExitCode.FAILED, turn.session_id)
-    except BrokenPipeError:
-        # Whoever read the output is gone; the interpreter must not fail again when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Ended(ExitCode.FAILED, turn.session_id)
     if outcome == "completed" and turn.left_over:
         renderer.problem(f"{turn.left_over} answers of the script were never asked for")

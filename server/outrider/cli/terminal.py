@@ -34,11 +34,17 @@ def _spelled(character: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        # Rich would end the process from within whatever task prints; the client has a server to end first.
+        raise BrokenPipeError
+
+
 def make_console(stream: TextIO) -> Console:
     """A console on `stream` that shows texts as they are: no markup, no emoji codes, no guessing of colours."""
     if hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[attr-defined]  # only real text files have it
-    return Console(file=stream, markup=False, emoji=False, highlight=False)
+    return _Console(file=stream, markup=False, emoji=False, highlight=False)
 
 
 class Keyboard:
