@@ -25,9 +25,9 @@ __all__ = [
     "unified",
 ]
 
-_BUDGET = 200_000
-"""Steps of a search: some 60 ms. Beyond it, what is left is taken as replaced."""
-_MOST_DIFFERENCES = 300
+_BUDGET = 400_000
+"""Steps of a search: some 100 ms. Beyond it, what is left is taken as replaced."""
+_MOST_DIFFERENCES = 400
 """Half of the differences that are searched for at once; then unique lines divide the text first."""
 
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f")
@@ -191,10 +191,13 @@ class _Comparison:
             if anchors := self._anchors(a0, a1, b0, b1):
                 starts = [(a0, b0), *((x + 1, y + 1) for x, y in anchors)]
                 return [(x, u, y, v) for (x, y), (u, v) in zip(starts, [*anchors, (a1, b1)], strict=True)]
+        # Nothing better is known than that equal lines at equal places, if any, have stayed.
+        same_length = a1 - a0 == b1 - b0
+        kept = {x for x in range(a0, a1) if a[x] == b[x - a0 + b0]} if same_length else set[int]()
         for index in range(a0, a1):
-            self._gone[self._old_at[index]] = True
+            self._gone[self._old_at[index]] = index not in kept
         for index in range(b0, b1):
-            self._come[self._new_at[index]] = True
+            self._come[self._new_at[index]] = index - b0 + a0 not in kept
         return []
 
     def _middle(self, a0: int, a1: int, b0: int, b1: int) -> tuple[int, int, int, int] | None:

@@ -6,9 +6,10 @@ them means that somebody swapped it since it was resolved, and nothing is done.
 
 import errno
 import os
+import secrets
 import stat
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,8 +19,10 @@ DiskKind = Literal[
 ]
 
 _FOLDER_FLAGS = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", 0)
-_NEW_FILE_MODE = 0o666
-_NEW_FOLDER_MODE = 0o777
+_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+"""What a file system without hard links says."""
+_CHANGED = "was changed by somebody else meanwhile"
+_EXISTS = "exists already"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,130 @@ def read_bytes(path: Path, limit: int) -> bytes | DiskProblem:
             return _read(folder, path.name, limit)
     except OSError as problem:
         return _problem(problem)
+
+
+def replace(path: Path, before: bytes, after: bytes) -> DiskProblem | None:
+    """Replace the content of a file that holds `before`, at once and for good; its mode and owner stay.
+
+    Whoever reads it gets the one content or the other, after a loss of power too.
+    """
+    try:
+        with _folder(path.parent) as folder:
+            if problem := _differs(folder, path.name, before):
+                return problem
+            like = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
+            if not like.st_mode & 0o222:
+                return DiskProblem("failed", "is write-protected")
+            with _new_file(folder, after, like) as temporary:
+                if problem := _differs(folder, path.name, before):
+                    return problem
+                os.replace(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+                _sync(folder)
+    except OSError as problem:
+        return _problem(problem)
+    return None
+
+
+def create(path: Path, content: bytes, *, parents: bool) -> DiskProblem | None:
+    """Make a file that must not exist, with its folders where `parents`."""
+    try:
+        with _folder(path.parent, create=parents) as folder, _new_file(folder, content, None) as temporary:
+            problem = _link(folder, temporary, folder, path.name)
+            _sync(folder)
+            return problem
+    except OSError as problem:
+        return _problem(problem)
+
+
+def delete(path: Path, before: bytes) -> DiskProblem | None:
+    """Delete a file that holds `before`."""
+    try:
+        with _folder(path.parent) as folder:
+            if problem := _differs(folder, path.name, before):
+                return problem
+            os.unlink(path.name, dir_fd=folder)
+            _sync(folder)
+    except OSError as problem:
+        return _problem(problem)
+    return None
+
+
+def rename(path: Path, to: Path, before: bytes, *, parents: bool) -> DiskProblem | None:
+    """Give a file that holds `before` another name, which must not exist; with its folders where `parents`."""
+    try:
+        with _folder(path.parent) as folder:
+            if problem := _differs(folder, path.name, before):
+                return problem
+            with _folder(to.parent, create=parents) as other:
+                if problem := _link(folder, path.name, other, to.name):
+                    return problem
+                with suppress(FileNotFoundError):  # where there are no hard links it is moved already
+                    os.unlink(path.name, dir_fd=folder)
+                _sync(other)
+                _sync(folder)
+    except OSError as problem:
+        return _problem(problem)
+    return None
+
+
+def _link(folder: int, name: str, other: int, new: str) -> DiskProblem | None:
+    """Give a file a further name, which must not exist; where that cannot be, another one."""
+    try:
+        os.link(name, new, src_dir_fd=folder, dst_dir_fd=other, follow_symlinks=False)
+    except FileExistsError:
+        return DiskProblem("exists", _EXISTS)
+    except OSError as problem:
+        if problem.errno not in _NO_LINKS:
+            raise
+        try:
+            os.stat(new, dir_fd=other, follow_symlinks=False)
+        except FileNotFoundError:
+            os.rename(name, new, src_dir_fd=folder, dst_dir_fd=other)
+        else:
+            return DiskProblem("exists", _EXISTS)
+    return None
+
+
+@contextmanager
+def _new_file(folder: int, content: bytes, like: os.stat_result | None) -> Generator[str, None, None]:
+    """A file with that content that is on the disk, under a name of its own; afterwards the name is gone."""
+    name = f".outrider-{secrets.token_hex(8)}.tmp"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    # The process's umask makes the mode of a new file; one that replaces another is shut until it has its mode.
+    file = os.open(name, flags, 0o666 if like is None else 0o600, dir_fd=folder)
+    try:
+        try:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[os.write(file, rest) :]
+            if like is not None:
+                with suppress(PermissionError):
+                    os.fchown(file, like.st_uid, like.st_gid)
+                os.fchmod(file, stat.S_IMODE(like.st_mode))
+            os.fsync(file)
+        finally:
+            os.close(file)
+        yield name
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=folder)
+
+
+def _sync(folder: int) -> None:
+    # Some file systems cannot do it; then there is nothing more to be had.
+    with suppress(OSError):
+        file = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)
+
+
+def _differs(folder: int, name: str, before: bytes) -> DiskProblem | None:
+    content = _read(folder, name, len(before))
+    if isinstance(content, DiskProblem):
+        return DiskProblem("changed", _CHANGED) if content.kind == "too_big" else content
+    return None if content == before else DiskProblem("changed", _CHANGED)
 
 
 def _read(folder: int, name: str, limit: int) -> bytes | DiskProblem:
@@ -72,7 +199,8 @@ def _folder(path: Path, *, create: bool = False) -> Generator[int, None, None]:
             except FileNotFoundError:
                 if not create:
                     raise
-                os.mkdir(name, _NEW_FOLDER_MODE, dir_fd=current)
+                with suppress(FileExistsError):
+                    os.mkdir(name, dir_fd=current)
                 below = os.open(name, _FOLDER_FLAGS, dir_fd=current)
             os.close(current)
             current = below
@@ -88,6 +216,8 @@ def _problem(problem: OSError) -> DiskProblem:
         case errno.ENOTDIR:
             # Either a file lies where a folder is wanted, or a folder became a link.
             return DiskProblem("not_found", "does not exist: a name on the way to it is no folder")
+        case errno.EEXIST:
+            return DiskProblem("exists", _EXISTS)
         case errno.ELOOP:
             return DiskProblem("vanished", "became a link, which is not followed")
         case _:

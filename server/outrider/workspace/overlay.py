@@ -25,7 +25,7 @@ ProblemKind = Literal[
 ]
 EntryKind = Literal["file", "directory", "link", "other"]
 
-_BOM = "\ufeff"
+BOM = "\ufeff"
 _HIDDEN = frozenset({".git", OWN_FOLDER})
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -78,8 +78,8 @@ def same_text(buffer: str, disk: str) -> bool:
 
     Editors keep the byte order mark to themselves, and some of them (Emacs) the kind of the line ends.
     """
-    disk = disk.removeprefix(_BOM)
-    buffer = buffer.removeprefix(_BOM)
+    disk = disk.removeprefix(BOM)
+    buffer = buffer.removeprefix(BOM)
     return buffer == disk or ("\r" not in buffer and buffer == disk.replace("\r\n", "\n"))
 
 
