@@ -153,16 +153,15 @@ class Commands:
 
     async def _tools(self, params: ToolsParams) -> ToolsResult:
         offered = self._app.services.tools.offered(read_only=params.mode != "agent")
-        infos = [(tool.spec(), tool.effect) for tool in offered]
         return ToolsResult(
             tools=[
                 ToolInfo(
-                    name=spec.name,
-                    description=spec.description,
-                    input_schema=dict(spec.schema),
-                    effect=effect,
+                    name=tool.name,
+                    description=tool.description,
+                    input_schema=dict(tool.spec().schema),
+                    effect=tool.effect,
                 )
-                for spec, effect in infos
+                for tool in offered
             ]
         )
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from outrider.agent.session import Session
 from outrider.agent.sessions import Sessions
@@ -132,10 +132,10 @@ class Reporter:
 
 
 def _of_call(data: dict[str, Any]) -> str:
-    given = data["input"] if isinstance(data["input"], dict) else {}
+    given = cast("dict[str, Any]", data["input"]) if isinstance(data["input"], dict) else {}
     for key in ("path", "command", "pattern", "from", "question"):
-        if isinstance(given.get(key), str):
-            return f"{data['name']} {_short(given[key], 50)}"
+        if isinstance(value := given.get(key), str):
+            return f"{data['name']} {_short(value, 50)}"
     return str(data["name"])
 
 

@@ -137,7 +137,7 @@ def _record_written(
     undoes: str | None,
 ) -> ToolResult:
     described = describe(change_id, call, change)
-    hashes = {
+    hashes: dict[str, Any] = {
         "before": None if change.before is None else content_hash(encode(change.before)),
         "after": None if written.after is None else content_hash(encode(written.after)),
     }
@@ -145,7 +145,7 @@ def _record_written(
     done = {"edit": "Edited", "create": "Created", "delete": "Deleted", "rename": "Renamed"}[change.operation]
     path = f"{described['path']} to {described['to']}" if change.to else described["path"]
     if written.where == "buffer":
-        context.changed_buffer(change.located.uri)
+        context.changed_buffer(written.uri or change.located.uri)
     if written.merged:
         context.record(EditMerged(**described, **hashes, undoes=undoes), blobs)
         return ok(f"{done} {path}. Somebody else changed the file at the same time; both changes are in it.")

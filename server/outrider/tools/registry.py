@@ -4,7 +4,7 @@ import difflib
 import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -71,10 +71,10 @@ def _untitle(schema: Any) -> None:
         for key in ("title", "default"):
             if key in schema and not isinstance(schema[key], dict):
                 del schema[key]
-        for value in schema.values():
+        for value in cast("dict[str, Any]", schema).values():
             _untitle(value)
     elif isinstance(schema, list):
-        for value in schema:
+        for value in cast("list[Any]", schema):
             _untitle(value)
 
 
