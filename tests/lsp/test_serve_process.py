@@ -261,12 +261,13 @@ async def test_a_client_that_never_reads_the_log_is_served(start):
     assert (await process.execute("outrider.status"))["result"] == {"echo": {}}
 
 
-async def test_the_end_of_the_parent_ends_the_server(start):
+@pytest.mark.parametrize("by_argument", [False, True])
+async def test_the_end_of_the_parent_ends_the_server(start, by_argument):
     parent = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", "input()", stdin=asyncio.subprocess.PIPE
+        sys.executable, "-c", "input()", stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
     )
-    process = await start()
-    await process.initialize(processId=parent.pid)
+    process = await start(*([f"--clientProcessId={parent.pid}"] if by_argument else []))
+    await process.initialize(processId=None if by_argument else parent.pid)
     assert (await process.execute("outrider.status"))["result"] == {"echo": {}}
     parent.stdin.close()
     await parent.wait()

@@ -9,7 +9,7 @@ from lsprotocol import types
 from outrider.lsp.frames import FrameSender
 from outrider.lsp.outgoing import Outgoing
 from outrider.lsp.profile import ClientProfile
-from outrider.lsp.protocol import NoReply, Protocol
+from outrider.lsp.protocol import LspProtocol, NoReply
 from outrider.ports.editor import Answered, Applied, DocumentEdit, EditorTraits, Unanswered
 from outrider.ports.events import LoggedEvent, StreamFrame
 from outrider.ports.text import Place
@@ -29,7 +29,7 @@ class ClientEditor:
     down, and a late click is still worth something.
     """
 
-    def __init__(self, protocol: Protocol, profile: ClientProfile, outgoing: Outgoing) -> None:
+    def __init__(self, protocol: LspProtocol, profile: ClientProfile, outgoing: Outgoing) -> None:
         """Speak with the client of `profile`."""
         self._protocol = protocol
         self._profile = profile
@@ -53,7 +53,6 @@ class ClientEditor:
         still_open: Callable[[], bool] | None = None,
     ) -> Answered | Unanswered:
         """Ask the person to choose; see `ports.editor.Editor.ask`. Source: LSP 3.17, "ShowMessageRequest"."""
-
         async with self._question:
             if still_open is not None and not still_open():
                 return Unanswered("closed")

@@ -19,14 +19,16 @@ PARENT_SECONDS: Final = 3.0
 class Lifetime:
     """The process as the server sees it (`contract.Host`). Made on the event loop, in the main thread."""
 
-    def __init__(self, clock: Clock) -> None:
-        """Take over SIGTERM and SIGINT."""
+    def __init__(self, clock: Clock, parent: int | None = None) -> None:
+        """Take over SIGTERM and SIGINT, and watch the parent if it is known already."""
         self._clock = clock
         self._loop = asyncio.get_running_loop()
         self._ended: asyncio.Future[tuple[int, str]] = self._loop.create_future()
         self._watching: asyncio.Task[None] | None = None
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self.stop, 128 + number, number.name)
+        if parent is not None:
+            self.watch_parent(parent)
 
     def stop(self, code: int, reason: str) -> None:
         """End the process with that exit code; the first call counts."""
@@ -40,7 +42,7 @@ class Lifetime:
 
     def watch_parent(self, pid: int) -> None:
         """End the process when that one is gone; one that cannot be seen now is in a container or elsewhere."""
-        if self._watching is None and _is_alive(pid):
+        if self._watching is None and pid > 0 and _is_alive(pid):
             self._watching = self._loop.create_task(self._watch(pid))
 
     async def ended(self) -> tuple[int, str]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from lsprotocol import types
 
 from outrider.lsp.profile import ClientProfile
-from outrider.lsp.protocol import NoReply, Protocol
+from outrider.lsp.protocol import LspProtocol, NoReply
 from outrider.ports.clock import Clock
 
 logger = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class Stretch:
 class ProgressFactory:
     """Makes stretches, and knows which of them a cancel of the client means."""
 
-    def __init__(self, protocol: Protocol, profile: ClientProfile, clock: Clock) -> None:
+    def __init__(self, protocol: LspProtocol, profile: ClientProfile, clock: Clock) -> None:
         """Show progress in the client of `profile`."""
         self._protocol = protocol
         self._profile = profile

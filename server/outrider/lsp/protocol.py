@@ -90,7 +90,7 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
 
 
-class Protocol(LanguageServerProtocol):
+class LspProtocol(LanguageServerProtocol):
     """One connection with a client."""
 
     def __init__(self, server: Any, converter: cattrs.Converter) -> None:

@@ -12,11 +12,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from outrider.lsp.admission import WITHOUT_TOKEN, Admission
-from outrider.lsp.contract import Host, LoadBridge, StartBridge
+from outrider.lsp.contract import LoadBridge, StartBridge
 from outrider.lsp.lifetime import Lifetime
 from outrider.lsp.log import LEVELS, log_to_stderr
-from outrider.lsp.outgoing import Outgoing
-from outrider.lsp.server import Server, create_server
+from outrider.lsp.server import create_server
 from outrider.lsp.stdio import StdioReader, StdioWriter, take_over
 from outrider.lsp.tcp import Address, TcpConnection, address_of
 from outrider.ports.clock import SystemClock
@@ -25,8 +24,6 @@ from outrider.startup import for_good
 USAGE_ERROR: Final = 2
 _FLUSH_SECONDS: Final = 0.3
 _MODES: Final = ("read-only", "ask", "auto-edit", "full")
-
-MakeServer = Callable[[Outgoing, Host], Server]
 
 
 def load_house(command_line: dict[str, Any]) -> StartBridge:
@@ -64,8 +61,8 @@ def main(argv: Sequence[str], load: Callable[[dict[str, Any]], StartBridge] = lo
         return load(command_line)
 
     if options.tcp is not None:
-        return asyncio.run(_serve_tcp(options.tcp, Admission(options.tcp_token), load_it))
-    return asyncio.run(_serve_stdio(load_it))
+        return asyncio.run(_serve_tcp(options.tcp, Admission(options.tcp_token), load_it, options.client))
+    return asyncio.run(_serve_stdio(load_it, options.client))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -80,6 +77,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--model", metavar="MODEL", help="provider/name or scripted:PATH")
     parser.add_argument("--permission-mode", choices=_MODES, help="what may happen without a question")
     parser.add_argument("--state-dir", metavar="PATH", help="folder of the log")
+    # LSP 3.17, "Implementation Considerations": how a client says who it is before it can say `initialize`.
+    parser.add_argument(
+        "--clientProcessId", metavar="PID", type=int, dest="client", help="end with that process"
+    )
     parser.add_argument("--log-level", choices=LEVELS, default="warning", help="what goes to standard error")
     return parser
 
@@ -105,10 +106,10 @@ def _problem(options: argparse.Namespace) -> str | None:
     return None
 
 
-async def _serve_stdio(load: LoadBridge) -> int:
+async def _serve_stdio(load: LoadBridge, client: int | None) -> int:
     clock = SystemClock()
     reading, writing = take_over()
-    lifetime = Lifetime(clock)
+    lifetime = Lifetime(clock, client)
     writer = StdioWriter(writing, lambda reason: lifetime.stop(1, reason))
     server = create_server(writer, load, clock=clock, host=lifetime)
 
@@ -122,9 +123,9 @@ async def _serve_stdio(load: LoadBridge) -> int:
     return code
 
 
-async def _serve_tcp(address: Address, admission: Admission, load: LoadBridge) -> int:
+async def _serve_tcp(address: Address, admission: Admission, load: LoadBridge, client: int | None) -> int:
     clock = SystemClock()
-    lifetime = Lifetime(clock)
+    lifetime = Lifetime(clock, client)
     connected: asyncio.Future[TcpConnection] = asyncio.get_running_loop().create_future()
 
     def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -155,7 +156,7 @@ async def _serve_tcp(address: Address, admission: Admission, load: LoadBridge) -
     code, reason = await ended
     await server.close(reason)
     reading.cancel()
-    connection.close()
+    await connection.close(_FLUSH_SECONDS)
     with contextlib.suppress(asyncio.CancelledError):
         await reading
     return code

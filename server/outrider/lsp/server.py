@@ -23,7 +23,7 @@ from outrider.lsp.errors import CommandError
 from outrider.lsp.outgoing import Outgoing
 from outrider.lsp.profile import ClientProfile, profile_of
 from outrider.lsp.progress import ProgressFactory
-from outrider.lsp.protocol import INTERNAL_ERROR, INVALID_REQUEST, NoReply, Protocol, invalid_params
+from outrider.lsp.protocol import INTERNAL_ERROR, INVALID_REQUEST, LspProtocol, NoReply, invalid_params
 from outrider.ports.clock import Clock, SystemClock
 from outrider.ports.outside import ClientStart, Outside
 from outrider.ports.text import Place
@@ -54,10 +54,10 @@ class _Client:
 
 
 class Server(LanguageServer):
-    """One server for one client. Feed it messages with `receive`; its own go to the `Outgoing` it was given."""
+    """One server for one client. Feed `protocol.receive` with messages; its own go to the `Outgoing` it was given."""
 
     # pygls makes it of the class it is given, but does not say so in its types.
-    protocol: Protocol  # pyright: ignore[reportIncompatibleVariableOverride]
+    protocol: LspProtocol  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Server(LanguageServer):
     ) -> None:
         """Prepare to serve; see `create_server`."""
         super().__init__(  # pyright: ignore[reportUnknownMemberType] - pygls leaves its *args untyped
-            "outrider", __version__, protocol_cls=Protocol, converter_factory=default_converter
+            "outrider", __version__, protocol_cls=LspProtocol, converter_factory=default_converter
         )
         self.documents = DocumentStore()
         self._outgoing = outgoing
@@ -88,10 +88,6 @@ class Server(LanguageServer):
         self._ignored: set[str] = set()
         self.protocol.connect(outgoing, self._clock)
         self._register()
-
-    def receive(self, message: Any) -> None:
-        """Take one message, as JSON. Call it on the event loop."""
-        self.protocol.handle_message(message)
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Log an error; pygls would show it to the person."""

@@ -7,6 +7,7 @@ that is not this machine's own needs one in any case.
 """
 
 import asyncio
+import contextlib
 import ipaddress
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -97,9 +98,12 @@ class TcpConnection:
                 else:
                     on_frame(item)
 
-    def close(self) -> None:
-        """Let go of the client; what is queued is still sent."""
+    async def close(self, seconds: float) -> None:
+        """Let go of the client, when it has what is queued or after `seconds`."""
         self._writer.close()
+        with contextlib.suppress(TimeoutError, ConnectionError):
+            async with asyncio.timeout(seconds):
+                await self._writer.wait_closed()
 
     async def _drain(self) -> None:
         try:
