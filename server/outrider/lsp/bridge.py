@@ -1,5 +1,6 @@
 """From the LSP room to the house: loaded after `initialize` is answered, because what it imports takes time."""
 
+import logging
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -14,9 +15,11 @@ from outrider.lsp.reporter import Reporter
 from outrider.ports.events import LoggedEvent, StreamFrame
 from outrider.ports.outside import ClientStart, Outside
 from outrider.ports.text import Place
-from outrider.store.problem import StoreProblem
+from outrider.store.problem import StoreProblem, StoreReadError
 from outrider.workspace.documents import DocumentStore
 from outrider_protocol import REQUEST_FAILED, WAIT
+
+_log = logging.getLogger(__name__)
 
 
 class Bridge:
@@ -59,7 +62,10 @@ class Bridge:
     ) -> list[dict[str, Any]]:
         """The code actions at a place."""
         if not automatic:
-            await self._app.sessions.look_for_resting()
+            try:
+                await self._app.sessions.look_for_resting()
+            except StoreReadError as error:  # the actions that need no log are offered all the same
+                _log.warning("open items are not looked for: %s", error)
         return code_actions(self._app, Cursor(uri, start, end), diagnostics, only)
 
     async def configure(self, values: Mapping[str, Any] | None) -> None:
