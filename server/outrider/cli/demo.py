@@ -54,7 +54,7 @@ async def run_demo(
         task = Task(workspace, played, TASK, always=names.ALLOW_ONCE if keyboard is None else None)
         ended = await run_task(task, Renderer(console), keyboard)
         passed = await _tests_pass(workspace, console)
-        if scripted and not passed:
+        if scripted and not ended.code and not passed:
             console.print("The script goes on as if everything had been allowed; a real model would not.")
         code = ended.code or (ExitCode.COMPLETED if passed else ExitCode.FAILED)
         if keep:
