@@ -185,6 +185,14 @@ def test_what_is_to_be_approved_is_shown_in_full_and_only_once():
     assert shown.lines[-2:] == ["  allowed once", "  created f.py  (+500 −0)"]
 
 
+def test_a_change_that_became_another_one_is_shown_again():
+    hunk = {"line": 1, "removed": "a\n", "added": "b\n"}
+    shown = Shown().event("edit.proposed", changeId="x", callId="c", path="f.py", hunks=[hunk])
+    shown.event("approval.requested", id="o", callId="c", digest="d", title="Edit f.py (+1 −1)", detail="")
+    shown.event("edit.applied", changeId="y", callId="c", path="f.py", hunks=[hunk | {"line": 7}])
+    assert shown.lines[-3:] == ["  @@ -7,1 +7,1 @@", "  -a", "  +b"]
+
+
 def test_an_approval_without_a_change_shows_its_detail():
     shown = Shown().event(
         "approval.requested", id="o", callId="c", digest="d", title="Run: make", detail="in the workspace"

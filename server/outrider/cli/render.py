@@ -58,7 +58,8 @@ class Renderer:
         self._console = console
         self._calls: dict[str, _Call] = {}
         self._proposed: dict[str, Data] = {}
-        self._shown_changes: set[str] = set()
+        self._approved: dict[str, list[Data]] = {}
+        """The hunks that were shown for approval, by call."""
         self._plan_shown: dict[str, str] = {}
         self._streaming: str | None = None
         self._column = 0
@@ -312,7 +313,7 @@ class Renderer:
         self._line("")
         self._line(f"? {visible(data['title'])}", "bold")
         if change := self._proposed.get(data["callId"]):
-            self._shown_changes.add(change["changeId"])
+            self._approved[data["callId"]] = change["hunks"]
             self._diff(change["hunks"], None)
         elif detail := str(data["detail"]).rstrip():
             for line in visible(detail).split("\n"):
@@ -339,7 +340,7 @@ class Renderer:
         )
         target = f" to {visible(data['to'])}" if data.get("to") else ""
         self._line(f"  {verb} {path}{target}  (+{added} −{removed})", "green")
-        if data["changeId"] not in self._shown_changes:
+        if data["hunks"] != self._approved.get(data.get("callId", "")):
             self._diff(data["hunks"], DIFF_LINES)
 
     def _diff(self, hunks: list[Data], most: int | None) -> None:
