@@ -1,0 +1,373 @@
+"""Search by text and by name over the workspace as the person sees it, done by ripgrep.
+
+Unsaved buffers are searched by the same program instead of what is on the disk, so that there is one dialect.
+What the result is does not depend on how ripgrep schedules its threads.
+"""
+
+import asyncio
+import base64
+import json
+import re
+import shutil
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from outrider.ports.clock import Clock
+from outrider.processes import Collected, SpawnProblem, Supervisor, collect
+from outrider.workspace.documents import DocumentStore
+from outrider.workspace.overlay import SIZE_LIMIT, Overlay
+from outrider.workspace.paths import OWN_FOLDER, Folder, Folders, Located
+
+_SECONDS = 30.0
+_OUTPUT_LIMIT = 8 * 1024 * 1024
+_LINE_WIDTH = 400
+_COMMON = (
+    "--no-config",
+    "--no-messages",
+    "--hidden",
+    "--no-require-git",
+    "--max-filesize",
+    str(SIZE_LIMIT),
+    "--glob",
+    "!.git",
+    "--glob",
+    f"!/{OWN_FOLDER}",
+)
+_TRUNCATED = "[there are more; narrow the search]"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A line that matches."""
+
+    path: str
+    line: int
+    """From 1."""
+    text: str
+    """Without its line end; cut where it is very long."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The matching lines, by path and line."""
+
+    matches: tuple[Match, ...]
+    truncated: bool
+    """Whether there are more."""
+    unsaved: tuple[str, ...] = ()
+    """Paths of the unsaved buffers that were searched."""
+    note: str = ""
+
+    def render(self) -> str:
+        """The result as the model reads it, one match a line."""
+        lines = [f"{match.path}:{match.line}: {match.text}" for match in self.matches] or ["[no matches]"]
+        matched = {match.path for match in self.matches}
+        if buffers := [path for path in self.unsaved if path in matched]:
+            lines.append(f"[unsaved buffers: {', '.join(buffers)}]")
+        return "\n".join([*lines, *_remarks(self.truncated, self.note)])
+
+
+@dataclass(frozen=True, slots=True)
+class FindResult:
+    """The paths that match, sorted."""
+
+    paths: tuple[str, ...]
+    truncated: bool
+    note: str = ""
+
+    def render(self) -> str:
+        """The result as the model reads it, one path a line."""
+        return "\n".join([*(self.paths or ["[no files]"]), *_remarks(self.truncated, self.note)])
+
+
+@dataclass(frozen=True, slots=True)
+class SearchProblem:
+    """Why there is no result."""
+
+    message: str
+
+
+def _remarks(truncated: bool, note: str) -> list[str]:
+    return [_TRUNCATED] * truncated + [f"[{note}]"] * bool(note)
+
+
+def find_ripgrep(path_env: str | None) -> str | None:
+    """Where ripgrep is: beside the interpreter, where its wheel puts it, else in that PATH. None: nowhere."""
+    for folder in (Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))):
+        if found := shutil.which("rg", path=str(folder)):
+            return found
+    return shutil.which("rg", path=path_env) if path_env else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What one run of ripgrep looks at: a target below a folder."""
+
+    cwd: Path
+    target: str
+    display: Callable[[str], str]
+    """How a path that ripgrep prints is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Buffer:
+    """An unsaved buffer: where it would be on the disk, and what is in it."""
+
+    display: str
+    resolved: Path | None
+    within: str
+    """Its path in its folder, which globs are matched against."""
+    text: str
+
+
+class Search:
+    """Search over one set of workspace folders."""
+
+    def __init__(
+        self,
+        folders: Folders,
+        documents: DocumentStore,
+        overlay: Overlay,
+        supervisor: Supervisor,
+        clock: Clock,
+        rg: str | None,
+    ) -> None:
+        """Get ready to search; `rg` is what `find_ripgrep` found."""
+        self._folders = folders
+        self._documents = documents
+        self._overlay = overlay
+        self._supervisor = supervisor
+        self._clock = clock
+        self._rg = rg
+
+    async def search(
+        self, pattern: str, located: Located | None, glob: str | None, limit: int = 200
+    ) -> SearchResult | SearchProblem:
+        """The lines that match a regular expression. Ignored files and `.git` are left out.
+
+        Args:
+            pattern: In ripgrep's dialect.
+            located: The file or folder to search; None for the whole workspace.
+            glob: Only files whose path in the folder matches it; without a slash it is the name that counts.
+            limit: The most matches wanted.
+        """
+        if located is not None and located.own:
+            return SearchProblem(f"{located.display} belongs to Outrider itself and is not searched")
+        wanted = await asyncio.to_thread(_matcher, glob)
+        if isinstance(wanted, SearchProblem):
+            return wanted
+        buffers = [one for one in await self._unsaved() if _is_under(one, located) and wanted(one.within)]
+        shadowed = {one.resolved for one in buffers}
+        options = ["--json", "--crlf", "--max-count", str(limit + 1), f"--regexp={pattern}"]
+        matches: list[Match] = []
+        truncated, notes = False, dict[str, None]()
+        for place in self._places(located):
+            found = await self._run([*options, *_narrowed(glob)], place)
+            if isinstance(found, Collected) and found.truncated:
+                # Which part came first is a matter of chance, unless one thread goes from path to path.
+                found = await self._run([*options, *_narrowed(glob), "--sort", "path"], place)
+            if isinstance(found, SearchProblem):
+                return found
+            truncated = truncated or found.truncated
+            if found.timed_out:
+                notes[f"stopped after {_SECONDS:.0f} seconds"] = None
+            matches += await asyncio.to_thread(_read_matches, found.stdout, place, wanted, shadowed)
+        for buffer in buffers:
+            stdin = buffer.text.encode("utf-8", "replace")
+            place = _Place(self._any_folder(), "-", lambda _, buffer=buffer: buffer.display)
+            found = await self._run(options, place, stdin)
+            if isinstance(found, SearchProblem):
+                return found
+            matches += await asyncio.to_thread(_read_matches, found.stdout, place, None, set[Path | None]())
+        matches.sort(key=lambda match: (match.path.split("/"), match.line))
+        return SearchResult(
+            tuple(matches[:limit]),
+            truncated or len(matches) > limit,
+            tuple(buffer.display for buffer in buffers),
+            "; ".join(notes),
+        )
+
+    async def find(self, pattern: str, limit: int) -> FindResult | SearchProblem:
+        """The files whose path matches a glob; ignored ones and `.git` are left out.
+
+        Args:
+            pattern: Matched against the path in the workspace folder; without a slash it is the name that counts.
+            limit: The most paths wanted.
+        """
+        paths: set[str] = set()
+        note = ""
+        for folder in self._folders.folders:
+            inner = self._within(folder, pattern)
+            wanted = await asyncio.to_thread(_matcher, inner)
+            if isinstance(wanted, SearchProblem):
+                return wanted
+            place = self._place(folder, ".")
+            found = await self._run(["--files", "--null", *_narrowed(inner)], place)
+            if isinstance(found, SearchProblem):
+                return found
+            if found.truncated or found.timed_out:
+                note = "the workspace is too big to be looked through to its end"
+            paths.update(await asyncio.to_thread(_read_paths, found.stdout, place, wanted))
+        wanted = await asyncio.to_thread(_matcher, pattern)
+        if isinstance(wanted, SearchProblem):
+            return wanted
+        paths.update(
+            one.display for one in await self._unsaved() if wanted(one.within) or wanted(one.display)
+        )
+        ordered = sorted(paths, key=lambda path: path.split("/"))
+        return FindResult(tuple(ordered[:limit]), len(ordered) > limit, note)
+
+    async def _run(
+        self, options: Sequence[str], place: _Place, stdin: bytes | None = None
+    ) -> Collected | SearchProblem:
+        if self._rg is None:
+            return SearchProblem(
+                "ripgrep (rg) was not found, so nothing can be searched: install it, or Outrider with its wheel"
+            )
+        done = await collect(
+            self._supervisor,
+            [self._rg, *_COMMON, *options, "--", place.target],
+            cwd=place.cwd,
+            env={},
+            clock=self._clock,
+            stdin=stdin,
+            seconds=_SECONDS,
+            limit=_OUTPUT_LIMIT,
+        )
+        if isinstance(done, SpawnProblem):
+            return SearchProblem(f"the search could not be started: {done.message}")
+        # With --no-messages only what is wrong with the arguments is said.
+        if done.code not in {0, 1, None} and done.stderr.strip() and not done.stdout:
+            return SearchProblem(done.stderr.decode("utf-8", "replace").strip().removeprefix("rg: "))
+        return done
+
+    def _places(self, located: Located | None) -> list[_Place]:
+        if located is None or not located.uri:
+            return [self._place(folder, ".") for folder in self._folders.folders]
+        if located.path is None or located.resolved is None:
+            return []
+        for folder in self._folders.folders:
+            if located.path.is_relative_to(folder.path):
+                below = located.path.relative_to(folder.path).as_posix()
+                return [self._place(folder, "." if below == "." else f"./{below}")]
+        return [_Place(Path(located.path.anchor), str(located.path), str)]
+
+    def _place(self, folder: Folder, target: str) -> _Place:
+        several = len(self._folders.folders) > 1
+
+        def display(path: str) -> str:
+            path = path.removeprefix("./")
+            return f"{folder.name}/{path}" if several else path
+
+        return _Place(folder.path, target, display)
+
+    def _within(self, folder: Folder, pattern: str) -> str:
+        """A pattern as it is meant in one folder: the folder's name may stand before it."""
+        prefix = f"{folder.name}/"
+        return pattern.removeprefix(prefix) if len(self._folders.folders) > 1 else pattern
+
+    def _any_folder(self) -> Path:
+        return next((folder.path for folder in self._folders.folders if folder.path.is_dir()), Path("/"))
+
+    async def _unsaved(self) -> list[_Buffer]:
+        buffers: list[_Buffer] = []
+        for uri in await self._overlay.unsaved():
+            located, document = await self._folders.locate(uri), self._documents.get(uri)
+            if document is not None and isinstance(located, Located) and located.inside:
+                within = located.display
+                if len(self._folders.folders) > 1 and located.path is not None:
+                    within = within.partition("/")[2]
+                buffers.append(_Buffer(located.display, located.resolved, within, document.text))
+        return buffers
+
+
+def _is_under(buffer: _Buffer, located: Located | None) -> bool:
+    if located is None or not located.uri:
+        return True
+    if located.resolved is None or buffer.resolved is None:
+        return buffer.display == located.display
+    return buffer.resolved.is_relative_to(located.resolved)
+
+
+def _narrowed(glob: str | None) -> list[str]:
+    """Options that spare ripgrep files that a glob cannot mean.
+
+    Its own option for globs will not do: what that one matches is searched even if it is ignored.
+    """
+    name = (glob or "").rpartition("/")[2]
+    if not name or "**" in name or not re.search(r"[*?.]", name) or (glob or "").startswith("!"):
+        return []
+    return ["--type-add", f"wanted:{name}", "--type", "wanted"]
+
+
+def _matcher(glob: str | None) -> Callable[[str], bool] | SearchProblem:
+    """Whether a path in a folder matches a glob, as in a `.gitignore`, with `{a,b}` besides."""
+    if glob is None:
+        return lambda _: True
+    from pathspec import GitIgnoreSpec
+
+    excludes = glob.startswith("!")
+    wanted = glob.removeprefix("!").removeprefix("./")
+    try:
+        spec = GitIgnoreSpec.from_lines([*_without_braces(wanted)][:100])
+    except ValueError as problem:
+        return SearchProblem(f"the glob {glob!r} is not valid: {problem}")
+    return lambda path: spec.match_file(path) != excludes
+
+
+def _without_braces(glob: str) -> Iterator[str]:
+    found = re.search(r"\{([^{}]*)\}", glob)
+    if found is None:
+        # A leading mark would make it a comment or a negation.
+        yield f"\\{glob}" if glob.startswith(("#", "!")) else glob
+        return
+    for choice in found[1].split(","):
+        yield from _without_braces(glob[: found.start()] + choice + glob[found.end() :])
+
+
+def _read_matches(
+    output: bytes, place: _Place, wanted: Callable[[str], bool] | None, shadowed: set[Path | None]
+) -> list[Match]:
+    """The matches in ripgrep's JSON lines; a last line that was cut off is left out."""
+    matches: list[Match] = []
+    root = Path(place.cwd).resolve() if shadowed else place.cwd
+    admitted: dict[str, bool] = {}
+    for line in output.split(b"\n")[:-1]:
+        event: dict[str, Any] = json.loads(line)
+        if event["type"] != "match":
+            continue
+        data = event["data"]
+        path = _text_of(data["path"])
+        if path not in admitted:
+            inner = path.removeprefix("./")
+            admitted[path] = (wanted is None or wanted(inner)) and (
+                not shadowed or (root / inner).resolve() not in shadowed
+            )
+        if admitted[path]:
+            start = data["submatches"][0]["start"] if data["submatches"] else 0
+            text = _cut(_text_of(data["lines"]), start)
+            matches.append(Match(place.display(path), data["line_number"], text))
+    return matches
+
+
+def _text_of(value: dict[str, str]) -> str:
+    return value["text"] if "text" in value else base64.b64decode(value["bytes"]).decode("utf-8", "replace")
+
+
+def _cut(line: str, start_byte: int) -> str:
+    line = line.rstrip("\r\n")
+    if len(line) <= _LINE_WIDTH:
+        return line
+    start = len(line.encode("utf-8")[:start_byte].decode("utf-8", "ignore"))
+    first = max(0, min(start - _LINE_WIDTH // 4, len(line) - _LINE_WIDTH))
+    cut = line[first : first + _LINE_WIDTH]
+    return f"{'…' if first else ''}{cut}{'…' if first + _LINE_WIDTH < len(line) else ''}"
+
+
+def _read_paths(output: bytes, place: _Place, wanted: Callable[[str], bool]) -> list[str]:
+    names = (name.decode("utf-8", "replace").removeprefix("./") for name in output.split(b"\0")[:-1])
+    return [place.display(name) for name in names if wanted(name)]

@@ -1,0 +1,216 @@
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outrider.ports.clock import SystemClock
+from outrider.processes import Supervisor
+from outrider.workspace.search import (
+    FindResult,
+    Match,
+    Search,
+    SearchProblem,
+    SearchResult,
+    find_ripgrep,
+)
+
+RG = find_ripgrep("/usr/bin:/usr/local/bin")
+
+
+@pytest.fixture
+async def supervisor() -> AsyncIterator[Supervisor]:
+    supervisor = Supervisor(SystemClock())
+    yield supervisor
+    await supervisor.close()
+
+
+@pytest.fixture
+def search_of(supervisor: Supervisor) -> Callable[[Any], Search]:
+    def make(desk: Any, rg: str | None = RG) -> Search:
+        return Search(desk.folders, desk.documents, desk.overlay, supervisor, SystemClock(), rg)
+
+    return make
+
+
+@pytest.fixture
+def search(desk: Any, search_of: Callable[[Any], Search]) -> Search:
+    for name in ("src/a.py", "src/b.ts", "src/deep/c.py", "docs/a.md", ".github/ci.yml"):
+        desk.write(name, f"needle in {name}\nhay\n")
+    desk.write("src/min.gen.py", "needle ignored\n")
+    desk.write("build/out.py", "needle ignored\n")
+    desk.write(".gitignore", "build/\n*.gen.py\n")
+    desk.write(".git/config", "needle in git\n")
+    desk.write(".outrider/task.md", "needle of our own\n")
+    return search_of(desk)
+
+
+async def paths(search: Search, pattern: str, located: Any = None, glob: str | None = None) -> list[str]:
+    found = await search.search(pattern, located, glob)
+    assert isinstance(found, SearchResult), found
+    return [match.path for match in found.matches]
+
+
+async def test_matches_come_sorted_without_ignored_files(search: Search) -> None:
+    assert await paths(search, "^needle") == [
+        ".github/ci.yml",
+        "docs/a.md",
+        "src/a.py",
+        "src/b.ts",
+        "src/deep/c.py",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("glob", "found"),
+    [
+        ("*.py", ["src/a.py", "src/deep/c.py"]),
+        ("**/*.{py,ts}", ["src/a.py", "src/b.ts", "src/deep/c.py"]),
+        ("src/*.py", ["src/a.py"]),
+        ("./src/**", ["src/a.py", "src/b.ts", "src/deep/c.py"]),
+        ("docs", ["docs/a.md"]),
+        ("**", [".github/ci.yml", "docs/a.md", "src/a.py", "src/b.ts", "src/deep/c.py"]),
+        ("!src", [".github/ci.yml", "docs/a.md"]),
+        (".git/**", []),
+    ],
+)
+async def test_a_glob_chooses_files_and_never_brings_ignored_ones_back(
+    desk: Any, search: Search, glob: str, found: list[str]
+) -> None:
+    assert await paths(search, "needle", None, glob) == found
+    by_name = await search.find(glob, 100)
+    assert isinstance(by_name, FindResult)
+    assert [path for path in by_name.paths if path != ".gitignore"] == found
+    desk.open("src/a.py", "unsaved needle\n")
+    assert await paths(search, "needle", None, glob) == found
+
+
+async def test_a_file_or_a_folder_can_be_named(desk: Any, search: Search, tmp_path: Path) -> None:
+    assert await paths(search, "needle", desk.at("src/deep")) == ["src/deep/c.py"]
+    assert await paths(search, "needle", desk.at("src/a.py")) == ["src/a.py"]
+    assert await paths(search, "needle", desk.at(".")) == await paths(search, "needle")
+    assert isinstance(await search.search("needle", desk.at(".outrider"), None), SearchProblem)
+    (tmp_path / "other.txt").write_text("needle\n")
+    assert await paths(search, "needle", desk.at(str(tmp_path / "other.txt"))) == [
+        str(tmp_path / "other.txt")
+    ]
+
+
+async def test_unsaved_buffers_are_searched_instead_of_the_disk(desk: Any, search: Search) -> None:
+    desk.open("src/a.py", "hay\nnew pin\n")
+    desk.open("src/new.py", "a pin\r\nmore\r\n")
+    desk.open("untitled:Untitled-1", "one pin\n")
+    desk.open("src/b.ts")
+    found = await search.search("pin$|needle", None, None)
+    assert isinstance(found, SearchResult)
+    assert found.matches == (
+        Match(".github/ci.yml", 1, "needle in .github/ci.yml"),
+        Match("docs/a.md", 1, "needle in docs/a.md"),
+        Match("src/a.py", 2, "new pin"),
+        Match("src/b.ts", 1, "needle in src/b.ts"),
+        Match("src/deep/c.py", 1, "needle in src/deep/c.py"),
+        Match("src/new.py", 1, "a pin"),
+        Match("untitled:Untitled-1", 1, "one pin"),
+    )
+    assert found.unsaved == ("src/a.py", "src/new.py", "untitled:Untitled-1")
+    assert "[unsaved buffers: src/a.py, src/new.py, untitled:Untitled-1]" in found.render()
+    assert await paths(search, "pin", desk.at("src/a.py")) == ["src/a.py"]
+    assert await paths(search, "pin", desk.at("untitled:Untitled-1")) == ["untitled:Untitled-1"]
+    for pattern, path in (("src/n*.py", "src/new.py"), ("*Untitled*", "untitled:Untitled-1")):
+        by_name = await search.find(pattern, 100)
+        assert isinstance(by_name, FindResult)
+        assert by_name.paths == (path,)
+
+
+async def test_a_buffer_shadows_its_file_through_a_link(desk: Any, search: Search) -> None:
+    (desk.root / "link").symlink_to("src")
+    desk.open("link/a.py", "nothing here\n")
+    assert "src/a.py" not in await paths(search, "needle")
+
+
+async def test_several_folders_are_told_apart_by_their_names(
+    make_desk: Callable[..., Any], search_of: Callable[[Any], Search]
+) -> None:
+    desk = make_desk("app", "lib")
+    for folder in desk.folders.folders:
+        (folder.path / "src").mkdir()
+        (folder.path / "src" / "a.py").write_text("needle\n")
+    search = search_of(desk)
+    assert await paths(search, "needle") == ["app/src/a.py", "lib/src/a.py"]
+    assert await paths(search, "needle", desk.at("lib/src")) == ["lib/src/a.py"]
+    for pattern, wanted in (("src/*.py", 2), ("lib/src/*.py", 1), ("*.py", 2), ("a.py", 2)):
+        found = await search.find(pattern, 10)
+        assert isinstance(found, FindResult)
+        assert len(found.paths) == wanted
+
+
+async def test_long_lines_are_cut_around_the_match(desk: Any, search: Search) -> None:
+    desk.write("min.js", "é" * 5000 + "pin" + "y" * 5000 + "\n")
+    found = await search.search("pin", None, None)
+    assert isinstance(found, SearchResult)
+    (match,) = found.matches
+    assert "pin" in match.text
+    assert len(match.text) < 500
+
+
+async def test_too_many_matches_are_cut_the_same_way_each_time(desk: Any, search: Search) -> None:
+    for number in range(30):
+        desk.write(f"many/{number:02}.txt", "pin pin\n" * 3000 + "x" * 200_000 + "pin\n")
+    first = await search.search("pin", None, None, limit=50)
+    assert isinstance(first, SearchResult)
+    assert first.truncated
+    assert {match.path for match in first.matches} == {"many/00.txt"}
+    wide = await search.search("x", None, None, limit=5000)
+    assert wide == await search.search("x", None, None, limit=5000)
+    found = await search.find("many/*", 7)
+    assert isinstance(found, FindResult)
+    assert (len(found.paths), found.truncated) == (7, True)
+    assert "there are more" in found.render()
+
+
+@pytest.mark.parametrize("pattern", ["(", "[a", "a{2,1}", "\\p{Nope}"])
+async def test_a_bad_pattern_gets_ripgreps_own_words(search: Search, pattern: str) -> None:
+    found = await search.search(pattern, None, None)
+    assert isinstance(found, SearchProblem)
+    assert "regex" in found.message
+
+
+async def test_odd_patterns_and_files_do_no_harm(desk: Any, search: Search) -> None:
+    desk.write("latin.txt", b"caf\xe9 pin\n")
+    desk.write("binary.bin", b"pin\0pin\n")
+    desk.write("-dash.txt", "--pin\n")
+    desk.write("page.txt", "a\x0cb\u2028pin\r\n")
+    assert await paths(search, "--pin") == ["-dash.txt"]
+    found = await search.search("pin$", None, None)
+    assert isinstance(found, SearchResult)
+    assert Match("page.txt", 1, "a\x0cb\u2028pin") in found.matches
+    assert Match("latin.txt", 1, "caf\ufffd pin") in found.matches
+    nothing = await search.search("never there", None, None)
+    assert isinstance(nothing, SearchResult)
+    assert nothing.render() == "[no matches]"
+    assert isinstance(await search.find("[", 10), FindResult | SearchProblem)
+
+
+async def test_without_ripgrep_it_says_so(
+    desk: Any, search_of: Callable[..., Search], tmp_path: Path
+) -> None:
+    for search in (search_of(desk, None), search_of(desk, str(tmp_path / "rg"))):
+        found = await search.search("x", None, None)
+        assert isinstance(found, SearchProblem)
+        assert "rg" in found.message
+        assert isinstance(await search.find("*", 10), SearchProblem)
+
+
+async def test_a_vanished_folder_is_told(desk: Any, search: Search) -> None:
+    desk.root.rename(desk.root.with_name("moved"))
+    assert isinstance(await search.search("needle", None, None), SearchProblem)
+
+
+def test_ripgrep_is_found_beside_the_interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    beside = tmp_path / "bin" / "rg"
+    beside.parent.mkdir()
+    beside.write_text("#!/bin/sh\n")
+    beside.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(beside.with_name("python")))
+    assert find_ripgrep(None) == str(beside)
