@@ -32,6 +32,8 @@ class ChatRequestEncoder:
         self._extra_body = extra_body
         self._messages: dict[str, bytes] = {}
         """Encodings by digest: exactly those of the last request, which bounds them."""
+        self._head: tuple[object, bytes] = (None, b"")
+        """What stands before the messages, which changes with nothing but its first value."""
 
     def encode(self, request: ModelRequest) -> bytes:
         """The whole body. The messages stand last, after all that stays the same from step to step."""
@@ -43,10 +45,12 @@ class ChatRequestEncoder:
             encoded = known.get(digest) or _encoded_message(message)
             self._messages[digest] = encoded
             parts.append(encoded)
-        head = _bytes(self._head(request))[:-1]
-        return b'%s,"messages":[%s]}' % (head, b",".join(parts))
+        varying = (request.tools, request.temperature, request.max_tokens)
+        if self._head[0] != varying:
+            self._head = (varying, _bytes(self._head_fields(request))[:-1])
+        return b'%s,"messages":[%s]}' % (self._head[1], b",".join(parts))
 
-    def _head(self, request: ModelRequest) -> dict[str, Any]:
+    def _head_fields(self, request: ModelRequest) -> dict[str, Any]:
         fields: dict[str, Any] = {
             "model": self._model,
             "stream": True,

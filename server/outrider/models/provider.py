@@ -7,8 +7,8 @@ let an exception of the network through: what goes wrong is a `ModelFailure`.
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING, Any, cast
 
 from outrider import __version__
@@ -165,28 +165,24 @@ class HttpProvider:
         """The response with its headers read; each phase of the way there has its own time-out."""
         import httpx
 
-        connected = asyncio.Event()
-
         opened: list[httpcore.AsyncNetworkStream] = []
-
-        async def trace(event: str, info: Mapping[str, Any]) -> None:
-            if event == "connection.connect_tcp.complete":
-                opened.append(info["return_value"])
-            elif event == "http11.send_request_headers.started":
-                connected.set()
-
-        request.extensions["trace"] = trace
-        sending = asyncio.create_task(client.send(request, stream=True))
-        sending.add_done_callback(lambda _: connected.set())
-        taken = False
         limit, setting = self.settings.connect_seconds, "connectSeconds"
+        response: httpx.Response | None = None
         try:
-            async with self._clock.timeout(limit):
-                await connected.wait()
-            limit, setting = self.settings.first_token_seconds, "firstTokenSeconds"
-            async with self._clock.timeout(limit):
-                response = await asyncio.shield(sending)
-            taken = True
+            async with AsyncExitStack() as deadline:
+
+                async def trace(event: str, info: Mapping[str, Any]) -> None:
+                    nonlocal limit, setting
+                    if event == "connection.connect_tcp.complete":
+                        opened.append(info["return_value"])
+                    elif event == "http11.send_request_headers.started":
+                        await deadline.aclose()
+                        limit, setting = self.settings.first_token_seconds, "firstTokenSeconds"
+                        await deadline.enter_async_context(self._clock.timeout(limit))
+
+                request.extensions["trace"] = trace
+                await deadline.enter_async_context(self._clock.timeout(limit))
+                response = await client.send(request, stream=True)
             return response
         except TimeoutError:
             if setting == "connectSeconds":
@@ -196,8 +192,10 @@ class HttpProvider:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             return self._network_failure(error, began=False)
         finally:
-            if not taken:
-                await _abandon(sending, opened)
+            if response is None:
+                for stream in opened:
+                    # httpcore leaves the socket open when it is cancelled during the TLS handshake.
+                    await stream.aclose()
 
     async def _refusal(self, response: "httpx.Response") -> ModelFailure:
         """What an answer that is not 200 says."""
@@ -311,19 +309,6 @@ def _new_client(proxy: str | None, ca_file: str | None) -> "httpx.AsyncClient | 
         )
     except (httpx.InvalidURL, ValueError, ImportError) as error:
         return f"cannot use the proxy: {_reason(error)}"
-
-
-async def _abandon(
-    sending: "asyncio.Task[httpx.Response]", opened: "Iterable[httpcore.AsyncNetworkStream]"
-) -> None:
-    """End a request nobody waits for any more, and what it may have opened."""
-    sending.cancel()
-    ended = (await asyncio.gather(sending, return_exceptions=True))[0]
-    if not isinstance(ended, BaseException):
-        await ended.aclose()
-    for stream in opened:
-        # httpcore leaves the socket open when it is cancelled during the TLS handshake.
-        await stream.aclose()
 
 
 def _reason(error: Exception) -> str:
