@@ -20,7 +20,7 @@ class Budget:
 
     limits: Limits
     clock: Clock
-    context_window: int
+    _context_window: int = 0
     _since: float | None = None
     _waiting: int = 0
     _counted: int = 0
@@ -28,8 +28,9 @@ class Budget:
     _counted_tokens: int = 0
     _seconds: float = field(default=0.0)
 
-    def start(self) -> None:
-        """Start the watch."""
+    def start(self, context_window: int) -> None:
+        """Start the watch of a turn whose model has that window, in tokens."""
+        self._context_window = context_window
         self._since = self.clock.monotonic()
 
     def hold(self) -> None:
@@ -43,7 +44,7 @@ class Budget:
         """Let the watch run on."""
         self._waiting -= 1
         if self._waiting == 0:
-            self.start()
+            self._since = self.clock.monotonic()
 
     @property
     def seconds(self) -> float:
@@ -64,7 +65,7 @@ class Budget:
     def spent(self, steps: int, usage: Usage, messages: Sequence[Message]) -> BudgetExhausted | None:
         """The first budget that is spent, None if the turn may go on."""
         limits = self.limits
-        window = int(self.context_window * (1 - ANSWER_RESERVE))
+        window = int(self._context_window * (1 - ANSWER_RESERVE))
         accounts: list[tuple[str, float | None, float]] = [
             ("limits.steps", limits.steps, steps),
             ("limits.seconds", limits.seconds, self.seconds),

@@ -58,7 +58,7 @@ class TurnContext:
         self._label = label
         self._mode = mode
         self._budget = budget
-        self._permission_mode = services.settings().permission_mode
+        self._permission_mode: PermissionMode = services.settings().permission_mode
         self._streamed: dict[str, int] = {}
 
     @property
@@ -114,12 +114,18 @@ class TurnContext:
     @property
     def permission_mode(self) -> PermissionMode:
         """What holds now: a widened setting counts from the next turn, a narrowed one at once."""
-        modes = [self._permission_mode, self._services.settings().permission_mode]
-        return narrowest(*modes, "read-only" if self._mode != "agent" else "full")
+        of_turn: PermissionMode = "full" if self._mode == "agent" else "read-only"
+        return narrowest(of_turn, self._permission_mode, self._services.settings().permission_mode)
 
     def judge(self, access: Access) -> Judgement:
         """Decide on an access by the modes and grants that hold now."""
         return decide(access, self.permission_mode, self._record.state.grants.keys())
+
+    def approved(self, call: ToolCall) -> str | None:
+        """Digest of what the person said yes to for a call of the latest response."""
+        turn = self._record.state.turn
+        known = turn.calls.get(call.id) if turn else None
+        return known.approved if known else None
 
     def new_id(self, kind: IdKind) -> str:
         """A fresh id."""

@@ -1,5 +1,6 @@
 """Looks at the set-up and says what is wrong and what to do about it. Changes nothing."""
 
+import asyncio
 import sys
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from outrider.agent.services import Services
 from outrider.models.catalog import ModelProblem
 from outrider.processes import SpawnProblem, collect, shell_argv
 from outrider.store.problem import StoreProblem
+from outrider.workspace.search import find_ripgrep
 from outrider_protocol.commands import Check
 
 
@@ -18,7 +20,7 @@ async def examine(services: Services) -> list[Check]:
         await _model(services),
         await _log(services),
         await _commands(services),
-        _search(services),
+        await _search(services),
         _editor(services),
         _permissions(services),
     ]
@@ -69,11 +71,12 @@ async def _commands(services: Services) -> Check:
     return Check(name="commands", status="ok", detail="bash runs under the supervisor")
 
 
-def _search(services: Services) -> Check:
-    if services.search.rg is None:
+async def _search(services: Services) -> Check:
+    rg = await asyncio.to_thread(find_ripgrep, services.env.get("PATH"))
+    if rg is None:
         detail = "ripgrep was not found: install it, or the package `ripgrep` beside Outrider"
         return Check(name="search", status="fail", detail=detail)
-    return Check(name="search", status="ok", detail=services.search.rg)
+    return Check(name="search", status="ok", detail=rg)
 
 
 def _editor(services: Services) -> Check:

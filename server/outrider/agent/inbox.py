@@ -58,6 +58,7 @@ class Inbox:
         editor: Editor,
         *,
         show: Callable[[Open], Coroutine[Any, Any, str | None]],
+        on_asked: Callable[[], None],
         on_parked: Callable[[Open], None],
         on_answered: Callable[[Open], None],
         watch: Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"],
@@ -68,6 +69,7 @@ class Inbox:
             record: The session's log.
             editor: Where items are asked.
             show: Opens the document of an item and gives its URI, None if it cannot be shown.
+            on_asked: Told when an item can be answered.
             on_parked: Told when an item stays without an answer.
             on_answered: Told when an item is answered.
             watch: Starts a supervised background task.
@@ -75,22 +77,17 @@ class Inbox:
         self._record = record
         self._editor = editor
         self._show = show
+        self._on_asked = on_asked
         self._on_parked = on_parked
         self._on_answered = on_answered
         self._watch = watch
         self._waiting: dict[str, _Waiting] = {}
-        self._asked = asyncio.Event()
-
-    async def next_asked(self) -> None:
-        """Wait until an item is asked."""
-        self._asked.clear()
-        await self._asked.wait()
 
     async def approve(
         self, item_id: str, turn_id: str, call_id: str, action: Action, seconds: float
     ) -> Approval:
         """Ask for a yes, and give the explicit answer."""
-        known = self._pending(call_id)
+        known = self._pending(call_id, "approval")
         if known is not None and self._record.state.digests.get(known.id) == action.digest:
             item = known
         else:
@@ -127,7 +124,7 @@ class Inbox:
         free_form: bool,
     ) -> str:
         """Ask a question, and give the answer."""
-        known = self._pending(call_id)
+        known = self._pending(call_id, "question")
         if known is None or known.title != question:
             asked = QuestionAsked(
                 id=item_id, call_id=call_id, question=question, options=options, allow_free_form=free_form
@@ -165,10 +162,10 @@ class Inbox:
     def _reject_first(self) -> bool:
         return self._editor.traits.reject_first
 
-    def _pending(self, call_id: str) -> Open | None:
+    def _pending(self, call_id: str, kind: Literal["approval", "question"]) -> Open | None:
         """The item of a call that was open before this process: it keeps its identity."""
-        items = (item for item in self._record.state.open.values() if item.call_id == call_id)
-        return next((item for item in items if item.id not in self._waiting), None)
+        items = self._record.state.open.values()
+        return next((item for item in items if item.call_id == call_id and item.kind == kind), None)
 
     def _supersede(self, item: Open, turn_id: str) -> None:
         self._record.append(
@@ -185,7 +182,7 @@ class Inbox:
     async def _settle(self, item: Open, seconds: float, covers: str) -> tuple[str, str | None]:
         waiting = _Waiting(item, asyncio.get_running_loop().create_future())
         self._waiting[item.id] = waiting
-        self._asked.set()
+        self._on_asked()
         asking = self._watch(self._ask_in_editor(waiting, seconds, covers))
         try:
             return await waiting.answer
@@ -236,7 +233,8 @@ class Inbox:
             if not isinstance(answer, Answered):
                 self._park(waiting)
                 return
-            if answer.title == REVIEW and await self._show(item) is not None:
+            if answer.title == REVIEW:
+                await self._show(item)
                 titles.remove(REVIEW)
                 continue
             if answer.title == ANSWER_IN_DOCUMENT:

@@ -117,7 +117,9 @@ def _open_documents(context: Context | None, folders: Folders, documents: Docume
     return [path for path in shown if ".outrider/" not in path][:50]
 
 
-async def _selection(selection: Selection, folders: Folders, overlay: Overlay, documents: DocumentStore) -> str:
+async def _selection(
+    selection: Selection, folders: Folders, overlay: Overlay, documents: DocumentStore
+) -> str:
     located = await folders.locate(selection.uri)
     if isinstance(located, PathProblem):
         return f"The selection cannot be read: {located.message}"

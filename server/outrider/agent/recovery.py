@@ -1,21 +1,23 @@
 """After a crash: what became of the calls that had begun.
 
 An edit is looked up in the text as it is now and found applied, not applied or altered. A command is not run
-again: its effect is unknown. What had not begun is simply run.
+again: its effect is unknown. What had not begun, or has no effect, is simply run.
 """
 
 from outrider.agent.state import CallState, TurnState
 from outrider.ports.model import content_hash
 from outrider.tools import changes
 from outrider.tools.context import ToolContext
+from outrider.tools.registry import Registry
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import PathProblem
 from outrider_protocol.events import EditApplied, EditRejected, ToolFinished, ToolStatus
 
 
-async def settle(context: ToolContext, turn: TurnState) -> None:
-    """Give every call that had begun its result."""
-    for call in [call for call in turn.calls.values() if call.started and not call.finished]:
+async def settle(context: ToolContext, tools: Registry, turn: TurnState) -> None:
+    """Give every call whose effect had begun its result."""
+    begun = [call for call in turn.calls.values() if call.started and not call.finished]
+    for call in [call for call in begun if tools.effect(call.call.name) not in {"read", "ask"}]:
         status, content = await _found(context, call)
         context.record(
             ToolFinished(call_id=call.call.id, name=call.call.name, status=status, content=content)

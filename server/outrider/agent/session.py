@@ -90,6 +90,7 @@ class Session:
             record,
             services.editor,
             show=show,
+            on_asked=self._wake,
             on_parked=self._on_parked,
             on_answered=self._on_answered,
             watch=self._watch,
@@ -138,19 +139,19 @@ class Session:
             )
         )
         if turn is not None:
-            await self._launch(turn)
+            self._launch(turn)
         else:
-            await self._next()
+            self._next()
         return None
 
     async def close(self, reason: str) -> None:
-        """Let go of the session: a running turn is cancelled, a parked one waits for its resume."""
+        """Let go of the session: a running turn is cancelled, one that waits for the person waits for its resume."""
         self._closing = True
         if self._turn is not None and self._task is not None:
-            turn = self._record.state.turn
-            self._turn.suspended = turn is not None and turn.parked
-            self._turn.cancel_reason = reason
-            self._task.cancel()
+            if waiting := self.inbox.open:
+                self._on_parked(waiting[0])
+                self._turn.suspended = True
+            self._turn.cancel(reason)
             await asyncio.wait([self._task], timeout=CANCEL_SECONDS)
         for task in self._tasks:
             task.cancel()
@@ -163,13 +164,8 @@ class Session:
 
     # --- what the person can do ----------------------------------------------------------------------------------
 
-    async def run(self, params: RunParams, turn_id: str) -> RunResult | Refused:
+    async def run(self, params: RunParams, turn_id: str, model: str) -> RunResult | Refused:
         """Give the session a task; a busy session queues it."""
-        model = params.model or self._services.settings().model
-        opened = await self._services.catalog.open(model, cursor=self._record.state.cursor)
-        if isinstance(opened, ModelProblem):
-            return Refused("model_unavailable", opened.message)
-        await opened.close()
         fields: dict[str, Any] = {
             "prompt": params.prompt,
             "mode": params.mode,
@@ -185,11 +181,12 @@ class Session:
         if problem := await self._record.settled():
             # The log takes these two when it can be written again; until then nobody has seen the turn.
             self._record.append(
-                TurnFinished(outcome="failed", reason="store_failed", summary=problem, usage=Usage()), turn_id=turn_id
+                TurnFinished(outcome="failed", reason="store_failed", summary=problem, usage=Usage()),
+                turn_id=turn_id,
             )
             return Refused("store_failed", problem)
         if not busy:
-            await self._launch(self.turns[turn_id])
+            self._launch(self.turns[turn_id])
         return RunResult(session_id=self.id, turn_id=turn_id, queued=True if busy else None)
 
     async def steer(self, text: str) -> str | Refused:
@@ -226,8 +223,7 @@ class Session:
             )
             self._wake()
         elif turn.outcome is None and self._turn is not None and self._task is not None:
-            self._turn.cancel_reason = self._turn.cancel_reason or reason
-            self._task.cancel()
+            self._turn.cancel(reason)
             await asyncio.wait([self._task], timeout=CANCEL_SECONDS)
         await self._record.settled()
         return turn.outcome or "cancelled"
@@ -243,10 +239,10 @@ class Session:
         """Answer an item of a session that was just resumed, as soon as its turn comes to ask it again."""
         try:
             async with self._services.deadlines.timeout(CANCEL_SECONDS):
-                while self._task is not None and not self._task.done():
+                while params.id in self._record.state.open:
                     if any(item.id == params.id for item in self.inbox.open):
                         return self.answer(params, channel)
-                    await self.inbox.next_asked()
+                    await self._news()
         except TimeoutError:
             pass
         return Refusal("unknown_id", f"{params.id} is not asked any more: what it was about has changed")
@@ -290,9 +286,7 @@ class Session:
                 while (
                     result := wait_result(self.turns[turn_id], list(self._record.state.open.values()))
                 ).outcome is None:
-                    waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-                    self._waiters.append(waiter)
-                    await waiter
+                    await self._news()
         except TimeoutError:
             return wait_result(self.turns[turn_id], [])
         await self._record.settled()
@@ -300,32 +294,17 @@ class Session:
 
     # --- inside --------------------------------------------------------------------------------------------------
 
-    async def _launch(self, turn: TurnState) -> None:
+    def _launch(self, turn: TurnState) -> None:
         """Start the task of a turn whose `turn.started` is recorded."""
         settings = self._services.settings()
-        opened = await self._services.catalog.open(turn.model, cursor=self._record.state.cursor)
-        if isinstance(opened, ModelProblem):
-            self._record.append(
-                TurnFinished(
-                    outcome="failed", reason="model_unavailable", summary=opened.message, usage=Usage()
-                ),
-                turn_id=turn.turn_id,
-            )
-            self._wake()
-            return
-        if self._model is not None:
-            await self._model.close()
-        self._model = opened
-        limits = _limits(settings.limits, turn.limits)
-        budget = Budget(limits, self._services.clock, opened.context_window)
-        label = f"Outrider: {_first_line(turn.prompt)}"
+        budget = Budget(_limits(settings.limits, turn.limits), self._services.clock)
         context = TurnContext(
             self._services,
             self._record,
             self.inbox,
             self._touched,
             turn_id=turn.turn_id,
-            label=label,
+            label=f"Outrider: {_first_line(turn.prompt)}",
             mode=turn.mode,
             budget=budget,
         )
@@ -333,13 +312,21 @@ class Session:
             self._services,
             self._record,
             self._conversation,
-            opened,
             context,
             budget,
             turn.turn_id,
+            open_model=lambda: self._open_model(turn.model),
             trusted=settings.trusted is not False,
         )
         self._task = self._watch(self._run(self._turn))
+
+    async def _open_model(self, reference: str) -> Model | ModelProblem:
+        opened = await self._services.catalog.open(reference, cursor=self._record.state.cursor)
+        if not isinstance(opened, ModelProblem):
+            before, self._model = self._model, opened
+            if before is not None:
+                await before.close()
+        return opened
 
     async def _run(self, turn: Turn) -> None:
         await turn.run()
@@ -349,11 +336,11 @@ class Session:
             self._services.editor.say("error", f"Outrider cannot write its log: {problem}")
         self._wake()
         if not self._closing:
-            await self._next()
+            self._next()
 
-    async def _next(self) -> None:
+    def _next(self) -> None:
         """Start the turn that has waited longest."""
-        while self._record.state.current is None and (queue := self._record.state.queue):
+        if self._record.state.current is None and (queue := self._record.state.queue):
             turn = queue[0]
             self._record.append(
                 TurnStarted(
@@ -365,7 +352,7 @@ class Session:
                 ),
                 turn_id=turn.turn_id,
             )
-            await self._launch(self.turns[turn.turn_id])
+            self._launch(self.turns[turn.turn_id])
 
     def _on_parked(self, item: Open) -> None:
         turn = self._record.state.turn
@@ -377,6 +364,12 @@ class Session:
         turn = self._record.state.turn
         if turn is not None and turn.parked:
             self._record.append(TurnResumed(id=item.id), turn_id=turn.turn_id)
+
+    async def _news(self) -> None:
+        """Wait until a turn finished or parked, or an item is asked."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        await waiter
 
     def _wake(self) -> None:
         waiters, self._waiters = self._waiters, []
@@ -421,5 +414,5 @@ def _limits(limits: Limits, patch: dict[str, Any] | None) -> Limits:
 
 
 def _first_line(prompt: str, length: int = 50) -> str:
-    line = prompt.strip().splitlines()[0]
+    line = next(iter(prompt.strip().splitlines()), "")
     return line if len(line) <= length else f"{line[: length - 1]}…"

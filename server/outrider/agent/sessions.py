@@ -8,6 +8,7 @@ from outrider.agent.record import Record
 from outrider.agent.services import Services
 from outrider.agent.session import Refused, Session, wait_result
 from outrider.agent.state import SessionState
+from outrider.models.catalog import ModelProblem
 from outrider.ports.events import LoggedEvent
 from outrider.store.locks import SessionLock
 from outrider_protocol.commands import (
@@ -46,9 +47,10 @@ class Sessions:
         return list(self._open.values())
 
     @property
-    def resting(self) -> list[Open]:
-        """Open items of parked sessions that no process runs, as far as they were looked for."""
-        return [item for items in self._resting.values() for item in items]
+    def waiting(self) -> list[Open]:
+        """Every open item: first those of the sessions here, then those of the log, as far as they were looked for."""
+        asked = [item for session in self.running for item in session.inbox.open]
+        return [*asked, *(item for items in self._resting.values() for item in items)]
 
     def get(self, session_id: str) -> Session | Refused:
         """The open session of that id."""
@@ -56,13 +58,19 @@ class Sessions:
 
     async def run(self, params: RunParams) -> RunResult | Refused:
         """Give a task to a session, or to a new one."""
+        model = params.model or self._services.settings().model
+        opened = await self._services.catalog.open(model)
+        if model is None or isinstance(opened, ModelProblem):
+            message = opened.message if isinstance(opened, ModelProblem) else "no model is set"
+            return Refused("model_unavailable", message)
+        await opened.close()
         if params.session_id is None:
             session = await self._create()
         else:
             session = await self.resume(params.session_id)
         if isinstance(session, Refused):
             return session
-        started = await session.run(params, self._services.ids.new("turn"))
+        started = await session.run(params, self._services.ids.new("turn"), model)
         if isinstance(started, Refused) and params.session_id is None:
             del self._open[session.id]
             await session.close("nothing was started")

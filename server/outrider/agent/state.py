@@ -21,6 +21,8 @@ class CallState:
     requested: bool = False
     started: bool = False
     finished: bool = False
+    approved: str | None = None
+    """Digest of what the person said yes to."""
     change: dict[str, Any] | None = None
     """The data of its `edit.applying`, while it is not known how that went."""
 
@@ -114,8 +116,8 @@ def _restored(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> 
     _session(state, event, data)
     if state.awaiting:  # the answer was lost with the process, so the request is made again
         state.cursor, state.awaiting = state.cursor - 1, False
-    if state.turn:
-        state.turn.phase = "prepare"
+    if state.turn:  # it goes on, and parks again if its open items stay without an answer
+        state.turn.phase, state.turn.parked = "prepare", False
 
 
 def _turn_of(event: LoggedEvent, data: dict[str, Any]) -> TurnState:
@@ -215,6 +217,8 @@ def _tool_started(state: SessionState, _event: LoggedEvent, data: dict[str, Any]
 
 def _tool_finished(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
     state.since.append(Message("tool", data["content"], tool_call_id=data["callId"]))
+    for item in [item for item in state.open.values() if item.call_id == data["callId"]]:
+        _close(state, item.id)
     turn = state.turn
     if turn is None or (call := turn.calls.get(data["callId"])) is None:
         return
@@ -256,6 +260,8 @@ def _approved(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) ->
     key = state._grant_keys.get(data["id"])  # pyright: ignore[reportPrivateUsage] -- as above
     if data["decision"] == "allow_session" and key is not None:
         state.grants[key] = data["id"]
+    if data["decision"] != "reject" and state.turn and (call := state.turn.calls.get(data["callId"])):
+        call.approved = state.digests.get(data["id"])
     _close(state, data["id"])
 
 

@@ -7,6 +7,7 @@ exactly one `turn.finished`, and every call has its one result by then.
 import asyncio
 import json
 import logging
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from outrider.agent.phases import check
 from outrider.agent.record import Record
 from outrider.agent.services import Services
 from outrider.agent.state import TurnState, usage_of
+from outrider.models.catalog import ModelProblem
 from outrider.ports.events import StreamFrame
 from outrider.ports.model import (
     Message,
@@ -76,11 +78,11 @@ class Turn:
         services: Services,
         record: Record,
         conversation: list[Message],
-        model: Model,
         context: TurnContext,
         budget: Budget,
         turn_id: str,
         *,
+        open_model: Callable[[], Awaitable[Model | ModelProblem]],
         trusted: bool,
     ) -> None:
         """Bind a turn whose `turn.started` is recorded.
@@ -89,16 +91,17 @@ class Turn:
             services: The house.
             record: The session's log.
             conversation: The messages of the session's latest request; the turn adds to it.
-            model: What answers.
             context: What the tools see.
             budget: What may be spent.
             turn_id: The turn.
+            open_model: Gives what answers.
             trusted: Whether the workspace's own instructions are taken up.
         """
         self._services = services
         self._record = record
         self._conversation = conversation
-        self._model = model
+        self._open_model = open_model
+        self._model: Model
         self._context = context
         self._budget = budget
         self._turn_id = turn_id
@@ -110,8 +113,8 @@ class Turn:
         self._repeats = RepeatGuard()
         self._repairs = RepairGuard()
         self._nudge: str | None = None
-        self.cancel_reason: str | None = None
-        """Set before the turn's task is cancelled."""
+        self._task: asyncio.Task[Any] | None = None
+        self._cancel_reason: str | None = None
         self.suspended = False
         """Set when the process lets go of a parked turn, which then has no end yet."""
 
@@ -121,22 +124,38 @@ class Turn:
 
     async def run(self) -> None:
         """Run the turn to its end, or go on where a crash or a restart cut it off."""
-        self._budget.start()
+        self._task = asyncio.current_task()
         try:
             finish = await self._loop()
         except asyncio.CancelledError:
             if self.suspended:
                 return
-            finish = Finish("cancelled", self.cancel_reason or "cancelled")
+            finish = Finish("cancelled", self._cancel_reason or "cancelled")
         except Exception as problem:
             log.exception("turn %s failed", self._turn_id)
             finish = Finish("failed", "internal_error", f"Outrider failed: {type(problem).__name__}.")
         self._end(finish)
 
+    def cancel(self, reason: str) -> None:
+        """Have the turn end soon. Once is enough: a second time would cut off an edit that is brought to its end."""
+        if self._cancel_reason is None:
+            self._cancel_reason = reason
+            if (
+                self._task is not None
+            ):  # a task that is cancelled before it has begun would never end the turn
+                self._task.cancel()
+
     async def _loop(self) -> Finish:
+        if self._cancel_reason is not None:
+            raise asyncio.CancelledError
+        opened = await self._open_model()
+        if isinstance(opened, ModelProblem):
+            return Finish("failed", "model_unavailable", opened.message)
+        self._model = opened
+        self._budget.start(opened.context_window)
         resumed = self._state.phase != "start"
         if resumed:
-            await recovery.settle(self._context, self._state)
+            await recovery.settle(self._context, self._services.tools, self._state)
         else:
             self._enter("prepare", "started")
         if not self._state.asked:
@@ -147,10 +166,10 @@ class Turn:
         reason = "resumed" if resumed else "prepared"
         while True:
             self._enter("assistant", reason)
-            self._stop_if_cancelled()
-            steering = self._take_in_what_is_new()
+            self._take_in_what_is_new()
             if spent := self._budget.spent(self._state.steps, self._state.usage, self._conversation):
                 return await self._wrap_up(spent)
+            steering = self._take_in_steering()
             response = await self._ask("main", self._conversation, self._tools, steering)
             if isinstance(response, ModelFailure):
                 return self._failed(response)
@@ -187,18 +206,22 @@ class Turn:
         self._conversation.extend(self._record.state.since)
         self._record.state.since = [Message("user", task)]
 
-    def _take_in_what_is_new(self) -> list[str]:
-        """Bring the conversation up to date; gives the ids of the steering texts that come with it."""
+    def _take_in_what_is_new(self) -> None:
+        """Bring the conversation up to date."""
         state = self._record.state
         self._conversation.extend(state.since)
         state.since = []
         if self._nudge:
             self._conversation.append(Message("user", self._nudge))
             self._nudge = None
+
+    def _take_in_steering(self) -> list[str]:
+        """Add the texts that the model has not seen, and give their ids."""
+        steering = self._record.state.steering
         self._conversation.extend(
-            Message("user", f"The person says, while you work: {text}") for text in state.steering.values()
+            Message("user", f"The person says, while you work: {text}") for text in steering.values()
         )
-        return list(state.steering)
+        return list(steering)
 
     async def _step(self, response: ModelResponse) -> Finish | None:
         """Run the calls of a response; a `Finish` ends the turn."""
@@ -224,7 +247,6 @@ class Turn:
     async def _run_calls(self, calls: list[ToolCall]) -> None:
         self._request(calls)
         await self._executor.execute(calls)
-        self._stop_if_cancelled()
 
     async def _wrap_up(self, spent: BudgetExhausted) -> Finish:
         """End a turn whose budget is spent, with a summary as good as can be had."""
@@ -371,11 +393,6 @@ class Turn:
         tool = self._services.tools.get(call.name)
         return isinstance(tool, str) or isinstance(tool.parse(call.arguments), str)
 
-    def _stop_if_cancelled(self) -> None:
-        """An effect that had begun is brought to its end before a cancel takes hold; this is where it does."""
-        if self.cancel_reason is not None:
-            raise asyncio.CancelledError
-
 
 class _Shown:
     """What of an answer was shown so far."""
@@ -399,7 +416,7 @@ class _Shown:
 
     @property
     def written(self) -> bool:
-        return bool(self._parts)
+        return bool(self._parts or self._thoughts)
 
     @property
     def whole(self) -> str:

@@ -19,8 +19,14 @@ from outrider.workspace.paths import PathProblem
 from outrider_protocol.commands import Conflict, NotUndoable, UndonePath, UndoResult
 
 
+TIMES_TRIED = 3
+"""A change whose file is changed while it is taken back is worked out again."""
+
+
 @dataclass(slots=True)
 class _Report:
+    change_id: str = ""
+    """The latest change that was made."""
     undone: dict[str, int] = field(default_factory=dict[str, int])
     conflicts: list[Conflict] = field(default_factory=list[Conflict])
     not_undoable: list[NotUndoable] = field(default_factory=list[NotUndoable])
@@ -34,35 +40,39 @@ async def take_back(context: ToolContext, store: Store, records: list[ChangeReco
         store: Where the texts before and after are.
         records: The changes, the latest first.
     """
-    report, last = _Report(), ""
+    report = _Report()
     for record in records:
-        last = context.new_id("chg")
-        await _take_back_one(context, store, record, last, report)
+        await _take_back_one(context, store, record, report)
     return UndoResult(
-        change_id=last,
+        change_id=report.change_id,
         undone=[UndonePath(path=path, hunks=hunks) for path, hunks in report.undone.items()],
         conflicts=report.conflicts,
         not_undoable=report.not_undoable,
     )
 
 
-async def _take_back_one(
-    context: ToolContext, store: Store, record: ChangeRecord, change_id: str, report: _Report
-) -> None:
-    change = await _inverse(context, store, record, report)
-    if change is None:
-        return
-    changes.record_applying(context, None, change_id, change, undoes=record.change_id)
-    if problem := await context.settled(durable=True):
-        report.not_undoable.append(NotUndoable(what=record.path, reason=problem))
-        return
-    result = await changes.write(context, None, change_id, change, undoes=record.change_id)
-    if result is None or result.status != "ok":
-        reason = result.content if result else "somebody is changing it right now; try again"
-        report.not_undoable.append(NotUndoable(what=record.path, reason=reason))
-        return
-    hunks = len(line_hunks(change.before or "", change.after or "")) or 1
-    report.undone[record.path] = report.undone.get(record.path, 0) + hunks
+async def _take_back_one(context: ToolContext, store: Store, record: ChangeRecord, report: _Report) -> str:
+    """Take back one change; gives the id of the change that does it, empty if there was none to make."""
+    for _ in range(TIMES_TRIED):
+        change = await _inverse(context, store, record, report)
+        if change is None:
+            return ""
+        change_id = context.new_id("chg")
+        changes.record_applying(context, None, change_id, change, undoes=record.change_id)
+        if problem := await context.settled(durable=True):
+            _no(report, record, problem)
+            return ""
+        result = await changes.write(context, None, change_id, change, undoes=record.change_id)
+        if result is not None and result.status == "ok":
+            hunks = len(line_hunks(change.before or "", change.after or "")) or 1
+            report.undone[record.path] = report.undone.get(record.path, 0) + hunks
+            return change_id
+        if result is not None:
+            _no(report, record, result.content)
+            return ""
+        # The person is typing there: what they wrote belongs into the merge.
+    _no(report, record, "somebody is changing it right now; try again")
+    return ""
 
 
 async def _inverse(

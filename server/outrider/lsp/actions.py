@@ -149,8 +149,7 @@ def _instruction(text: str, first: int, last: int) -> tuple[int, str] | None:
 
 def _for_sessions(app: App) -> Iterator[dict[str, Any]]:
     running = app.sessions.running
-    waiting = [item for session in running for item in session.inbox.open] or app.sessions.resting
-    if waiting:
+    if waiting := app.sessions.waiting:
         yield from _for_open_item(waiting[0])
     for session in reversed(running):
         if turn_id := session.record.state.current:

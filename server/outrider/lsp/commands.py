@@ -9,6 +9,7 @@ from outrider.agent import doctor, papers
 from outrider.agent.session import Refused
 from outrider.app import App
 from outrider.lsp.errors import CommandError
+from outrider.store.problem import StoreReadError
 from outrider_protocol import (
     ANSWER,
     CANCEL,
@@ -105,7 +106,10 @@ class Commands:
             raise CommandError(
                 INVALID_PARAMS, f"{name}: {path or 'params'}: {problem}", {"path": path, "problem": problem}
             ) from None
-        return (await self._handlers[name](params)).to_wire()
+        try:
+            return (await self._handlers[name](params)).to_wire()
+        except StoreReadError as error:
+            raise CommandError(REQUEST_FAILED, error.problem.message, {"reason": "store_failed"}) from error
 
     async def _run(self, params: RunParams) -> RunResult:
         return _accepted(await self._app.sessions.run(params))
@@ -173,8 +177,7 @@ class Commands:
         if params.what == "task":
             path = await papers.task_paper(services.folders)
         else:
-            items = {item.id: item for session in self._app.sessions.running for item in session.inbox.open}
-            item = items.get(params.id or "")
+            item = next((item for item in self._app.sessions.waiting if item.id == params.id), None)
             if item is None:
                 raise CommandError(
                     REQUEST_FAILED, f"there is no open item {params.id!r}", {"reason": "unknown_id"}

@@ -43,6 +43,8 @@ class Reporter:
         """Show one event."""
         turn_id, data = event.turn_id, event.data
         match event.type:
+            case "turn.queued" if turn_id:
+                self._prompts[turn_id] = data["prompt"]
             case "turn.started" if turn_id:
                 self._prompts[turn_id] = data["prompt"]
                 self._begin(turn_id)

@@ -46,10 +46,13 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
     seconds = min(params.timeout or context.limits.command_seconds, context.limits.command_seconds)
     shown = Capture(context.limits.output_bytes)
 
+    async def prepare() -> ToolResult | None:
+        if await _saved_first(call, context):
+            return None
+        return ToolResult("denied", "The person cancelled the command, because of unsaved files.")
+
     async def perform() -> ToolResult:
-        unsaved = await _save_first(call, context)
-        if unsaved is None:
-            return ToolResult("denied", "The person cancelled the command, because of unsaved files.")
+        unsaved = [context.folders.display_of(uri) for uri in await context.overlay.unsaved()]
         result = await run_command(
             context.supervisor,
             argv,
@@ -74,6 +77,7 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
     return Action(
         access=Access("execute", inside=located.inside, grant=grant),
         perform=perform,
+        prepare=prepare,
         title=f"Run: {params.command}",
         detail=f"In {where}, ended after {seconds:g} s.",
         digest=_digest(argv, cwd, env),
@@ -89,9 +93,9 @@ def _digest(argv: list[str], cwd: Path, env: dict[str, str]) -> str:
     ).hexdigest()
 
 
-async def _save_first(call: ToolCall, context: ToolContext) -> list[str] | None:
-    """Have the agent's own unsaved buffers saved; gives the paths that are still unsaved, None for "do not run"."""
-    while waiting := context.agent_buffers():
+async def _saved_first(call: ToolCall, context: ToolContext) -> bool:
+    """Have the agent's own unsaved buffers saved; False if the command shall not run."""
+    while waiting := await _own_unsaved(context):
         names = ", ".join(context.folders.display_of(uri) for uri in waiting)
         answer = await context.ask(
             call,
@@ -100,12 +104,15 @@ async def _save_first(call: ToolCall, context: ToolContext) -> list[str] | None:
             [SAVE_AND_CONTINUE, RUN_WITHOUT_SAVING, SAVE_CANCEL],
             free_form=False,
         )
-        if answer == RUN_WITHOUT_SAVING:
-            break
         if answer != SAVE_AND_CONTINUE:
-            return None
+            return answer == RUN_WITHOUT_SAVING
         await context.saved(waiting)
-    return [context.folders.display_of(uri) for uri in await context.overlay.unsaved()]
+    return True
+
+
+async def _own_unsaved(context: ToolContext) -> list[str]:
+    changed = context.agent_buffers()
+    return [uri for uri in await context.overlay.unsaved() if uri in changed] if changed else []
 
 
 def _told(

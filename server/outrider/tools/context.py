@@ -28,6 +28,8 @@ class Action:
 
     access: Access
     perform: Callable[[], Awaitable[ToolResult]]
+    prepare: Callable[[], Awaitable[ToolResult | None]] | None = None
+    """What has to be settled with the person before it begins; a result means that it does not."""
     title: str = ""
     detail: str = ""
     digest: str = ""
@@ -101,6 +103,10 @@ class ToolContext(Protocol):
 
     def judge(self, access: Access) -> Judgement:
         """Decide on an access by the modes and grants that hold now."""
+        ...
+
+    def approved(self, call: ToolCall) -> str | None:
+        """Digest of the action that the person said yes to for this call, None where they did not."""
         ...
 
     def new_id(self, kind: IdKind) -> str:

@@ -93,8 +93,9 @@ class Executor:
         digest is the same effect and needs no second yes, another one is asked again.
         """
         context = self._context
-        approved: str | None = None
+        approved = None if isinstance(plan, ToolResult) else context.approved(plan.call)
         asked = tried = 0
+        prepared = False
         while not isinstance(plan, ToolResult):
             call, action = plan.call, plan.action
             judgement = context.judge(action.access)
@@ -110,6 +111,10 @@ class Executor:
                 if approval.decision == "reject":
                     return _rejected(context, change_id, plan, approval.note)
                 approved, asked = action.digest, asked + 1
+            elif action.prepare is not None and not prepared:
+                if instead := await action.prepare():
+                    return instead
+                prepared = True
             else:
                 if approved is None and tried == 0 and action.access.effect in {"edit", "execute"}:
                     context.record(_allowed_by(context, call, judgement.by, judgement.reason))
@@ -135,8 +140,21 @@ class Executor:
         ):
             return error(f"Nothing was done: {problem}")
         if change is not None:
-            return await _to_its_end(changes.write(context, call, change_id, change))
+            return await self._to_its_end(call, changes.write(context, call, change_id, change))
         return await self._perform(plan)
+
+    async def _to_its_end(
+        self, call: ToolCall, writing: Coroutine[Any, Any, ToolResult | None]
+    ) -> ToolResult | None:
+        """Let an edit that has begun come to its end before a cancel takes hold: it is known then what happened."""
+        task = asyncio.ensure_future(writing)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            # The edit is bounded by the time-outs of the editor and of the disk, so this wait is bounded too.
+            if result := await task:
+                self._finish(call, result)
+            raise
 
     async def _perform(self, plan: Planned | ToolResult) -> ToolResult:
         if isinstance(plan, ToolResult):
@@ -157,16 +175,6 @@ class Executor:
         self._context.record(
             ToolFinished(call_id=call.id, name=call.name, status=result.status, content=result.content)
         )
-
-
-async def _to_its_end(writing: Coroutine[Any, Any, ToolResult | None]) -> ToolResult | None:
-    """Let an edit that has begun come to its end, so that it is known whether it happened, and cancel then."""
-    task = asyncio.ensure_future(writing)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        # The edit is bounded by the time-outs of the editor and of the disk, so this wait is bounded too.
-        return await task
 
 
 def _allowed_by(context: ToolContext, call: ToolCall, by: Any, reason: str) -> ApprovalResolved:

@@ -1,5 +1,7 @@
 """The tools that look: read, list, find, search. All of them see open buffers before the disk."""
 
+from collections.abc import Awaitable, Callable
+
 from pydantic import Field
 
 from outrider.permissions.decide import Access
@@ -69,14 +71,13 @@ async def plan_read(params: ReadFile, _call: ToolCall, context: ToolContext) -> 
     return _look(located, f"Read {located.display} outside the workspace", perform)
 
 
-def _look(located: Located, title: str, perform: object) -> Action:
+def _look(located: Located, title: str, perform: Callable[[], Awaitable[ToolResult]]) -> Action:
     return Action(
-        access=Access("read", inside=located.inside, grant=f"read:{located.uri}"),
-        perform=perform,  # type: ignore[arg-type]
+        access=Access("read", inside=located.inside),
+        perform=perform,
         title=title,
         detail=f"It resolves to {located.resolved}.",
         digest=f"{title}\0{located.resolved}",
-        covers=f"reading {located.display}",
     )
 
 

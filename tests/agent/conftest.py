@@ -1,0 +1,27 @@
+"""Editors for scenarios of the agent; the log of each session must be well formed at the end."""
+
+from contextlib import AsyncExitStack
+
+import pytest
+from well_formed import assert_well_formed
+
+from outrider.testing.scenario import scripted, start_session
+
+
+@pytest.fixture
+async def begin(workspace):
+    """Starts editors: `await begin(profile, turns, settings, purposes=…, answers=…)`; stops and checks them."""
+    editors = []
+    async with AsyncExitStack() as stack:
+
+        async def start(profile, turns, settings=None, *, script=None, **how):
+            model = scripted(workspace, turns, name=f"script{len(editors)}", **(script or {}))
+            editor = await stack.enter_async_context(
+                start_session(profile, workspace, model, settings, **how)
+            )
+            editors.append(editor)
+            return editor
+
+        yield start
+    for editor in editors:
+        assert_well_formed(editor.events)
