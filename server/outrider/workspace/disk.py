@@ -18,6 +18,8 @@ DiskKind = Literal[
     "not_found", "directory", "too_big", "vanished", "unreadable", "exists", "changed", "failed"
 ]
 
+EntryKind = Literal["file", "directory", "link", "other"]
+
 _FOLDER_FLAGS = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", 0)
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 """What a file system without hard links says."""
@@ -31,6 +33,41 @@ class DiskProblem:
 
     kind: DiskKind
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name in a folder, and what stands behind it."""
+
+    name: str
+    kind: EntryKind
+    target: str = ""
+    """Where a link points to, as it says itself."""
+
+
+def list_folder(path: Path) -> list[Name] | DiskProblem:
+    """The names in a folder, in no order; links are not followed."""
+    try:
+        with _folder(path) as folder:
+            readable = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+            try:
+                with os.scandir(readable) as found:
+                    return [_name(readable, one) for one in found]
+            finally:
+                os.close(readable)
+    except OSError as problem:
+        return _problem(problem)
+
+
+def _name(folder: int, one: "os.DirEntry[str]") -> Name:
+    if one.is_symlink():
+        target = "?"
+        with suppress(OSError):
+            target = os.readlink(one.name, dir_fd=folder)
+        return Name(one.name, "link", target)
+    if one.is_dir(follow_symlinks=False):
+        return Name(one.name, "directory")
+    return Name(one.name, "file" if one.is_file(follow_symlinks=False) else "other")
 
 
 def read_bytes(path: Path, limit: int) -> bytes | DiskProblem:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from outrider.ports.text import Snapshot
-from outrider.workspace.disk import DiskProblem, read_bytes
+from outrider.workspace.disk import DiskProblem, EntryKind, list_folder, read_bytes
 from outrider.workspace.documents import Document, DocumentStore
 from outrider.workspace.paths import OWN_FOLDER, Folders, Located, path_of
 
@@ -23,7 +23,6 @@ SIZE_LIMIT = 10 * 1024 * 1024
 ProblemKind = Literal[
     "not_found", "directory", "binary", "too_big", "encoding", "vanished", "own", "unreadable"
 ]
-EntryKind = Literal["file", "directory", "link", "other"]
 
 BOM = "\ufeff"
 _HIDDEN = frozenset({".git", OWN_FOLDER})
@@ -246,23 +245,9 @@ def _as_read_problem(located: Located, problem: DiskProblem) -> ReadProblem:
 def _list(located: Located) -> list[Entry] | ReadProblem:
     if located.resolved is None:
         return ReadProblem("not_found", f"{located.display} does not exist")
-    try:
-        with os.scandir(located.resolved) as found:
-            return [_entry(one) for one in found if one.name not in _HIDDEN]
-    except FileNotFoundError:
-        return ReadProblem("not_found", f"{located.display} does not exist")
-    except NotADirectoryError:
-        return ReadProblem("not_found", f"{located.display} is a file: read it instead")
-    except OSError as problem:
-        return ReadProblem("unreadable", f"{located.display} cannot be listed: {problem.strerror}")
-
-
-def _entry(one: "os.DirEntry[str]") -> Entry:
-    if one.is_symlink():
-        try:
-            return Entry(one.name, "link", target=str(Path(one.path).readlink()))
-        except OSError:
-            return Entry(one.name, "link", target="?")
-    if one.is_dir(follow_symlinks=False):
-        return Entry(one.name, "directory")
-    return Entry(one.name, "file" if one.is_file(follow_symlinks=False) else "other")
+    if located.resolved.is_file():
+        return ReadProblem("unreadable", f"{located.display} is a file: read it instead")
+    found = list_folder(located.resolved)
+    if isinstance(found, DiskProblem):
+        return _as_read_problem(located, found)
+    return [Entry(one.name, one.kind, target=one.target) for one in found if one.name not in _HIDDEN]
