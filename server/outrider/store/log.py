@@ -20,7 +20,7 @@ __all__ = ["SessionLock", "SessionRow", "Store", "StoreProblem", "StoreReadError
 
 _log = logging.getLogger(__name__)
 _CLOSE_SECONDS = 2.0
-_GATHER_SECONDS = 0.005
+_GATHER_SECONDS = 0.01
 """How long events that nobody waits for are gathered, so that a step of the loop costs one commit, made while the
 model answers, and not one commit an event. A flush ends it."""
 _NO_BLOBS: Mapping[str, bytes] = MappingProxyType({})
