@@ -79,7 +79,7 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
         perform=perform,
         prepare=prepare,
         title=f"Run: {params.command}",
-        detail=f"In {where}, ended after {seconds:g} s.",
+        detail=f"In {where}, for {seconds:g} s at most.",
         digest=_digest(argv, cwd, env),
         covers=f"this exact command in {where}" if grant else "",
         partial=shown.text,

@@ -95,6 +95,7 @@ class Executor:
         context = self._context
         approved = None if isinstance(plan, ToolResult) else context.approved(plan.call)
         asked = tried = 0
+        change_id: str | None = None
         prepared = False
         while not isinstance(plan, ToolResult):
             call, action = plan.call, plan.action
@@ -118,21 +119,21 @@ class Executor:
             else:
                 if approved is None and tried == 0 and action.access.effect in {"edit", "execute"}:
                     context.record(_allowed_by(context, call, judgement.by, judgement.reason))
-                result = await self._do(plan, first=tried == 0)
+                result = await self._do(plan, change_id, first=tried == 0)
                 if result is not None:
                     return result
-                tried += 1
+                tried, change_id = tried + 1, None
                 if tried == TIMES_ASKED:
                     return _refused(plan)
             plan = await self._work_out(call, plan.tool, plan.params)
         return plan
 
-    async def _do(self, plan: Planned, *, first: bool) -> ToolResult | None:
-        """Do what was allowed; None if the text changed before it could be."""
+    async def _do(self, plan: Planned, change_id: str | None, *, first: bool) -> ToolResult | None:
+        """Do what was allowed, under the id it was proposed by; None if the text changed before it could be."""
         context, call, change = self._context, plan.call, plan.action.change
         if first:
             context.record(ToolStarted(call_id=call.id))
-        change_id = context.new_id("chg") if change is not None else ""
+        change_id = change_id or context.new_id("chg")
         if change is not None:
             changes.record_applying(context, call, change_id, change)
         if plan.action.access.effect in {"edit", "execute"} and (

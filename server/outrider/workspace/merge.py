@@ -28,8 +28,9 @@ class Merged:
 def merge(base: str, mine: str, theirs: str) -> Merged:
     """Bring what `theirs` changed in `base` into `mine`.
 
-    Changes at different places are combined, identical ones taken once. Changes that overlap or touch, with no
-    unchanged line between them, are a conflict and left as `mine`.
+    Changes at different places are combined, identical ones taken once. Changes that overlap, and two insertions
+    at one point, are a conflict and left as `mine`. Changes that only touch are combined, unlike in git: their
+    order is certain, and a line written right below a change must not keep it from being taken back.
     """
     old, ours, others = split_lines(base), split_lines(mine), split_lines(theirs)
     output: list[str] = []
@@ -67,7 +68,7 @@ def _lines(lines: Sequence[str], span: tuple[int, int] | None, base: list[str]) 
 
 
 def _regions(mine: Sequence[LineRange], theirs: Sequence[LineRange]) -> Iterator[_Region]:
-    """The changed places from top to bottom; changes that touch are one place."""
+    """The changed places from top to bottom; changes that overlap are one place."""
     waiting = sorted(
         [(one.start, one.end, 0, one) for one in mine] + [(one.start, one.end, 1, one) for one in theirs],
         key=lambda item: item[:3],
@@ -76,7 +77,7 @@ def _regions(mine: Sequence[LineRange], theirs: Sequence[LineRange]) -> Iterator
     while index < len(waiting):
         start, end = waiting[index][:2]
         sides: tuple[list[LineRange], list[LineRange]] = ([], [])
-        while index < len(waiting) and waiting[index][0] <= end:
+        while index < len(waiting) and (waiting[index][0] < end or waiting[index][:2] == (start, end)):
             end = max(end, waiting[index][1])
             sides[waiting[index][2]].append(waiting[index][3])
             index += 1
