@@ -1,4 +1,5 @@
 import asyncio
+import fcntl
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -391,6 +392,28 @@ async def test_a_file_that_changes_while_it_is_written_is_left_alone(
     done = await editing.write(edit(desk), "")
     assert isinstance(done, NotWritten)
     assert (done.kind, path.read_text(), names(desk.root)) == ("changed", "quicker\n", ["a.py"])
+
+
+async def test_of_many_writers_at_once_one_wins_and_the_others_know(desk: Any, editing: Editing) -> None:
+    path = desk.write("a.py", TEXT)
+    done = await asyncio.gather(*(editing.write(edit(desk, after=f"{number}\n"), "") for number in range(20)))
+    written = [one for one in done if isinstance(one, Written)]
+    assert [one.after for one in written] == [path.read_text()]
+    assert {one.kind for one in done if isinstance(one, NotWritten)} == {"changed"}
+    assert names(desk.root) == ["a.py"]
+
+
+async def test_a_writer_that_never_goes_on_is_not_waited_for_forever(
+    desk: Any, editing: Editing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = desk.write("a.py", TEXT)
+    monkeypatch.setattr(disk, "_LOCK_TRIES", 2)
+    held = os.open(desk.root, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    done = await editing.write(edit(desk), "")
+    os.close(held)
+    assert isinstance(done, NotWritten)
+    assert (done.kind, path.read_text(), names(desk.root)) == ("failed", TEXT, ["a.py"])
 
 
 async def test_texts_are_written_byte_for_byte(desk: Any, editing: Editing) -> None:

@@ -5,9 +5,11 @@ them means that somebody swapped it since it was resolved, and nothing is done.
 """
 
 import errno
+import fcntl
 import os
 import secrets
 import stat
+import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -23,6 +25,8 @@ EntryKind = Literal["file", "directory", "link", "other"]
 _FOLDER_FLAGS = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", 0)
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 """What a file system without hard links says."""
+_LOCK_TRIES = 400
+_LOCK_PAUSE = 0.005
 _CHANGED = "was changed by somebody else meanwhile"
 _EXISTS = "exists already"
 
@@ -91,7 +95,7 @@ def replace(path: Path, before: bytes, after: bytes) -> DiskProblem | None:
             like = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
             if not like.st_mode & 0o222:
                 return DiskProblem("failed", "is write-protected")
-            with _new_file(folder, after, like) as temporary:
+            with _new_file(folder, after, like) as temporary, _alone_in(folder):
                 if problem := _differs(folder, path.name, before):
                     return problem
                 os.replace(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -115,7 +119,7 @@ def create(path: Path, content: bytes, *, parents: bool) -> DiskProblem | None:
 def delete(path: Path, before: bytes) -> DiskProblem | None:
     """Delete a file that holds `before`."""
     try:
-        with _folder(path.parent) as folder:
+        with _folder(path.parent) as folder, _alone_in(folder):
             if problem := _differs(folder, path.name, before):
                 return problem
             os.unlink(path.name, dir_fd=folder)
@@ -128,7 +132,7 @@ def delete(path: Path, before: bytes) -> DiskProblem | None:
 def rename(path: Path, to: Path, before: bytes, *, parents: bool) -> DiskProblem | None:
     """Give a file that holds `before` another name, which must not exist; with its folders where `parents`."""
     try:
-        with _folder(path.parent) as folder:
+        with _folder(path.parent) as folder, _alone_in(folder):
             if problem := _differs(folder, path.name, before):
                 return problem
             with _folder(to.parent, create=parents) as other:
@@ -184,6 +188,33 @@ def _new_file(folder: int, content: bytes, like: os.stat_result | None) -> Gener
     finally:
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=folder)
+
+
+@contextmanager
+def _alone_in(folder: int) -> Generator[None, None, None]:
+    """Keep other writers of this kind, here and in other processes, from looking and replacing at the same time."""
+    lock = -1
+    with suppress(PermissionError):  # a folder that cannot be read can still be written
+        lock = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        if lock >= 0:
+            _take(lock)
+        yield
+    finally:
+        if lock >= 0:
+            os.close(lock)
+
+
+def _take(lock: int) -> None:
+    """Take a lock that is never held for long; whoever holds it longer was stopped."""
+    for _ in range(_LOCK_TRIES):
+        try:
+            return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_LOCK_PAUSE)
+        except OSError:
+            return None  # the file system has no locks
+    raise BlockingIOError(errno.EAGAIN, "locked")
 
 
 def _sync(folder: int) -> None:
@@ -255,6 +286,8 @@ def _problem(problem: OSError) -> DiskProblem:
             return DiskProblem("not_found", "does not exist: a name on the way to it is no folder")
         case errno.EEXIST:
             return DiskProblem("exists", _EXISTS)
+        case errno.EAGAIN:
+            return DiskProblem("failed", "is being written by another process that does not go on")
         case errno.ELOOP:
             return DiskProblem("vanished", "became a link, which is not followed")
         case _:
