@@ -51,7 +51,8 @@ class FakeBridge:
 
     async def code_actions(self, uri, start, end, diagnostics, only, automatic):
         self.calls.append(("code_actions", uri, start, end, diagnostics, only, automatic))
-        return [{"title": "Outrider: explain selection", "kind": "source.outrider"}]
+        command = {"title": "Outrider: explain selection", "command": "outrider.run"}
+        return [{"title": "Outrider: explain selection", "kind": "source.outrider", "command": command}]
 
     async def configure(self, values):
         self.configured.append(values)

@@ -78,7 +78,7 @@ async def test_what_the_house_is_told_about_the_client():
 
 @pytest.mark.parametrize(
     ("name", "debounce", "reject_first"),
-    [("Neovim", 0.15, False), ("Eglot", 0.5, True), ("helix", 0, False), (3, 0, False)],
+    [("Neovim", 0.15, False), ("Eglot", 0.5, True), ("helix", 0, True), (3, 0, False)],
 )
 async def test_quirks_go_by_the_name_of_the_client(name, debounce, reject_first):
     client = Client()
@@ -132,9 +132,13 @@ async def test_a_change_of_a_closed_document_is_ignored_and_logged_once(caplog):
     assert client.server.documents.get(URI).text == "z"
 
 
-async def test_code_actions():
+LITERALS = {"textDocument": {"codeAction": {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": []}}}}}
+
+
+@pytest.mark.parametrize("capabilities", [LITERALS, {}])
+async def test_code_actions(capabilities):
     client = Client()
-    await client.initialize()
+    await client.initialize(capabilities)
     await client.execute("outrider.status")
     span = {"start": {"line": 1, "character": 2}, "end": {"line": 3, "character": 4}}
     diagnostic = {"range": span, "message": "broken", "severity": 1, "data": {"a": [1]}}
@@ -150,7 +154,8 @@ async def test_code_actions():
             },
         },
     )
-    assert answer["result"][0]["kind"] == "source.outrider"
+    # LSP 3.17, "Code Action Request": a client that says nothing of literals gets commands.
+    assert [one.get("kind") for one in answer["result"]] == ["source.outrider" if capabilities else None]
     assert client.bridge.calls[-1] == (
         "code_actions", URI, Place(1, 2), Place(3, 4), [diagnostic], ["quickfix", "source.outrider"], True,
     )  # fmt: skip

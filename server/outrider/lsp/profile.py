@@ -24,6 +24,8 @@ _QUIRKS: Final[Mapping[str, _Quirk]] = {
     "neovim": _Quirk(debounce_seconds=0.15, document_changes=True),
     # Collects changes for `eglot-send-changes-idle-time`; RET takes the first action.
     "eglot": _Quirk(debounce_seconds=0.5, reject_first=True),
+    # Return takes the first action.
+    "helix": _Quirk(reject_first=True),
     # Collects changes for 500 ms.
     "vim-lsp": _Quirk(debounce_seconds=0.5),
 }
@@ -42,6 +44,8 @@ class ClientProfile:
     document_changes: bool = False
     progress: bool = False
     configuration: bool = False
+    action_literals: bool = False
+    """Whether code actions may be more than a command."""
     traits: EditorTraits = field(
         default_factory=lambda: EditorTraits(
             can_apply_edits=False,
@@ -71,6 +75,7 @@ def profile_of(params: Mapping[str, Any]) -> ClientProfile:
         or quirk.document_changes,
         progress=_at(says, "window", "workDoneProgress") is True,
         configuration=_at(says, "workspace", "configuration") is True,
+        action_literals=isinstance(_at(says, "textDocument", "codeAction", "codeActionLiteralSupport"), dict),
         traits=EditorTraits(
             can_apply_edits=_at(says, "workspace", "applyEdit") is True,
             can_show_documents=_at(says, "window", "showDocument", "support") is True,

@@ -307,7 +307,10 @@ class Server(LanguageServer):
         only = None if params.context.only is None else [str(kind) for kind in params.context.only]
         diagnostics = [self.protocol.as_json(item) for item in params.context.diagnostics]
         start, end = _place(params.range.start), _place(params.range.end)
-        return await bridge.code_actions(params.text_document.uri, start, end, diagnostics, only, automatic)
+        uri = params.text_document.uri
+        actions = await bridge.code_actions(uri, start, end, diagnostics, only, automatic)
+        # LSP 3.17, "Code Action Request": clients of old know commands only.
+        return actions if self._here().profile.action_literals else [action["command"] for action in actions]
 
     def _progress_cancel(self, params: types.WorkDoneProgressCancelParams) -> None:
         self._here().progress.cancelled(params.token)
