@@ -7,6 +7,7 @@ from outrider.agent.budget import Budget
 from outrider.agent.inbox import Inbox
 from outrider.agent.record import Record
 from outrider.agent.services import Services
+from outrider.agent.state import CallState
 from outrider.permissions.decide import Access, Judgement, decide, narrowest
 from outrider.ports.clock import Clock
 from outrider.ports.events import StreamFrame
@@ -19,7 +20,7 @@ from outrider.workspace.editing import Editing
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folders
 from outrider.workspace.search import Search
-from outrider_protocol.events import EventData, Mode, PlanItem, PlanUpdated
+from outrider_protocol.events import EventData, Mode, PlanItem, PlanUpdated, ToolStarted
 from outrider_protocol.settings import Limits, PermissionMode
 
 
@@ -123,9 +124,13 @@ class TurnContext:
 
     def approved(self, call: ToolCall) -> str | None:
         """Digest of what the person said yes to for a call of the latest response."""
-        turn = self._record.state.turn
-        known = turn.calls.get(call.id) if turn else None
+        known = self._known(call.id)
         return known.approved if known else None
+
+    def answered(self, call: ToolCall, question: str) -> str | None:
+        """The answer to that question of the call, where it was given already."""
+        known = self._known(call.id)
+        return known.answered[1] if known and known.answered and known.answered[0] == question else None
 
     def new_id(self, kind: IdKind) -> str:
         """A fresh id."""
@@ -133,6 +138,8 @@ class TurnContext:
 
     def record(self, data: EventData, blobs: Mapping[str, bytes] | None = None) -> None:
         """Append an event to the session's log."""
+        if isinstance(data, ToolStarted) and (known := self._known(data.call_id)) and known.started:
+            return  # it began before a restart, had no effect, and is done again
         self._record.append(data, turn_id=self._turn_id, blobs=blobs)
 
     async def settled(self, *, durable: bool = False) -> str | None:
@@ -201,6 +208,10 @@ class TurnContext:
     def set_plan(self, items: Sequence[PlanItem]) -> None:
         """Replace the plan."""
         self.record(PlanUpdated(items=list(items)))
+
+    def _known(self, call_id: str) -> CallState | None:
+        turn = self._record.state.turn
+        return turn.calls.get(call_id) if turn else None
 
     @contextmanager
     def _waiting(self) -> Generator[None, None, None]:

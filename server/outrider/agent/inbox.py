@@ -86,7 +86,10 @@ class Inbox:
     async def approve(
         self, item_id: str, turn_id: str, call_id: str, action: Action, seconds: float
     ) -> Approval:
-        """Ask for a yes, and give the explicit answer."""
+        """Ask for a yes, and give the explicit answer; a no that was given before a restart still holds."""
+        turn = self._record.state.turns[turn_id]
+        if (call := turn.calls.get(call_id)) and call.rejected and call.rejected[0] == action.digest:
+            return Approval("reject", call.rejected[1])
         known = self._pending(call_id, "approval")
         if known is not None and self._record.state.digests.get(known.id) == action.digest:
             item = known

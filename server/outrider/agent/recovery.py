@@ -4,11 +4,14 @@ An edit is looked up in the text as it is now and found applied, not applied or 
 again: its effect is unknown. What had not begun, or has no effect, is simply run.
 """
 
+from typing import Any
+
 from outrider.agent.state import CallState, TurnState
 from outrider.ports.model import content_hash
 from outrider.tools import changes
 from outrider.tools.context import ToolContext
 from outrider.tools.registry import Registry
+from outrider.workspace.journal import Journal
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import PathProblem
 from outrider_protocol.events import EditApplied, EditRejected, ToolFinished, ToolStatus
@@ -16,21 +19,35 @@ from outrider_protocol.events import EditApplied, EditRejected, ToolFinished, To
 
 async def settle(context: ToolContext, tools: Registry, turn: TurnState) -> None:
     """Give every call whose effect had begun its result."""
-    begun = [call for call in turn.calls.values() if call.started and not call.finished]
-    for call in [call for call in begun if tools.effect(call.call.name) not in {"read", "ask"}]:
-        status, content = await _found(context, call)
-        context.record(
-            ToolFinished(call_id=call.call.id, name=call.call.name, status=status, content=content)
-        )
+    for call in [call for call in turn.calls.values() if call.started and not call.finished]:
+        if found := await _found(context, tools, call):
+            status, content = found
+            context.record(
+                ToolFinished(call_id=call.call.id, name=call.call.name, status=status, content=content)
+            )
 
 
-async def _found(context: ToolContext, call: CallState) -> tuple[ToolStatus, str]:
-    data = call.change
-    if data is None:
-        return (
-            "interrupted",
-            "Interrupted when the server stopped; the effect is unknown. Look before you do it again.",
-        )
+async def _found(context: ToolContext, tools: Registry, call: CallState) -> tuple[ToolStatus, str] | None:
+    """The result of a call that had begun; None if its effect had not."""
+    if call.change is not None:
+        return await settle_change(context, call.change)
+    if call.changed:
+        return "ok", "The edit was made; the server stopped just after it."
+    if tools.effect(call.call.name) in {"read", "ask", "edit"}:
+        return None
+    return (
+        "interrupted",
+        "Interrupted when the server stopped; the effect is unknown. Look before you do it again.",
+    )
+
+
+async def settle_change(context: ToolContext, data: dict[str, Any]) -> tuple[ToolStatus, str]:
+    """Find out what became of a change, and record it.
+
+    Args:
+        context: Where it happened.
+        data: The data of its `edit.applying`.
+    """
     renamed = data["operation"] == "rename"
     at, gone = (data["to"], data["path"]) if renamed else (data["path"], None)
     now = await _hash_of(context, at)
@@ -57,6 +74,20 @@ async def _found(context: ToolContext, call: CallState) -> tuple[ToolStatus, str
         "interrupted",
         "The server stopped during the edit, and the text is neither as before nor as planned. Read it.",
     )
+
+
+async def unsaved_buffers(context: ToolContext, journal: Journal) -> dict[str, int]:
+    """The open documents that the session changed and that are not saved: URI → how often each had been saved."""
+    found: dict[str, int] = {}
+    for path in {record.to or record.path for record in journal.changes() if record.state == "applied"}:
+        located = await context.folders.locate(path)
+        if isinstance(located, PathProblem):
+            continue
+        snapshot = await context.overlay.read(located)
+        document = await context.overlay.document_of(located)
+        if document is not None and not isinstance(snapshot, ReadProblem) and snapshot.unsaved:
+            found[document.uri] = document.saves
+    return found
 
 
 async def _hash_of(context: ToolContext, path: str) -> str | None:

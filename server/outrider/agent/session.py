@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from outrider.agent import recovery
 from outrider.agent.budget import Budget
 from outrider.agent.context import TurnContext
 from outrider.agent.inbox import Channel, Inbox, Refusal, decision_title
@@ -138,6 +139,10 @@ class Session:
                 permission_mode=self._services.settings().permission_mode,
             )
         )
+        context = self._context("Outrider")
+        for data in list(state.undoing.values()):
+            await recovery.settle_change(context, data)
+        self._touched.update(await recovery.unsaved_buffers(context, state.journal))
         if turn is not None:
             self._launch(turn)
         else:
@@ -254,10 +259,7 @@ class Session:
         if not records:
             return Refused("nothing_to_undo", f"{self.id} has nothing to {'redo' if redo else 'undo'} there")
         label = "Outrider: redo" if redo else "Outrider: undo"
-        context = TurnContext(
-            self._services, self._record, self.inbox, self._touched, turn_id=None, label=label
-        )
-        result = await take_back(context, self._services.store, records)
+        result = await take_back(self._context(label), self._services.store, records)
         problem = await self._record.settled()
         return Refused("store_failed", problem) if problem else result
 
@@ -353,6 +355,10 @@ class Session:
                 turn_id=turn.turn_id,
             )
             self._launch(self.turns[turn.turn_id])
+
+    def _context(self, label: str) -> TurnContext:
+        """What belongs to no turn sees this of the house."""
+        return TurnContext(self._services, self._record, self.inbox, self._touched, turn_id=None, label=label)
 
     def _on_parked(self, item: Open) -> None:
         turn = self._record.state.turn

@@ -23,8 +23,14 @@ class CallState:
     finished: bool = False
     approved: str | None = None
     """Digest of what the person said yes to."""
+    rejected: tuple[str, str | None] | None = None
+    """Digest of what the person rejected, and their note."""
+    answered: tuple[str, str] | None = None
+    """The latest question of the call that was answered, and the answer."""
     change: dict[str, Any] | None = None
     """The data of its `edit.applying`, while it is not known how that went."""
+    changed: bool = False
+    """Whether a change of it is in place."""
 
 
 @dataclass(slots=True)
@@ -49,6 +55,8 @@ class TurnState:
     usage: Usage = field(default_factory=Usage)
     calls: dict[str, CallState] = field(default_factory=dict[str, CallState])
     """Calls of the latest response."""
+    response: dict[str, Any] | None = None
+    """The data of the latest response, while the model was not asked again."""
     checked: bool | None = None
     """None: nothing was changed; else whether a command succeeded since the last change."""
     started_at: str = ""
@@ -86,6 +94,8 @@ class SessionState:
     """Whether a main request is on its way."""
     call_ids: set[str] = field(default_factory=set[str])
     """Ids of all calls so far, which must stay unique."""
+    undoing: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    """The data of each `edit.applying` outside a turn, by change, while it is not known how that went."""
     journal: Journal = field(default_factory=Journal)
     _grant_keys: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -183,7 +193,7 @@ def _requested(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -
         state.requested, state.since = data["messages"], []
         state.cursor, state.awaiting = state.cursor + 1, True
         if state.turn:
-            state.turn.asked = True
+            state.turn.asked, state.turn.response = True, None
     for pending in data.get("steering", ()):
         state.steering.pop(pending, None)
 
@@ -202,6 +212,7 @@ def _responded(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -
         state.since.append(Message("assistant", data["text"], calls, reasoning=data.get("reasoning")))
     if state.turn:
         state.turn.steps += 1
+        state.turn.response = data
         state.turn.calls = {call.id: CallState(call) for call in calls}
 
 
@@ -228,15 +239,18 @@ def _tool_finished(state: SessionState, _event: LoggedEvent, data: dict[str, Any
 
 
 def _applying(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
-    if state.turn and (call := state.turn.calls.get(data.get("callId", ""))):
+    if "callId" not in data:
+        state.undoing[data["changeId"]] = data
+    elif state.turn and (call := state.turn.calls.get(data.get("callId", ""))):
         call.change = data
 
 
 def _settled_edit(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> None:
+    state.undoing.pop(data["changeId"], None)
     if state.turn is None:
         return
     if call := state.turn.calls.get(data.get("callId", "")):
-        call.change = None
+        call.change, call.changed = None, event.type != "edit.rejected"
     if event.type != "edit.rejected" and event.turn_id == state.current:
         state.turn.checked = False
 
@@ -260,8 +274,12 @@ def _approved(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) ->
     key = state._grant_keys.get(data["id"])  # pyright: ignore[reportPrivateUsage] -- as above
     if data["decision"] == "allow_session" and key is not None:
         state.grants[key] = data["id"]
-    if data["decision"] != "reject" and state.turn and (call := state.turn.calls.get(data["callId"])):
-        call.approved = state.digests.get(data["id"])
+    digest = state.digests.get(data["id"])
+    if digest is not None and state.turn and (call := state.turn.calls.get(data["callId"])):
+        if data["decision"] != "reject":
+            call.approved = digest
+        elif data["by"] == "person":
+            call.rejected = (digest, data.get("note"))
     _close(state, data["id"])
 
 
@@ -278,6 +296,9 @@ def _question(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> 
 
 
 def _answered(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    item = state.open.get(data["id"])
+    if item is not None and state.turn and (call := state.turn.calls.get(data.get("callId", ""))):
+        call.answered = (item.title, data["answer"])
     _close(state, data["id"])
 
 

@@ -160,20 +160,14 @@ class Turn:
             self._enter("prepare", "started")
         if not self._state.asked:
             await self._prepare()
-        if outstanding := [call.call for call in self._state.calls.values() if not call.finished]:
-            self._enter("tools", "resumed")
-            await self._run_calls(outstanding)
         reason = "resumed" if resumed else "prepared"
+        response = self._response_before() if resumed else None
         while True:
             self._enter("assistant", reason)
-            self._take_in_what_is_new()
-            if spent := self._budget.spent(self._state.steps, self._state.usage, self._conversation):
-                return await self._wrap_up(spent)
-            steering = self._take_in_steering()
-            response = await self._ask("main", self._conversation, self._tools, steering)
-            if isinstance(response, ModelFailure):
-                return self._failed(response)
-            self._budget.counted(len(self._conversation), response.tokens)
+            if response is None:
+                response = await self._next_response()
+            if isinstance(response, Finish):
+                return response
             if response.finish_reason == "refused":
                 return Finish("refused", "model_refused", response.text)
             if response.tool_calls:
@@ -191,6 +185,29 @@ class Turn:
             else:
                 self._enter("verify", "answered")
                 return Finish("completed", self._evidence(), response.text)
+            response = None
+
+    async def _next_response(self) -> ModelResponse | Finish:
+        """Ask the model for its next step; a `Finish` ends the turn."""
+        self._take_in_what_is_new()
+        if spent := self._budget.spent(self._state.steps, self._state.usage, self._conversation):
+            return await self._wrap_up(spent)
+        steering = self._take_in_steering()
+        response = await self._ask("main", self._conversation, self._tools, steering)
+        if isinstance(response, ModelFailure):
+            return self._failed(response)
+        self._budget.counted(len(self._conversation), response.tokens)
+        return response
+
+    def _response_before(self) -> ModelResponse | Finish | None:
+        """The response that came before a restart and that the turn has not made the next step of yet."""
+        data = self._state.response
+        if data is None:
+            return None
+        if data["finishReason"] == "cancelled":
+            return Finish("cancelled", "cancelled")
+        calls = tuple(state.call for state in self._state.calls.values())
+        return ModelResponse(data["text"], calls, data["finishReason"])
 
     # --- phases ------------------------------------------------------------------------------------------------
 
@@ -236,7 +253,7 @@ class Turn:
             if self._repeats.hopeless:
                 return Finish("failed", "repeated_calls", "The model kept making the same call.")
         else:
-            await self._run_calls(calls)
+            await self._run_calls([call for call in calls if not self._state.calls[call.id].finished])
             results = [message.text for message in self._record.state.since if message.role == "tool"]
             self._repeats.note(calls, results)
         bad = response.finish_reason == "length" or all(self._is_malformed(call) for call in calls)

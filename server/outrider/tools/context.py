@@ -109,6 +109,10 @@ class ToolContext(Protocol):
         """Digest of the action that the person said yes to for this call, None where they did not."""
         ...
 
+    def answered(self, call: ToolCall, question: str) -> str | None:
+        """The person's answer to that question of the call, None where there is none yet."""
+        ...
+
     def new_id(self, kind: IdKind) -> str:
         """A fresh id."""
         ...

@@ -30,7 +30,10 @@ async def plan_ask(params: AskUser, call: ToolCall, context: ToolContext) -> Act
     free_form = params.allow_free_form or not options
 
     async def perform() -> ToolResult:
-        return ok(await context.ask(call, params.question, options, free_form=free_form))
+        known = context.answered(call, params.question)  # before a restart
+        if known is None:
+            known = await context.ask(call, params.question, options, free_form=free_form)
+        return ok(known)
 
     return Action(access=Access("ask"), perform=perform)
 
