@@ -189,6 +189,15 @@ async def test_typing_just_after_the_edit_is_merged_not_mistaken(
     assert done.after == AFTER
 
 
+async def test_an_edit_that_is_typed_over_at_once_was_in_place(
+    desk: Any, person: Person, editing: Editing
+) -> None:
+    desk.write("a.py", TEXT)
+    uri = desk.open("a.py")
+    person.after = lambda: desk.documents.change(uri, 9, [ContentChange(None, None, "all new\n")]) and None
+    assert await editing.write(edit(desk), "") == Written("buffer", AFTER, merged=False, uri=uri)
+
+
 async def test_typing_that_comes_with_the_edit_is_kept_beside_it(
     desk: Any, person: Person, editing: Editing
 ) -> None:
@@ -350,6 +359,21 @@ def test_a_change_counts_as_present_only_where_it_is(texts: tuple[str, str, str]
     both = merge(before, typed, planned)
     if not both.conflicts and both.text not in {typed, planned} and typed != before:
         assert not (is_in_place(before, planned, typed) and not is_in_place(before, planned, both.text))
+
+
+@pytest.mark.parametrize(
+    ("before", "planned", "now", "present"),
+    [
+        ("b\n", "a\n", "b\na\n", False),  # not applied, and the same line typed after it
+        ("a\nb\nc\n", "long and new\nb\nC\n", "long and new\nb\nc\n", False),  # the small half is missing
+        ("a\nb\nc\n", "a\nc\n", "a\nb\nc\nd\n", False),
+        ("a\nb\nc\n", "a\nc\n", "a\nc\nd\n", True),
+        ("x = f(1)\n", "x = g(1)\n", "x = g(1)  # mine\n", True),
+        ("a\n", "a\nb", "a\nb\n", True),  # the editor ends the last line
+    ],
+)
+def test_presence_is_judged_by_the_text(before: str, planned: str, now: str, present: bool) -> None:
+    assert is_in_place(before, planned, now) == present
 
 
 # --- closed files --------------------------------------------------------------------------------------------
