@@ -143,6 +143,7 @@ class Session:
         for data in list(state.undoing.values()):
             await recovery.settle_change(context, data)
         self._touched.update(await recovery.unsaved_buffers(context, state.journal))
+        await self._record.settled()
         if turn is not None:
             self._launch(turn)
         else:
