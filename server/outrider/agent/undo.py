@@ -51,28 +51,23 @@ async def take_back(context: ToolContext, store: Store, records: list[ChangeReco
     )
 
 
-async def _take_back_one(context: ToolContext, store: Store, record: ChangeRecord, report: _Report) -> str:
-    """Take back one change; gives the id of the change that does it, empty if there was none to make."""
+async def _take_back_one(context: ToolContext, store: Store, record: ChangeRecord, report: _Report) -> None:
     for _ in range(TIMES_TRIED):
         change = await _inverse(context, store, record, report)
         if change is None:
-            return ""
+            return
         change_id = context.new_id("chg")
-        changes.record_applying(context, None, change_id, change, undoes=record.change_id)
-        if problem := await context.settled(durable=True):
-            _no(report, record, problem)
-            return ""
         result = await changes.write(context, None, change_id, change, undoes=record.change_id)
         if result is not None and result.status == "ok":
             hunks = len(line_hunks(change.before or "", change.after or "")) or 1
             report.undone[record.path] = report.undone.get(record.path, 0) + hunks
-            return change_id
+            report.change_id = change_id
+            return
         if result is not None:
             _no(report, record, result.content)
-            return ""
+            return
         # The person is typing there: what they wrote belongs into the merge.
     _no(report, record, "somebody is changing it right now; try again")
-    return ""
 
 
 async def _inverse(

@@ -94,10 +94,10 @@ def record_proposed(context: ToolContext, call: ToolCall, change_id: str, change
     context.record(EditProposed(**describe(change_id, call, change)))
 
 
-def record_applying(
-    context: ToolContext, call: ToolCall | None, change_id: str, change: Change, *, undoes: str | None = None
+def _record_applying(
+    context: ToolContext, call: ToolCall | None, change_id: str, change: Change, undoes: str | None
 ) -> None:
-    """Record a change with its whole text before and after, so that it can be recovered and undone."""
+    # With its whole text before and after, so that it can be recovered and undone.
     texts = [encode(text) for text in (change.before, change.after) if text is not None]
     context.record(
         EditApplying(
@@ -113,11 +113,15 @@ def record_applying(
 async def write(
     context: ToolContext, call: ToolCall | None, change_id: str, change: Change, *, undoes: str | None = None
 ) -> ToolResult | None:
-    """Make a change that was recorded as applying, verify it, and record how it went.
+    """Record a change as applying, on the disk before its effect; make it, verify it, and record how it went.
 
     Returns:
         The result for the model; None if the text is not any more what the change was worked out for.
     """
+    _record_applying(context, call, change_id, change, undoes)
+    if problem := await context.settled(durable=True):
+        context.record(EditRejected(**describe(change_id, call, change), reason=problem))
+        return error(f"Nothing was done: {problem}")
     written = await context.editing.write(change, context.label)
     if isinstance(written, Written):
         return _record_written(context, call, change_id, change, written, undoes)

@@ -133,15 +133,11 @@ class Executor:
         context, call, change = self._context, plan.call, plan.action.change
         if first:
             context.record(ToolStarted(call_id=call.id))
-        change_id = change_id or context.new_id("chg")
         if change is not None:
-            changes.record_applying(context, call, change_id, change)
-        if plan.action.access.effect in {"edit", "execute"} and (
-            problem := await context.settled(durable=True)
-        ):
+            writing = changes.write(context, call, change_id or context.new_id("chg"), change)
+            return await self._to_its_end(call, writing)
+        if plan.action.access.effect == "execute" and (problem := await context.settled(durable=True)):
             return error(f"Nothing was done: {problem}")
-        if change is not None:
-            return await self._to_its_end(call, changes.write(context, call, change_id, change))
         return await self._perform(plan)
 
     async def _to_its_end(
