@@ -6,6 +6,7 @@ Reads the command line and nothing else; imports no more than answering `initial
 import argparse
 import asyncio
 import contextlib
+import gc
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,7 +20,6 @@ from outrider.lsp.server import create_server
 from outrider.lsp.stdio import StdioReader, StdioWriter, take_over
 from outrider.lsp.tcp import Address, TcpConnection, address_of
 from outrider.ports.clock import SystemClock
-from outrider.startup import for_good
 
 USAGE_ERROR: Final = 2
 _FLUSH_SECONDS: Final = 0.3
@@ -32,10 +32,10 @@ def load_house(command_line: dict[str, Any]) -> StartBridge:
     Args:
         command_line: Settings that stand above all others.
     """
-    with for_good():
-        from outrider import app
-        from outrider.lsp import bridge
+    from outrider import app
+    from outrider.lsp import bridge
 
+    gc.freeze()  # what is imported by now stays for good: the collector need not walk over it in every step
     outside = replace(app.surroundings(), command_line=command_line)
     return lambda client, editor, documents, progress, _: bridge.start(
         client, editor, documents, progress, outside
