@@ -62,6 +62,9 @@ from outrider_protocol.commands import (
 )  # fmt: skip
 from outrider_protocol.wire import Wire
 
+LONGEST_MESSAGE = 800
+"""Characters of an error's message."""
+
 
 class Commands:
     """The commands of one server."""
@@ -179,9 +182,7 @@ class Commands:
         else:
             item = next((item for item in self._app.sessions.waiting if item.id == params.id), None)
             if item is None:
-                raise CommandError(
-                    REQUEST_FAILED, f"there is no open item {params.id!r}", {"reason": "unknown_id"}
-                )
+                return _accepted(Refused("unknown_id", f"there is no open item {params.id!r}"))
             make = papers.review_paper if params.what == "review" else papers.answer_paper
             path = await make(services.folders, item)
         if isinstance(path, str):
@@ -192,5 +193,8 @@ class Commands:
 
 def _accepted(value: Any) -> Any:
     if isinstance(value, Refused):
-        raise CommandError(REQUEST_FAILED, value.message, {"reason": value.reason})
+        # It may quote what it was given, however long that is.
+        message = value.message
+        message = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}…"
+        raise CommandError(REQUEST_FAILED, message, {"reason": value.reason})
     return value

@@ -3,7 +3,6 @@
 This is where a test begins. It puts nothing into the workspace: scripts and state lie beside it.
 """
 
-import json
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -14,7 +13,7 @@ from outrider.lsp.outgoing import Outgoing
 from outrider.ports.clock import Clock
 from outrider.ports.outside import Outside
 from outrider.testing.answers import Answers
-from outrider.testing.connections import Connection, InProcess, Stdio
+from outrider.testing.connections import Connection, InProcess, Stdio, encoded
 from outrider.testing.fake_editor import FakeEditor
 from outrider.testing.profiles import PROFILES, Profile
 
@@ -43,7 +42,7 @@ def scripted(
         rest: Further top-level keys of the script, such as `purposes`.
     """
     path = workspace.parent / f"{workspace.name}.{name}.json"
-    path.write_text(json.dumps({"turns": list(turns), **rest}, ensure_ascii=False), encoding="utf-8")
+    path.write_bytes(encoded({"turns": list(turns), **rest}))
     return f"scripted:{path.resolve()}"
 
 

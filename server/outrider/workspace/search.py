@@ -9,10 +9,12 @@ import base64
 import json
 import re
 import shutil
+import stat
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +159,12 @@ class Search:
         """
         if located is not None and located.own:
             return SearchProblem(f"{located.display} belongs to Outrider itself and is not searched")
+        if (
+            located is not None
+            and located.resolved
+            and await asyncio.to_thread(_is_special, located.resolved)
+        ):
+            return SearchProblem(f"{located.display} is neither a file nor a folder")
         wanted = await asyncio.to_thread(_matcher, glob)
         if isinstance(wanted, SearchProblem):
             return wanted
@@ -285,6 +293,15 @@ class Search:
         return buffers
 
 
+def _is_special(path: Path) -> bool:
+    """Whether it is a pipe or a device, which ripgrep would wait for."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
 def _is_under(buffer: _Buffer, located: Located | None) -> bool:
     if located is None or not located.uri:
         return True
@@ -313,7 +330,7 @@ def _matcher(glob: str | None) -> Callable[[str], bool] | SearchProblem:
     excludes = glob.startswith("!")
     wanted = glob.removeprefix("!").removeprefix("./")
     try:
-        spec = GitIgnoreSpec.from_lines([*_without_braces(wanted)][:100])
+        spec = GitIgnoreSpec.from_lines(islice(_without_braces(wanted), 100))
     except ValueError as problem:
         return SearchProblem(f"the glob {glob!r} is not valid: {problem}")
     return lambda path: spec.match_file(path) != excludes
