@@ -15,7 +15,7 @@ from typing import Any
 from outrider.agent import prompt, recovery
 from outrider.agent.budget import Budget
 from outrider.agent.context import TurnContext
-from outrider.agent.guards import CUT_NUDGE, EMPTY_NUDGE, REPEATED, RepairGuard, RepeatGuard
+from outrider.agent.guards import CUT_NUDGE, EMPTY_NUDGE, REPEATED, SAME_STEP_LIMIT, RepairGuard, RepeatGuard
 from outrider.agent.phases import check
 from outrider.agent.record import Record
 from outrider.agent.services import Services
@@ -248,8 +248,8 @@ class Turn:
                 calls, "Not run: the answer was cut off by its length limit before the call was complete."
             )
         elif self._repeats.same_as_before(calls):
+            self._skip(calls, REPEATED.format(count=SAME_STEP_LIMIT))
             self._repeats.note_skipped()
-            self._skip(calls, REPEATED.format(count=self._repeats.count))
             if self._repeats.hopeless:
                 return Finish("failed", "repeated_calls", "The model kept making the same call.")
         else:
@@ -310,6 +310,7 @@ class Turn:
         self._append(
             ModelRequested(
                 purpose=purpose,
+                message_id=message_id,
                 model=model.name,
                 messages=[message.digest for message in messages],
                 tools=[tool.name for tool in tools],
