@@ -203,6 +203,8 @@ class ModelRequested(EventData):
     TYPE = "model.requested"
     purpose: str
     """`main`, `summary`, …"""
+    message_id: str
+    """What the answer, and its frames, will be called."""
     model: str
     messages: list[str]
     """Content hashes of the messages, in order; each text is stored once."""

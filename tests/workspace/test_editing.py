@@ -218,7 +218,7 @@ async def test_a_stale_edit_that_was_skipped_is_found_out(
     person.before = lambda: person.type(uri, 0, "# typed\n")
     done = await editing.write(edit(desk), "")
     assert isinstance(done, NotWritten)
-    assert (done.kind, done.current) == ("not_applied", "# typed\n" + TEXT)
+    assert (done.kind, done.current) == ("changed", "# typed\n" + TEXT)
 
 
 async def test_half_an_edit_does_not_count(desk: Any, person: Person, editing: Editing) -> None:

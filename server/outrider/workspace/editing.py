@@ -134,7 +134,9 @@ class Editing:
             if applied.claimed
             else f"the editor did not apply the edit{reason}"
         )
-        return NotWritten("not_applied", message, now.text if now else None)
+        # The person typed while it was on its way: it can be worked out again for the text as it is now.
+        kind = "changed" if now is not None and now.text != before else "not_applied"
+        return NotWritten(kind, message, now.text if now else None)
 
     def _placed(self, text: str, hunks: list[Hunk]) -> list[PlacedEdit]:
         lines, encoding = Lines(text), self._documents.encoding
