@@ -73,13 +73,13 @@ def _write_now(folder: Path, name: str, text: str, *, keep: bool) -> Path | str:
             return f"{folder} is a link, and is not followed"
         folder.mkdir(exist_ok=True)
         ignore = folder / ".gitignore"
-        if not ignore.exists():
+        if not (ignore.exists() or ignore.is_symlink()):
             ignore.write_text("*\n", encoding="utf-8")
         path = folder / name
         if path.is_symlink():
             return f"{path} is a link, and is not followed"
         if not (keep and path.exists()):
-            path.write_text(text, encoding="utf-8")
+            path.write_text(text, encoding="utf-8", errors="replace")
     except OSError as problem:
         return f"{folder / name} cannot be written: {problem.strerror}"
     return path

@@ -125,16 +125,15 @@ class Session:
         )
 
     async def restore(self) -> Refused | None:
-        """Go on after a restart: the conversation is read back, and the turn that was cut off runs on."""
+        """Come back from the log: the conversation is read, and what was cut off outside a turn is looked up."""
         state = self._record.state
         blobs = await self._services.store.blobs(state.requested)
         if missing := [digest for digest in state.requested if digest not in blobs]:
             return Refused("store_failed", f"the log of {self.id} lacks {len(missing)} of its messages")
         self._conversation = [Message.decode(blobs[digest]) for digest in state.requested]
-        turn = state.turn
         self._record.append(
             SessionRestored(
-                turn_id=turn.turn_id if turn else None,
+                turn_id=state.current,
                 folders=[folder.uri for folder in self._services.folders.folders],
                 permission_mode=self._services.settings().permission_mode,
             )
@@ -143,12 +142,14 @@ class Session:
         for data in list(state.undoing.values()):
             await recovery.settle_change(context, data)
         self._touched.update(await recovery.unsaved_buffers(context, state.journal))
-        await self._record.settled()
-        if turn is not None:
+        return None
+
+    def go_on(self) -> None:
+        """Let the turn that was cut off run on, or the next one of the queue."""
+        if (turn := self._record.state.turn) is not None:
             self._launch(turn)
         else:
             self._next()
-        return None
 
     async def close(self, reason: str) -> None:
         """Let go of the session: a running turn is cancelled, one that waits for the person waits for its resume."""

@@ -1,5 +1,6 @@
 """The sessions of a workspace: those that run in this process, and those that are only in the log."""
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -28,6 +29,8 @@ from outrider_protocol.notifications import Event
 
 PAGE = 2000
 """Events read from the log at once."""
+LOCKS_TRIED = 10
+"""New ids whose lock somebody else may have."""
 
 
 class Sessions:
@@ -38,6 +41,8 @@ class Sessions:
         self._services = services
         self._show = show
         self._open: dict[str, Session] = {}
+        self._opening: dict[str, asyncio.Task[Session | Refused]] = {}
+        """Sessions that are being opened from the log."""
         self._resting: dict[str, list[Open]] = {}
         """Open items of parked sessions that no process runs."""
 
@@ -77,40 +82,55 @@ class Sessions:
         return started
 
     async def _create(self) -> Session | Refused:
-        session_id = self._services.ids.new("ses")
-        lock = self._services.store.lock(session_id)
-        if lock is None or await self._services.store.last_seq(session_id):
-            if lock is not None:
-                lock.release()
+        store, refused = self._services.store, 0
+        while refused < LOCKS_TRIED:
+            session_id = self._services.ids.new("ses")
             # Counted ids begin again with every process; the log may hold them already.
-            return await self._create()
-        session = self._session(SessionState(session_id), lock)
-        session.begin()
-        return session
+            if await store.last_seq(session_id):
+                continue
+            lock = store.lock(session_id)
+            if lock is not None:
+                session = self._open[session_id] = self._session(SessionState(session_id), lock)
+                session.begin()
+                return session
+            refused += 1
+        return Refused("store_failed", "no session can be locked; the server's log says why")
 
     async def resume(self, session_id: str) -> Session | Refused:
         """The session of that id, opened from the log if need be."""
-        if session := self._open.get(session_id):
+        opening = self._opening.get(session_id)
+        if opening is None and (session := self._open.get(session_id)):
             return session
+        if opening is None:
+            # In a task of its own, so that who gives up waiting leaves no session half open.
+            opening = asyncio.create_task(self._reopen(session_id))
+            self._opening[session_id] = opening
+            opening.add_done_callback(lambda _: self._opening.pop(session_id, None))
+        return await asyncio.shield(opening)
+
+    async def _reopen(self, session_id: str) -> Session | Refused:
         store = self._services.store
         if not await store.last_seq(session_id):
             return Refused("unknown_id", f"there is no session {session_id!r}")
         lock = store.lock(session_id)
         if lock is None:
             return Refused("session_in_use", f"another process runs session {session_id!r}")
-        session = self._session(await self._fold(session_id), lock)
-        if problem := await session.restore():
-            del self._open[session_id]
-            lock.release()
-            return problem
+        try:
+            session = self._session(await self._fold(session_id), lock)
+            if problem := await session.restore():
+                return problem
+            self._open[session_id] = session
+            await session.record.settled()
+            session.go_on()
+        finally:
+            if session_id not in self._open:
+                lock.release()
         self._resting.pop(session_id, None)
         return session
 
     def _session(self, state: SessionState, lock: SessionLock) -> Session:
         services = self._services
-        session = Session(services, Record(services.store, services.clock, state), lock, show=self._show)
-        self._open[session.id] = session
-        return session
+        return Session(services, Record(services.store, services.clock, state), lock, show=self._show)
 
     async def _fold(self, session_id: str) -> SessionState:
         state = SessionState(session_id)
@@ -122,7 +142,7 @@ class Sessions:
     async def with_turn(self, turn_id: str) -> Session | SessionState | Refused:
         """The session a turn belongs to: open, or as its log tells."""
         for session in self._open.values():
-            if turn_id in session.turns:
+            if turn_id in session.turns and session.id not in self._opening:
                 return session
         session_id = await self._services.store.find_turn(turn_id)
         if session_id is None:
@@ -153,6 +173,7 @@ class Sessions:
 
     async def answer(self, params: AnswerParams, channel: Channel) -> Refused | None:
         """Answer an open item, after a restart too: its session is resumed then."""
+        await self._opened()
         for session in self._open.values():
             if any(item.id == params.id for item in session.inbox.open):
                 return await _taken(session, session.answer(params, channel))
@@ -225,8 +246,13 @@ class Sessions:
                 state = await self._fold(row.session_id)
                 self._resting[row.session_id] = list(state.open.values())
 
+    async def _opened(self) -> None:
+        """Wait for the sessions that are being opened."""
+        await asyncio.gather(*self._opening.values(), return_exceptions=True)
+
     async def close(self, reason: str) -> None:
         """Let go of all sessions."""
+        await self._opened()
         for session in self.running:
             await session.close(reason)
         self._open.clear()

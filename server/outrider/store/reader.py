@@ -64,7 +64,7 @@ class Reader:
             return await asyncio.get_running_loop().run_in_executor(self._thread, read)
         except sqlite3.Error as error:
             raise StoreReadError(problem_of(error, self._path)) from error
-        except (ValueError, zlib.error) as error:
+        except (ValueError, TypeError, zlib.error) as error:
             raise StoreReadError(damaged(self._path, error)) from error
 
     def _events(self, session_id: str, from_seq: int, limit: int | None) -> tuple[list[LoggedEvent], int]:
