@@ -92,7 +92,7 @@ class StdioReader:
 
 
 class StdioWriter:
-    """Writes at once what the pipe takes without waiting, and the rest in a thread of its own (`outgoing.Outgoing`)."""
+    """Writes what the pipe takes without waiting, and leaves the rest to a thread of its own (`outgoing.Outgoing`)."""
 
     def __init__(self, descriptor: int, on_lost: Callable[[str], None]) -> None:
         """Write to `descriptor`; `on_lost` is called once when that has no sense any more."""
@@ -103,6 +103,8 @@ class StdioWriter:
         self._waiting = 0
         self._free = select.poll()
         self._free.register(descriptor, select.POLLOUT)
+        self._gathering = False
+        """Whether this round of the event loop has written: what else it sends is written in one go at its end."""
         self._lost = False
         self._drained: list[Callable[[], None]] = []
         self._changed = threading.Condition()
@@ -119,13 +121,14 @@ class StdioWriter:
         with self._changed:
             if self._lost:
                 return
-            if not self._waiting:
-                frame = frame[self._written_at_once(frame) :]
-                if not frame:
-                    return
             self._queue.append(frame)
             self._waiting += len(frame)
-            self._changed.notify()
+            if self._waiting > select.PIPE_BUF:
+                self._changed.notify()
+            elif not self._gathering:
+                self._gathering = True
+                self._write_at_once()
+                self._loop.call_soon(self._write_gathered)
         if self._waiting > MOST_WAITING:
             self._give_up(f"the client left {self._waiting} bytes unread")
 
@@ -144,14 +147,28 @@ class StdioWriter:
             async with asyncio.timeout(seconds):
                 await drained.wait()
 
-    def _written_at_once(self, frame: bytes) -> int:
-        # So much never waits where the pipe is ready (POSIX), and it saves the token a change of threads.
-        if len(frame) > select.PIPE_BUF or self._free.poll(0) != [(self._descriptor, select.POLLOUT)]:
-            return 0
-        try:
-            return os.write(self._descriptor, frame)
-        except OSError:
-            return 0  # the thread meets it again, and tells
+    def _write_gathered(self) -> None:
+        with self._changed:
+            self._gathering = False
+            self._write_at_once()
+            drained = not self._waiting
+        if drained:
+            self._tell_drained()
+
+    def _write_at_once(self) -> None:
+        # `PIPE_BUF` bytes never wait where the pipe is ready (POSIX). It spares a token the change of threads.
+        batch = b"".join(self._queue)
+        if not batch or len(batch) != self._waiting or len(batch) > select.PIPE_BUF:
+            return  # nothing to do, or the thread is at work
+        self._queue.clear()
+        written = 0
+        with contextlib.suppress(OSError):  # the thread meets it again, and tells
+            if self._free.poll(0) == [(self._descriptor, select.POLLOUT)]:
+                written = os.write(self._descriptor, batch)
+        self._waiting -= written
+        if written < len(batch):
+            self._queue.append(batch[written:])
+            self._changed.notify()
 
     def _write(self) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits for the rest
