@@ -13,7 +13,11 @@ server = LanguageServer("bare", "1")
 tasks: dict[str, asyncio.Task[None]] = {}
 TOOL = {
     "type": "function",
-    "function": {"name": "read_file", "description": "Read a file.", "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}},
+    "function": {
+        "name": "read_file",
+        "description": "Read a file.",
+        "parameters": {"type": "object", "properties": {"path": {"type": "string"}}},
+    },
 }
 
 
@@ -34,7 +38,10 @@ async def turn(prompt: str, url: str) -> None:
     import httpx
 
     root = Path(server.workspace.root_path)
-    messages: list[dict] = [{"role": "system", "content": "You are an agent."}, {"role": "user", "content": prompt}]
+    messages: list[dict] = [
+        {"role": "system", "content": "You are an agent."},
+        {"role": "user", "content": prompt},
+    ]
     try:
         async with httpx.AsyncClient(timeout=60, trust_env=False) as client:
             while True:
@@ -50,13 +57,27 @@ async def turn(prompt: str, url: str) -> None:
                                 text += content
                                 server.protocol.notify("bare/stream", {"turnId": "turn", "text": content})
                             for part in choice["delta"].get("tool_calls", ()):
-                                call = calls.setdefault(part["index"], {"id": part["id"], "name": "", "arguments": ""})
+                                call = calls.setdefault(
+                                    part["index"], {"id": part["id"], "name": "", "arguments": ""}
+                                )
                                 call["name"] += part["function"].get("name", "")
                                 call["arguments"] += part["function"].get("arguments", "")
                 if not calls:
                     break
-                messages.append({"role": "assistant", "content": text or None, "tool_calls": [
-                    {"id": c["id"], "type": "function", "function": {"name": c["name"], "arguments": c["arguments"]}} for c in calls.values()]})
+                messages.append(
+                    {
+                        "role": "assistant",
+                        "content": text or None,
+                        "tool_calls": [
+                            {
+                                "id": c["id"],
+                                "type": "function",
+                                "function": {"name": c["name"], "arguments": c["arguments"]},
+                            }
+                            for c in calls.values()
+                        ],
+                    }
+                )
                 for call in calls.values():
                     path = root / json.loads(call["arguments"])["path"]
                     content = await asyncio.to_thread(path.read_text)

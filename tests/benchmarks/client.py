@@ -14,6 +14,9 @@ CAPABILITIES: dict[str, Any] = {
     "general": {"positionEncodings": ["utf-8"]},
 }
 
+NO_ANSWER: Any = object()
+"""Given by `on_request` to leave a request of the server open."""
+
 
 class Child:
     """A language server under measurement."""
@@ -77,7 +80,8 @@ class Child:
             message = json.loads(await reader.readexactly(length))
             if "method" in message and "id" in message:
                 result = self.on_request(message["method"], message["params"])
-                self._send({"jsonrpc": "2.0", "id": message["id"], "result": result})
+                if result is not NO_ANSWER:
+                    self._send({"jsonrpc": "2.0", "id": message["id"], "result": result})
             elif "method" in message:
                 self.on_notification(message["method"], message["params"])
             else:

@@ -4,16 +4,23 @@ import asyncio
 import json
 import time
 from dataclasses import dataclass, field
+from typing import Self
 
 
 def sse(*payloads: object) -> bytes:
     """Payloads as server-sent events, the end mark included."""
-    return b"".join(b"data: %s\n\n" % json.dumps(payload).encode() for payload in payloads) + b"data: [DONE]\n\n"
+    return (
+        b"".join(b"data: %s\n\n" % json.dumps(payload).encode() for payload in payloads) + b"data: [DONE]\n\n"
+    )
 
 
 def delta(content: dict[str, object], finish: str | None = None) -> dict[str, object]:
     """One chunk of a chat completion."""
-    return {"id": "c", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": content, "finish_reason": finish}]}
+    return {
+        "id": "c",
+        "object": "chat.completion.chunk",
+        "choices": [{"index": 0, "delta": content, "finish_reason": finish}],
+    }
 
 
 def reading_step(number: int) -> bytes:
@@ -40,10 +47,9 @@ class ModelServer:
     answered_at: list[float] = field(default_factory=list)
     received_at: list[float] = field(default_factory=list)
     token_sent_at: list[float] = field(default_factory=list)
-    streaming: asyncio.Event = field(default_factory=asyncio.Event)
     port: int = 0
 
-    async def __aenter__(self) -> "ModelServer":
+    async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=2**26)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
@@ -65,7 +71,9 @@ class ModelServer:
             writer.close()
 
     async def _answer(self, writer: asyncio.StreamWriter, number: int) -> None:
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
+        writer.write(
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+        )
         if number < self.steps:
             _chunk(writer, reading_step(number))
         elif self.tokens:
@@ -77,18 +85,13 @@ class ModelServer:
         await writer.drain()
 
     async def _stream(self, writer: asyncio.StreamWriter) -> None:
-        self.streaming.set()
-        pending: list[bytes] = []
         for number in range(self.tokens):
-            pending.append(b"data: %s\n\n" % json.dumps(delta({"content": f"{number} "})).encode())
-            if self.interval or len(pending) == 50:
-                self.token_sent_at.append(time.perf_counter())
-                _chunk(writer, b"".join(pending))
-                pending.clear()
-                await writer.drain()
-                if self.interval:
-                    await asyncio.sleep(self.interval)
-        _chunk(writer, b"".join(pending) + sse(delta({}, "stop")))
+            self.token_sent_at.append(time.perf_counter())
+            _chunk(writer, b"data: %s\n\n" % json.dumps(delta({"content": f"{number} "})).encode())
+            await writer.drain()
+            if self.interval:
+                await asyncio.sleep(self.interval)
+        _chunk(writer, sse(delta({}, "stop")))
 
 
 def _chunk(writer: asyncio.StreamWriter, data: bytes) -> None:

@@ -1,0 +1,90 @@
+"""One of the two programs under measurement, with the differences of their wire hidden."""
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from client import NO_ANSWER, Child
+from model_server import ModelServer
+
+BARE = [str(Path(__file__).parent / "bare_agent.py")]
+OUTRIDER = ["-m", "outrider", "serve"]
+
+
+@dataclass
+class Agent:
+    """A running program. It is asked for nothing but turns, and its questions stay open."""
+
+    bare: bool
+    root: Path
+    options: dict[str, Any]
+    child: Child = field(default_factory=Child)
+    turn: str = ""
+    finished: "asyncio.Future[float]" = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
+    texts: list[tuple[float, str]] = field(default_factory=list)
+    """What was streamed, and when it came."""
+    streaming: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set by the first text."""
+    output: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set by the first output of a command."""
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set by the first question."""
+    start_seconds: float = 0.0
+    """From the spawn to the response to `initialize`."""
+
+    async def __aenter__(self) -> Self:
+        self.child.on_notification = self._on_notification
+        self.child.on_request = self._on_request
+        self.start_seconds = await self.child.start(BARE if self.bare else OUTRIDER, self.root, self.options)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.child.stop()
+
+    async def run(self, server: ModelServer | None = None) -> None:
+        """Start a turn; the bare agent is told the model server with it, Outrider has it in its options."""
+        if self.bare:
+            assert server is not None
+            address = f"http://127.0.0.1:{server.port}/v1"
+            await self.child.command("bare.run", {"prompt": "go", "url": address})
+        else:
+            self.turn = (await self.child.command("outrider.run", {"prompt": "go"}))["turnId"]
+
+    async def cancel(self) -> float:
+        """Cancel the turn; gives the seconds until its end was heard of."""
+        begin = time.perf_counter()
+        name, argument = ("bare.cancel", {}) if self.bare else ("outrider.cancel", {"turnId": self.turn})
+        asking = asyncio.ensure_future(self.child.command(name, argument))
+        end = await asyncio.wait_for(self.finished, 30)
+        await asking
+        return end - begin
+
+    def _on_notification(self, method: str, params: Any) -> None:
+        now = time.perf_counter()
+        if method == "bare/stream" or (method == "outrider/stream" and params["kind"] == "text"):
+            self.texts.append((now, params["text"]))
+            self.streaming.set()
+        elif method == "outrider/stream" and params["kind"] == "output":
+            self.output.set()
+        elif method == "bare/finished" or (method == "outrider/event" and params["type"] == "turn.finished"):
+            self.finished.set_result(now)
+
+    def _on_request(self, method: str, _params: Any) -> Any:
+        assert method == "window/showMessageRequest", method
+        self.asked.set()
+        return NO_ANSWER
+
+
+def outrider_options(state: Path, more: dict[str, Any]) -> dict[str, Any]:
+    """Settings for Outrider: events and log on, as a client with a plugin has them."""
+    return {"events": True, "stateDir": str(state), "limits": {"steps": 1000}, **more}
+
+
+def model_options(server: ModelServer) -> dict[str, Any]:
+    """Settings that lead Outrider to the model server."""
+    settings = {"kind": "openai-chat", "baseUrl": f"http://127.0.0.1:{server.port}/v1"}
+    return {"model": "local/m", "providers": {"local": {**settings, "contextWindow": 10_000_000}}}
