@@ -62,6 +62,11 @@ class Budget:
         new = messages[self._counted :] if self._counted else messages
         return self._counted_tokens + int(sum(len(message.encoded) for message in new) / BYTES_PER_TOKEN)
 
+    def overflow(self, messages: Sequence[Message]) -> BudgetExhausted:
+        """The account of a request that was too long for the provider."""
+        used = self.context_tokens(messages)
+        return BudgetExhausted(limit="contextWindow", allowed=self._context_window, used=used)
+
     def spent(self, steps: int, usage: Usage, messages: Sequence[Message]) -> BudgetExhausted | None:
         """The first budget that is spent, None if the turn may go on."""
         limits = self.limits

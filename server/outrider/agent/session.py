@@ -333,7 +333,16 @@ class Session:
         return opened
 
     async def _run(self, turn: Turn) -> None:
-        await turn.run()
+        try:
+            await turn.run()
+        except Exception:
+            log.exception("the end of a turn of %s could not be recorded in full", self.id)
+            self._record.append(
+                TurnFinished(
+                    outcome="failed", reason="internal_error", summary="Outrider failed.", usage=Usage()
+                ),
+                turn_id=self._record.state.current,
+            )
         if turn.suspended:
             return
         if problem := await self._record.settled():

@@ -8,38 +8,29 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
 from outrider.agent import prompt, recovery
+from outrider.agent.asker import Asker
 from outrider.agent.budget import Budget
 from outrider.agent.context import TurnContext
 from outrider.agent.guards import CUT_NUDGE, EMPTY_NUDGE, REPEATED, SAME_STEP_LIMIT, RepairGuard, RepeatGuard
 from outrider.agent.phases import check
 from outrider.agent.record import Record
 from outrider.agent.services import Services
-from outrider.agent.state import TurnState, usage_of
+from outrider.agent.state import TurnState
 from outrider.models.catalog import ModelProblem
-from outrider.ports.events import StreamFrame
 from outrider.ports.model import (
     Message,
     Model,
     ModelFailure,
-    ModelRequest,
     ModelResponse,
-    ReasoningDelta,
-    TextDelta,
     ToolCall,
-    ToolSpec,
-    content_hash,
 )  # fmt: skip
 from outrider.tools.executor import Executor
 from outrider_protocol.events import (
     BudgetExhausted,
-    ModelRequested,
-    ModelReset,
-    ModelResponded,
     Outcome,
     Phase,
     ToolFinished,
@@ -48,7 +39,6 @@ from outrider_protocol.events import (
     TurnFinished,
     TurnPhase,
     Usage,
-    WireToolCall,
 )  # fmt: skip
 
 log = logging.getLogger(__name__)
@@ -101,7 +91,7 @@ class Turn:
         self._record = record
         self._conversation = conversation
         self._open_model = open_model
-        self._model: Model
+        self._asker: Asker
         self._context = context
         self._budget = budget
         self._turn_id = turn_id
@@ -109,7 +99,6 @@ class Turn:
         self._executor = Executor(services.tools, context)
         self._read_only = self._state.mode != "agent"
         self._tools = [tool.spec() for tool in services.tools.offered(read_only=self._read_only)]
-        self._tools_blob = _tools_blob(self._tools)
         self._repeats = RepeatGuard()
         self._repairs = RepairGuard()
         self._nudge: str | None = None
@@ -140,9 +129,8 @@ class Turn:
         """Have the turn end soon. Once is enough: a second time would cut off an edit that is brought to its end."""
         if self._cancel_reason is None:
             self._cancel_reason = reason
-            if (
-                self._task is not None
-            ):  # a task that is cancelled before it has begun would never end the turn
+            # A task that is cancelled before it has begun would never end the turn.
+            if self._task is not None:
                 self._task.cancel()
 
     async def _loop(self) -> Finish:
@@ -151,7 +139,7 @@ class Turn:
         opened = await self._open_model()
         if isinstance(opened, ModelProblem):
             return Finish("failed", "model_unavailable", opened.message)
-        self._model = opened
+        self._asker = Asker(self._services, self._record, opened, self._turn_id, self._tools)
         self._budget.start(opened.context_window)
         resumed = self._state.phase != "start"
         if resumed:
@@ -193,7 +181,7 @@ class Turn:
         if spent := self._budget.spent(self._state.steps, self._state.usage, self._conversation):
             return await self._wrap_up(spent)
         steering = self._take_in_steering()
-        response = await self._ask("main", self._conversation, self._tools, steering)
+        response = await self._asker.ask("main", self._conversation, steering)
         if isinstance(response, ModelFailure):
             return self._failed(response)
         self._budget.counted(len(self._conversation), response.tokens)
@@ -274,7 +262,7 @@ class Turn:
         request = [*self._conversation, Message("user", SUMMARY_REQUEST.format(limit=spent.limit))]
         try:
             async with self._services.clock.timeout(SUMMARY_SECONDS):
-                response = await self._ask("summary", request, [], [])
+                response = await self._asker.ask("summary", request)
         except TimeoutError:
             return Finish("budget_exhausted", spent.limit, fallback)
         text = response.text.strip() if isinstance(response, ModelResponse) else ""
@@ -289,91 +277,9 @@ class Turn:
         if failure.kind == "refused":
             return Finish("refused", "model_refused", failure.message)
         if failure.kind == "context_overflow":
-            self._append(BudgetExhausted(limit="contextWindow", allowed=self._model.context_window, used=0))
+            self._append(self._budget.overflow(self._conversation))
             return Finish("budget_exhausted", "contextWindow", failure.message)
         return Finish("failed", failure.kind, failure.message)
-
-    # --- the model ---------------------------------------------------------------------------------------------
-
-    async def _ask(
-        self, purpose: str, messages: list[Message], tools: list[ToolSpec], steering: list[str]
-    ) -> ModelResponse | ModelFailure:
-        model, ids = self._model, self._services.ids
-        message_id = ids.new("msg")
-        request = ModelRequest(purpose, messages, tools, model.temperature, model.max_tokens)
-        blobs = {
-            message.digest: message.encoded
-            for message in messages
-            if message.digest not in self._record.stored
-        }
-        tools_hash = content_hash(self._tools_blob if tools else b"[]")
-        self._append(
-            ModelRequested(
-                purpose=purpose,
-                message_id=message_id,
-                model=model.name,
-                messages=[message.digest for message in messages],
-                tools=[tool.name for tool in tools],
-                tools_hash=tools_hash,
-                temperature=request.temperature,
-                max_tokens=request.max_tokens,
-                steering=steering,
-            ),
-            {**blobs, tools_hash: self._tools_blob if tools else b"[]"},
-        )
-        shown = _Shown(
-            self._services, self._record.state.session_id, self._turn_id, message_id, live=purpose == "main"
-        )
-        try:
-            async with aclosing(model.stream(request)) as items:
-                async for item in items:
-                    match item:
-                        case TextDelta(text):
-                            shown.text(text)
-                        case ReasoningDelta(text):
-                            shown.reasoning(text)
-                        case ModelResponse():
-                            return self._responded(purpose, message_id, item)
-                        case ModelFailure():
-                            if shown.written:
-                                self._append(
-                                    ModelReset(message_id=message_id, text=shown.whole, reason=item.kind)
-                                )
-                            return item
-        except asyncio.CancelledError:
-            self._append(
-                ModelResponded(
-                    purpose=purpose,
-                    message_id=message_id,
-                    text=shown.whole,
-                    reasoning=shown.whole_reasoning or None,
-                    tool_calls=[],
-                    finish_reason="cancelled",
-                )
-            )
-            raise
-        return ModelFailure("protocol", f"{model.name} ended its stream without an answer")
-
-    def _responded(self, purpose: str, message_id: str, response: ModelResponse) -> ModelResponse:
-        seen = set(self._record.state.call_ids)
-        calls: list[WireToolCall] = []
-        for call in response.tool_calls:
-            # An id that was used before would give one call two results.
-            call_id = call.id if call.id and call.id not in seen else self._services.ids.new("call")
-            seen.add(call_id)
-            calls.append(WireToolCall(id=call_id, name=call.name, arguments=call.arguments))
-        self._append(
-            ModelResponded(
-                purpose=purpose,
-                message_id=message_id,
-                text=response.text,
-                reasoning=response.reasoning,
-                tool_calls=calls,
-                finish_reason=response.finish_reason,
-                usage=usage_of(response.tokens),
-            )
-        )
-        return response
 
     # --- the log -----------------------------------------------------------------------------------------------
 
@@ -412,51 +318,8 @@ class Turn:
         return isinstance(tool, str) or isinstance(tool.parse(call.arguments), str)
 
 
-class _Shown:
-    """What of an answer was shown so far."""
-
-    def __init__(
-        self, services: Services, session_id: str, turn_id: str, message_id: str, *, live: bool
-    ) -> None:
-        self._services, self._live = services, live
-        self._ids = (session_id, turn_id, message_id)
-        self._parts: list[str] = []
-        self._thoughts: list[str] = []
-        self._lengths = {"text": 0, "reasoning": 0}
-
-    def text(self, text: str) -> None:
-        self._parts.append(text)
-        self._send("text", text)
-
-    def reasoning(self, text: str) -> None:
-        self._thoughts.append(text)
-        self._send("reasoning", text)
-
-    @property
-    def written(self) -> bool:
-        return bool(self._parts or self._thoughts)
-
-    @property
-    def whole(self) -> str:
-        return "".join(self._parts)
-
-    @property
-    def whole_reasoning(self) -> str:
-        return "".join(self._thoughts)
-
-    def _send(self, kind: Any, text: str) -> None:
-        if self._live:
-            self._services.on_frame(StreamFrame(*self._ids, kind, self._lengths[kind], text))
-        self._lengths[kind] += len(text)
-
-
 def _parsed(arguments: str) -> Any:
     try:
         return json.loads(arguments or "{}")
     except (ValueError, RecursionError):
         return arguments
-
-
-def _tools_blob(tools: list[ToolSpec]) -> bytes:
-    listed = [{"name": tool.name, "description": tool.description, "schema": tool.schema} for tool in tools]
-    return json.dumps(listed, sort_keys=True, separators=(",", ":")).encode()

@@ -18,7 +18,6 @@ from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import PathProblem
 from outrider_protocol.commands import Conflict, NotUndoable, UndonePath, UndoResult
 
-
 TIMES_TRIED = 3
 """A change whose file is changed while it is taken back is worked out again."""
 

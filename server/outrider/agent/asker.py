@@ -1,0 +1,172 @@
+"""Asking the model: a request into the log, its answer out as it comes, and the whole of it into the log.
+
+What was shown and what is logged are the same text on every path: an answer, a failure, a cancel.
+"""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from contextlib import aclosing
+from typing import Literal
+
+from outrider.agent.record import Record
+from outrider.agent.services import Services
+from outrider.agent.state import usage_of
+from outrider.ports.events import StreamFrame
+from outrider.ports.model import (
+    Message,
+    Model,
+    ModelFailure,
+    ModelRequest,
+    ModelResponse,
+    ReasoningDelta,
+    TextDelta,
+    ToolSpec,
+    content_hash,
+)
+from outrider_protocol.events import ModelRequested, ModelReset, ModelResponded, WireToolCall
+
+
+class Asker:
+    """Asks one model for one turn."""
+
+    def __init__(
+        self, services: Services, record: Record, model: Model, turn_id: str, tools: Sequence[ToolSpec]
+    ) -> None:
+        """Ask `model` for the turn `turn_id` of the session of `record`; steps of the loop are offered `tools`."""
+        self._services = services
+        self._record = record
+        self._model = model
+        self._turn_id = turn_id
+        self._tools = tools
+        self._encoded = {True: _encoded(tools), False: _encoded(())}
+
+    async def ask(
+        self, purpose: str, messages: Sequence[Message], steering: Sequence[str] = ()
+    ) -> ModelResponse | ModelFailure:
+        """Make one request.
+
+        Args:
+            purpose: `main` for a step of the loop, which is offered the tools and whose text is shown as it comes;
+                else what the answer is for.
+            messages: The conversation.
+            steering: Ids of the steering texts that the model sees for the first time.
+        """
+        message_id = self._services.ids.new("msg")
+        tools = self._tools if purpose == "main" else ()
+        request = ModelRequest(purpose, messages, tools, self._model.temperature, self._model.max_tokens)
+        self._record_request(message_id, request, steering)
+        shown = _Shown(
+            self._services, self._record.state.session_id, self._turn_id, message_id, live=purpose == "main"
+        )
+        try:
+            async with aclosing(self._model.stream(request)) as items:
+                async for item in items:
+                    match item:
+                        case TextDelta(text):
+                            shown.text(text)
+                        case ReasoningDelta(text):
+                            shown.reasoning(text)
+                        case ModelResponse():
+                            self._record_response(purpose, message_id, item)
+                            return item
+                        case ModelFailure():
+                            if shown.anything:
+                                reset = ModelReset(
+                                    message_id=message_id, text=shown.whole("text"), reason=item.kind
+                                )
+                                self._record.append(reset, turn_id=self._turn_id)
+                            return item
+        except asyncio.CancelledError:
+            self._record.append(
+                ModelResponded(
+                    purpose=purpose,
+                    message_id=message_id,
+                    text=shown.whole("text"),
+                    reasoning=shown.whole("reasoning") or None,
+                    tool_calls=[],
+                    finish_reason="cancelled",
+                ),
+                turn_id=self._turn_id,
+            )
+            raise
+        return ModelFailure("protocol", f"{self._model.name} ended its stream without an answer")
+
+    def _record_request(self, message_id: str, request: ModelRequest, steering: Sequence[str]) -> None:
+        tools = self._encoded[bool(request.tools)]
+        known = self._record.stored
+        blobs = {
+            message.digest: message.encoded for message in request.messages if message.digest not in known
+        }
+        self._record.append(
+            ModelRequested(
+                purpose=request.purpose,
+                message_id=message_id,
+                model=self._model.name,
+                messages=[message.digest for message in request.messages],
+                tools=[tool.name for tool in request.tools],
+                tools_hash=content_hash(tools),
+                temperature=request.temperature,
+                max_tokens=request.max_tokens,
+                steering=list(steering),
+            ),
+            turn_id=self._turn_id,
+            blobs={**blobs, content_hash(tools): tools},
+        )
+
+    def _record_response(self, purpose: str, message_id: str, response: ModelResponse) -> None:
+        seen = set(self._record.state.call_ids)
+        calls: list[WireToolCall] = []
+        for call in response.tool_calls:
+            # An id that was used before would give one call two results.
+            call_id = call.id if call.id and call.id not in seen else self._services.ids.new("call")
+            seen.add(call_id)
+            calls.append(WireToolCall(id=call_id, name=call.name, arguments=call.arguments))
+        self._record.append(
+            ModelResponded(
+                purpose=purpose,
+                message_id=message_id,
+                text=response.text,
+                reasoning=response.reasoning,
+                tool_calls=calls,
+                finish_reason=response.finish_reason,
+                usage=usage_of(response.tokens),
+            ),
+            turn_id=self._turn_id,
+        )
+
+
+class _Shown:
+    """What of an answer was shown so far."""
+
+    def __init__(
+        self, services: Services, session_id: str, turn_id: str, message_id: str, *, live: bool
+    ) -> None:
+        self._services, self._live = services, live
+        self._ids = (session_id, turn_id, message_id)
+        self._parts: dict[Literal["text", "reasoning"], list[str]] = {"text": [], "reasoning": []}
+        self._lengths = {"text": 0, "reasoning": 0}
+
+    def text(self, text: str) -> None:
+        self._send("text", text)
+
+    def reasoning(self, text: str) -> None:
+        self._send("reasoning", text)
+
+    @property
+    def anything(self) -> bool:
+        return any(self._parts.values())
+
+    def whole(self, kind: Literal["text", "reasoning"]) -> str:
+        return "".join(self._parts[kind])
+
+    def _send(self, kind: Literal["text", "reasoning"], text: str) -> None:
+        self._parts[kind].append(text)
+        if self._live:
+            self._services.on_frame(StreamFrame(*self._ids, kind, self._lengths[kind], text))
+        self._lengths[kind] += len(text)
+
+
+def _encoded(tools: Sequence[ToolSpec]) -> bytes:
+    listed = [{"name": tool.name, "description": tool.description, "schema": tool.schema} for tool in tools]
+    return json.dumps(listed, sort_keys=True, separators=(",", ":")).encode()
