@@ -4,9 +4,11 @@ Each class is the `data` of one event type. A session's state is a fold over the
 happened completely enough to be folded again after a crash.
 """
 
+import json
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
+from pydantic_core import to_jsonable_python
 
 from outrider_protocol.settings import PermissionMode
 from outrider_protocol.wire import Wire
@@ -268,13 +270,19 @@ class ToolRequested(EventData):
     call_id: str
     name: str
     input: Any
-    """The arguments; their text where they were not valid JSON, and for `null`."""
+    """The arguments; their text where they were not valid JSON, for `null`, and where nobody could read them."""
 
     @field_validator("input", mode="before")
     @classmethod
-    def _text_of_null(cls, value: Any) -> Any:
+    def _text_of_odd_values(cls, value: Any) -> Any:
         # What is None is left out on the wire, and this key must be there.
-        return "null" if value is None else value
+        if value is None:
+            return "null"
+        try:
+            to_jsonable_python(value)
+        except (ValueError, RecursionError):  # hundreds of levels deep, or a key with half a surrogate pair
+            return json.dumps(value)
+        return value
 
 
 class ToolStarted(EventData):

@@ -113,6 +113,14 @@ async def test_an_id_of_nothing_is_said(editor, name, hostile):
         assert len(error.message) < 1000
 
 
+@pytest.mark.parametrize("item", [json.loads("[" * 300 + "]" * 300), {"\ud800": 1}])
+async def test_what_the_log_cannot_hold_is_not_taken_in(editor, item):
+    context = {"diagnostics": [{"uri": "file:///x", "items": [{"data": item}]}]}
+    error = await refused(editor, "outrider.run", {"prompt": "x", "context": context})
+    assert error.code == INVALID_PARAMS
+    assert (await editor.command("outrider.status"))["sessions"] == []
+
+
 async def test_things_that_are_not_there_any_more(editor):
     await editor.run("First")
     session = {"sessionId": editor.session_id}

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
 
 from outrider.agent import doctor, papers
 from outrider.agent.session import Refused
@@ -100,6 +101,13 @@ class Commands:
         Raises:
             CommandError: the params are wrong (−32602) or it cannot be done (−32803).
         """
+        try:
+            to_jsonable_python(argument)
+        except (ValueError, RecursionError):  # what cannot be written into the log cannot be taken in
+            problem = "is nested too deeply, or has a key that is no Unicode"
+            raise CommandError(
+                INVALID_PARAMS, f"{name}: params: {problem}", {"path": "", "problem": problem}
+            ) from None
         try:
             params = COMMANDS[name].params.from_wire(argument)
         except ValidationError as error:
