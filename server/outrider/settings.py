@@ -131,6 +131,9 @@ def read_user_file(path: Path) -> tuple[dict[str, Any], str | None]:
         Its values, and what is wrong with it, if anything.
     """
     try:
+        # Looked at before it is opened: opening a pipe would wait for a writer.
+        if path.exists() and not path.is_file():
+            return {}, f"the settings file {path} is no regular file; it is ignored"
         with path.open("rb") as file:
             return tomllib.load(file), None
     except FileNotFoundError:

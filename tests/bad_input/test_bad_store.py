@@ -1,8 +1,10 @@
 """A log that is damaged, newer, in the way, gone, or on a full disk: every command says why, and the server lives."""
 
+import os
 import shutil
 import sqlite3
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -174,10 +176,11 @@ async def test_a_full_disk_lets_no_effect_start(workspace):
         assert (await editor.wait_turn(started["turnId"]))["outcome"] == "completed"
 
 
-async def test_a_user_settings_file_that_is_damaged_is_said_and_left_out(workspace):
+@pytest.mark.parametrize("make", [lambda path: path.write_bytes(b"limits = [\xff"), os.mkfifo, Path.mkdir])
+async def test_a_user_settings_file_that_is_damaged_is_said_and_left_out(workspace, make):
     folder = workspace.parent / f"{workspace.name}.home" / "config" / "outrider"
     folder.mkdir(parents=True)
-    (folder / "settings.toml").write_bytes(b"limits = [\xff")
+    make(folder / "settings.toml")
     async with start_session("stock", workspace, scripted(workspace, SCRIPT), answers=["Reject"]) as editor:
         assert (await editor.run("Go on"))["outcome"] == "completed"
         assert any(str(folder / "settings.toml") in said.text for said in editor.said if said.shown)
@@ -224,7 +227,6 @@ async def test_a_session_that_is_opened_from_all_sides_is_opened_once(workspace)
             ]
         ]  # fmt: skip
         editor.cancel_request(pending[0])
-        first, second = await pending[1], await pending[3]
-        assert (await editor.wait_turn(first["turnId"]))["summary"] == "Two."
-        assert (await editor.wait_turn(second["turnId"]))["summary"] == "Three."
+        turns = [(await pending[1])["turnId"], (await pending[3])["turnId"]]
+        assert {(await editor.wait_turn(turn))["summary"] for turn in turns} == {"Two.", "Three."}
         assert len(editor.events_of("session.restored")) == 1
