@@ -216,6 +216,24 @@ async def test_a_cancel_while_an_edit_is_written_lets_it_end_and_runs_nothing_mo
     assert not (workspace / "more.txt").exists()
 
 
+async def test_promise_9_a_cancel_at_the_very_start_is_not_lost(begin):
+    """A client may know a turn by its first event, before the answer to its run."""
+    editor = await begin("stock", [step(FIX), DONE], {"permissionMode": "full"})
+    await editor.command("outrider.status")
+    take, cancels = editor.connection.on_message, []
+
+    def hasty(message):
+        take(message)
+        if message.get("params", {}).get("type") == "turn.started":
+            cancels.append(editor.command_nowait("outrider.cancel", {"turnId": message["params"]["turnId"]}))
+
+    editor.connection.on_message = hasty
+    started = await editor.command("outrider.run", {"prompt": "Go."})
+    assert (await cancels[0])["outcome"] == "cancelled"
+    assert (await editor.wait_turn(started["turnId"]))["outcome"] == "cancelled"
+    assert editor.disk("tariff.py").endswith("* 3\n")
+
+
 async def test_a_client_that_leaves_while_the_model_speaks_has_the_turn_cancelled(begin):
     editor = await begin("stock", [STALL], REAL)
     await editor.command("outrider.run", {"prompt": "Go."})

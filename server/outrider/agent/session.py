@@ -85,6 +85,7 @@ class Session:
         self._task: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._model: Model | None = None
+        self._cancelled_early: dict[str, str] = {}
         self._closing = False
         self._waiters: list[asyncio.Future[None]] = []
         self.inbox = Inbox(
@@ -229,11 +230,22 @@ class Session:
                 TurnFinished(outcome="cancelled", reason=reason, summary="", usage=Usage()), turn_id=turn_id
             )
             self._wake()
-        elif turn.outcome is None and self._turn is not None and self._task is not None:
-            self._turn.cancel(reason)
-            await asyncio.wait([self._task], timeout=CANCEL_SECONDS)
+        elif turn.outcome is None:
+            if self._turn is None or self._turn.id != turn_id:  # its start is being committed
+                self._cancelled_early[turn_id] = reason
+            else:
+                self._turn.cancel(reason)
+            await self._ended(turn)
         await self._record.settled()
         return turn.outcome or "cancelled"
+
+    async def _ended(self, turn: TurnState) -> None:
+        try:
+            async with self._services.deadlines.timeout(CANCEL_SECONDS):
+                while turn.outcome is None:
+                    await self._news()
+        except TimeoutError:
+            log.warning("%s does not end", turn.turn_id)
 
     def answer(self, params: AnswerParams, channel: Channel) -> Refusal | None:
         """Answer an open item."""
@@ -322,6 +334,8 @@ class Session:
             open_model=lambda: self._open_model(turn.model),
             trusted=settings.trusted is not False,
         )
+        if reason := self._cancelled_early.pop(turn.turn_id, None):
+            self._turn.cancel(reason)
         self._task = self._watch(self._run(self._turn))
 
     async def _open_model(self, reference: str) -> Model | ModelProblem:

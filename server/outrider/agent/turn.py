@@ -94,7 +94,7 @@ class Turn:
         self._asker: Asker
         self._context = context
         self._budget = budget
-        self._turn_id = turn_id
+        self.id = turn_id
         self._trusted = trusted
         self._executor = Executor(services.tools, context)
         self._read_only = self._state.mode != "agent"
@@ -109,7 +109,7 @@ class Turn:
 
     @property
     def _state(self) -> TurnState:
-        return self._record.state.turns[self._turn_id]
+        return self._record.state.turns[self.id]
 
     async def run(self) -> None:
         """Run the turn to its end, or go on where a crash or a restart cut it off."""
@@ -121,7 +121,7 @@ class Turn:
                 return
             finish = Finish("cancelled", self._cancel_reason or "cancelled")
         except Exception as problem:
-            log.exception("turn %s failed", self._turn_id)
+            log.exception("turn %s failed", self.id)
             finish = Finish("failed", "internal_error", f"Outrider failed: {type(problem).__name__}.")
         self._end(finish)
 
@@ -139,7 +139,7 @@ class Turn:
         opened = await self._open_model()
         if isinstance(opened, ModelProblem):
             return Finish("failed", "model_unavailable", opened.message)
-        self._asker = Asker(self._services, self._record, opened, self._turn_id, self._tools)
+        self._asker = Asker(self._services, self._record, opened, self.id, self._tools)
         self._budget.start(opened.context_window)
         resumed = self._state.phase != "start"
         if resumed:
@@ -284,7 +284,7 @@ class Turn:
     # --- the log -----------------------------------------------------------------------------------------------
 
     def _append(self, data: Any, blobs: dict[str, bytes] | None = None) -> None:
-        self._record.append(data, turn_id=self._turn_id, blobs=blobs)
+        self._record.append(data, turn_id=self.id, blobs=blobs)
 
     def _enter(self, phase: Phase, reason: str) -> None:
         old = self._state.phase
