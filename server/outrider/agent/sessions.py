@@ -222,20 +222,22 @@ class Sessions:
 
     async def undo(self, params: UndoParams, *, redo: bool) -> UndoResult | Refused:
         """Take changes back in a session; without an id, in the latest one that has changes."""
-        session_id = params.session_id
+        session_id = params.session_id or await self._latest_changed(redo=redo)
         if session_id is None:
-            with_changes = [session for session in self.running if session.record.state.journal.changes()]
-            candidates = [session.id for session in reversed(with_changes)]
-            candidates += (
-                [] if candidates else [summary.session_id for summary in (await self.list()).sessions]
-            )
-            if not candidates:
-                return Refused("nothing_to_undo", "this workspace has no session")
-            session_id = candidates[0]
+            return Refused("nothing_to_undo", "no session of this workspace has anything to take back")
         session = await self.resume(session_id)
         if isinstance(session, Refused):
             return session
         return await session.undo(params, redo=redo)
+
+    async def _latest_changed(self, *, redo: bool) -> str | None:
+        """The session that an undo means when it names none: the latest with something to take back."""
+        for summary in (await self.list()).sessions:
+            session = self._open.get(summary.session_id)
+            state = session.record.state if session else await self._fold(summary.session_id)
+            if state.journal.to_redo() if redo else state.journal.to_undo("turn", None):
+                return summary.session_id
+        return None
 
     async def look_for_resting(self) -> None:
         """Find the open items of this workspace's parked sessions that no process runs now."""

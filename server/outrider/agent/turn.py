@@ -165,7 +165,7 @@ class Turn:
                 reason = "tool_results"
             elif not response.text.strip() or response.finish_reason == "length":
                 if self._repairs.note(bad=True):
-                    return Finish("failed", "empty_responses", "The model kept answering with nothing.")
+                    return Finish("failed", "empty_responses", "The model's answers were empty or cut off.")
                 self._nudge = CUT_NUDGE if response.text.strip() else EMPTY_NUDGE
                 reason = "repair"
             elif self._record.state.steering:

@@ -102,12 +102,12 @@ class SteppingClock:
         """Raise TimeoutError in the block once the clock has moved `seconds` further; None waits for ever."""
         async with asyncio.timeout(None) as scope:
             key = object()
-            if seconds is not None:
-                loop = asyncio.get_running_loop()
-                self._deadlines[key] = (
-                    self._now + timedelta(seconds=seconds),
-                    lambda: scope.reschedule(loop.time()),
-                )
+            loop = asyncio.get_running_loop()
+            if seconds is not None and seconds <= 0:
+                scope.reschedule(loop.time())
+            elif seconds is not None:
+                deadline = self._now + timedelta(seconds=seconds)
+                self._deadlines[key] = (deadline, lambda: scope.reschedule(loop.time()))
             try:
                 yield
             finally:
