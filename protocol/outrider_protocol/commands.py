@@ -177,6 +177,8 @@ class SessionSummary(Wire):
     session_id: str
     title: str
     state: Literal["idle", "running", "parked", "closed"]
+    outcome: Outcome | None = None
+    """How its latest turn ended, if it has."""
     started_at: str
     last_at: str
     turns: int

@@ -14,7 +14,7 @@ from outrider import __version__
 from outrider.agent import papers
 from outrider.agent.services import Services
 from outrider.agent.sessions import Sessions
-from outrider.models.catalog import Catalog
+from outrider.models.catalog import Catalog, ModelProblem
 from outrider.ports.clock import Clock, SteppingClock, SystemClock
 from outrider.ports.editor import Editor
 from outrider.ports.events import FrameListener
@@ -62,6 +62,14 @@ class App:
         layered = narrowed(self.base, values or {})
         self.current = layered.settings
         return layered.messages
+
+    async def model_problem(self) -> str | None:
+        """Why the model that is set cannot be had, None if it can."""
+        model = await self.services.catalog.open(self.current.model)
+        if isinstance(model, ModelProblem):
+            return model.message
+        await model.close()
+        return None
 
     def set_folders(self, folders: tuple[tuple[str, str], ...]) -> None:
         """Take over other workspace folders."""

@@ -92,7 +92,12 @@ def _problem(values: Mapping[str, Any], path: tuple[str, ...]) -> str | None:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = _cut(".".join(str(part) for part in first["loc"] or path))
         if first["type"] == "extra_forbidden":
-            return f"{place}: there is no such setting"
+            hint = (
+                "; a key stands in the environment, and apiKeyEnv names it"
+                if place.endswith("apiKey")
+                else ""
+            )
+            return f"{place}: there is no such setting{hint}"
         return f"{place}: {first['msg'][:1].lower()}{first['msg'][1:]}"
     return None
 

@@ -145,7 +145,7 @@ async def test_progress_ends_while_the_turn_is_parked(begin):
         ([], "no_changes"),
         ([FIX], "unverified"),
         ([call("run_command", command="true"), FIX], "unverified"),
-        ([FIX, call("run_command", command="false")], "unverified"),
+        ([FIX, call("run_command", command="false")], "check_failed"),
         ([FIX, call("run_command", command="true")], "checked"),
     ],
 )

@@ -100,7 +100,9 @@ async def test_a_question_without_options_is_said_where_no_document_can_be_shown
     waiting = await editor.run("Name it.")
     assert waiting["outcome"] == "needs_input"
     assert editor.questions == []
-    assert [said.text for said in editor.said if said.shown] == ["Outrider asks: Which name?"]
+    assert [said.text for said in editor.said if said.shown] == [
+        "Outrider waits for you: “Which name?”. Code actions answer it."
+    ]
     opened = await editor.command("outrider.open", {"what": "answer", "id": waiting["open"][0]["id"]})
     editor.open(opened["uri"])
     editor.type(opened["uri"], "Zoë")

@@ -49,7 +49,7 @@ async def test_a_parked_approval_is_asked_again_by_the_next_server(workspace):
     session, turn, item = await parked(house)
     async with house.server(answers=[Never()]) as editor:
         (listed,) = (await editor.command("outrider.sessions"))["sessions"]
-        assert (listed["sessionId"], listed["state"], listed["turns"]) == (session, "closed", 1)
+        assert (listed["sessionId"], listed["state"], listed["turns"]) == (session, "parked", 1)
         assert listed["title"] == "Go."
         assert (await editor.wait_turn(turn))["open"] == [item]
         status = await editor.command("outrider.resume", {"sessionId": session})

@@ -220,7 +220,6 @@ class Inbox:
         if item.kind == "question" and item.allow_free_form and self._editor.traits.can_show_documents:
             titles.append(ANSWER_IN_DOCUMENT)
         if not titles:
-            self._editor.say("info", f"Outrider asks: {item.title}")
             self._park(waiting)
             return
         while True:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, get_args
 
 from outrider.agent.inbox import Channel, Refusal
 from outrider.agent.record import Record
@@ -27,6 +27,7 @@ from outrider_protocol.commands import (
 from outrider_protocol.events import Open, Outcome
 from outrider_protocol.notifications import Event
 
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 PAGE = 2000
 """Events read from the log at once."""
 LOCKS_TRIED = 10
@@ -45,6 +46,8 @@ class Sessions:
         """Sessions that are being opened from the log."""
         self._resting: dict[str, list[Open]] = {}
         """Open items of parked sessions that no process runs."""
+        self._elsewhere: dict[str, list[Open]] = {}
+        """Open items of sessions that another process runs, and asks there."""
 
     @property
     def running(self) -> list[Session]:
@@ -187,6 +190,8 @@ class Sessions:
                 if isinstance(session, Refused):
                     return session
                 return await _taken(session, await session.answer_when_asked(params, channel))
+        if any(item.id == params.id for items in self._elsewhere.values() for item in items):
+            return Refused("session_in_use", f"{params.id} is asked by another process")
         return Refused("unknown_id", f"there is no open item {params.id!r}")
 
     async def events(self, params: EventsParams) -> EventsResult | Refused:
@@ -207,12 +212,13 @@ class Sessions:
         for row in await self._services.store.sessions():
             if folders and not folders & set(row.folders):
                 continue
-            session = self._open.get(row.session_id)
+            session, last = self._open.get(row.session_id), row.last_turn_state
             listed.append(
                 SessionSummary(
                     session_id=row.session_id,
                     title=row.title,
-                    state=session.status().state if session else "closed",
+                    state=session.status().state if session else "parked" if last == "parked" else "closed",
+                    outcome=last if last in OUTCOMES else None,
                     started_at=row.started_at,
                     last_at=row.last_at,
                     turns=row.turns,
@@ -222,7 +228,9 @@ class Sessions:
 
     async def undo(self, params: UndoParams, *, redo: bool) -> UndoResult | Refused:
         """Take changes back in a session; without an id, in the latest one that has changes."""
-        session_id = params.session_id or await self._latest_changed(redo=redo)
+        session_id = params.session_id
+        if session_id is None:
+            session_id = await self._latest_changed(redo=redo)
         if session_id is None:
             return Refused("nothing_to_undo", "no session of this workspace has anything to take back")
         session = await self.resume(session_id)
@@ -245,8 +253,13 @@ class Sessions:
         for row in await self._services.store.sessions():
             resting = row.last_turn_state in {"parked", "running"} and bool(folders & set(row.folders))
             if resting and row.session_id not in self._open and row.session_id not in self._resting:
-                state = await self._fold(row.session_id)
-                self._resting[row.session_id] = list(state.open.values())
+                lock = self._services.store.lock(row.session_id)
+                items = list((await self._fold(row.session_id)).open.values())
+                if lock is None:
+                    self._elsewhere[row.session_id] = items
+                else:
+                    lock.release()
+                    self._resting[row.session_id] = items
 
     async def _opened(self) -> None:
         """Wait for the sessions that are being opened."""

@@ -4,7 +4,7 @@ Reads plain event data, so that folding a long log costs no validation.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import Message, Tokens, ToolCall
@@ -57,8 +57,8 @@ class TurnState:
     """Calls of the latest response."""
     response: dict[str, Any] | None = None
     """The data of the latest response, while the model was not asked again."""
-    checked: bool | None = None
-    """None: nothing was changed; else whether a command succeeded since the last change."""
+    evidence: Literal["no_changes", "unverified", "checked", "check_failed"] = "no_changes"
+    """Whether a command was run since the last change, and how it went."""
     started_at: str = ""
 
 
@@ -234,8 +234,8 @@ def _tool_finished(state: SessionState, _event: LoggedEvent, data: dict[str, Any
     if turn is None or (call := turn.calls.get(data["callId"])) is None:
         return
     call.finished, call.change = True, None
-    if data["name"] == "run_command" and data["status"] == "ok" and turn.checked is not None:
-        turn.checked = True
+    if data["name"] == "run_command" and data["status"] in {"ok", "error"} and turn.evidence != "no_changes":
+        turn.evidence = "checked" if data["status"] == "ok" else "check_failed"
 
 
 def _applying(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
@@ -252,7 +252,7 @@ def _settled_edit(state: SessionState, event: LoggedEvent, data: dict[str, Any])
     if call := state.turn.calls.get(data.get("callId", "")):
         call.change, call.changed = None, event.type != "edit.rejected"
     if event.type != "edit.rejected" and event.turn_id == state.current:
-        state.turn.checked = False
+        state.turn.evidence = "unverified"
 
 
 def _approval(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> None:

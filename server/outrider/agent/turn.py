@@ -172,7 +172,7 @@ class Turn:
                 reason = "steering"
             else:
                 self._enter("verify", "answered")
-                return Finish("completed", self._evidence(), response.text)
+                return Finish("completed", self._state.evidence, response.text)
             response = None
 
     async def _next_response(self) -> ModelResponse | Finish:
@@ -267,11 +267,6 @@ class Turn:
             return Finish("budget_exhausted", spent.limit, fallback)
         text = response.text.strip() if isinstance(response, ModelResponse) else ""
         return Finish("budget_exhausted", spent.limit, text or fallback)
-
-    def _evidence(self) -> str:
-        """Why the work counts as done: whether a command succeeded after the last change."""
-        checked = self._state.checked
-        return "no_changes" if checked is None else "checked" if checked else "unverified"
 
     def _failed(self, failure: ModelFailure) -> Finish:
         if failure.kind == "refused":

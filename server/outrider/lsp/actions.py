@@ -27,7 +27,6 @@ from outrider_protocol import (
     RUN,
     UNDO,
 )  # fmt: skip
-from outrider_protocol.events import Open
 
 _INSTRUCTION = re.compile(
     r"^\s*(?P<mark>#+|//+|--+|;+|%+|\"|/\*+|\*|<!--|\(\*|\{-)\s*outrider:\s*(?P<text>\S.*?)\s*(?:\*/|-->|\*\)|-\})?\s*$",
@@ -66,7 +65,12 @@ def code_actions(
         diagnostics: What the client passes along of the diagnostics there.
         only: The kinds that are wanted, None for all.
     """
-    actions = [*_for_paper(app, cursor), *_for_place(app, cursor, diagnostics), *_for_sessions(app)]
+    actions = [
+        *_for_open_item(app),  # what waits for the person comes first
+        *_for_paper(app, cursor),
+        *_for_place(app, cursor, diagnostics),
+        *_for_sessions(app),
+    ]
     return [
         action for action in actions if only is None or any(_is_kind(action["kind"], kind) for kind in only)
     ]
@@ -149,8 +153,6 @@ def _instruction(text: str, first: int, last: int) -> tuple[int, str] | None:
 
 def _for_sessions(app: App) -> Iterator[dict[str, Any]]:
     running = app.sessions.running
-    if waiting := app.sessions.waiting:
-        yield from _for_open_item(waiting[0])
     for session in reversed(running):
         if turn_id := session.record.state.current:
             yield _action("cancel turn", ACTION_KIND, CANCEL, {"turnId": turn_id})
@@ -161,8 +163,10 @@ def _for_sessions(app: App) -> Iterator[dict[str, Any]]:
             break
 
 
-def _for_open_item(item: Open) -> Iterator[dict[str, Any]]:
-    what = _short(item.title)
+def _for_open_item(app: App) -> Iterator[dict[str, Any]]:
+    if not (waiting := app.sessions.waiting):
+        return
+    item, what = waiting[0], _short(waiting[0].title)
     if item.kind == "approval":
         for title in [title for title in item.options if title in _DECISIONS][:3]:
             argument = {"id": item.id, "decision": _DECISIONS[title]}

@@ -84,9 +84,11 @@ class Bridge:
         for message in messages:
             self._editor.say("warning", f"Outrider: {message}")
 
-    def say_about_settings(self) -> None:
-        """Say what is wrong with the settings."""
+    async def say_about_settings(self) -> None:
+        """Say what is wrong with the settings, a model that cannot be had included."""
         self._say(self._app.messages)
+        if self._app.current.model is not None and (problem := await self._app.model_problem()):
+            self._say((problem,))
 
 
 class ClosedBridge:
@@ -139,5 +141,5 @@ async def start(
         editor.say("error", f"Outrider: {app.message}")
         return ClosedBridge(app)
     bridge = Bridge(app, editor, Reporter(editor, progress, app.sessions))
-    bridge.say_about_settings()
+    await bridge.say_about_settings()
     return bridge

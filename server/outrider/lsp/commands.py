@@ -1,6 +1,6 @@
 """The command table at work: checks the params of each command, does it, and gives its result."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -63,6 +63,8 @@ from outrider_protocol.commands import (
 )  # fmt: skip
 from outrider_protocol.wire import Wire
 
+MOST_PROBLEMS = 3
+"""Wrong params that one message names."""
 LONGEST_MESSAGE = 800
 """Characters of an error's message."""
 
@@ -111,11 +113,14 @@ class Commands:
         try:
             params = COMMANDS[name].params.from_wire(argument)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_context=False)[0]
-            path = ".".join(str(part) for part in first["loc"])
-            problem = first["msg"].removeprefix("Value error, ")
+            wrong = [
+                (_path(one["loc"]), _said(one))
+                for one in error.errors(include_url=False, include_context=False)
+            ]
+            path, problem = wrong[0]
+            message = "; ".join(f"{path or 'params'}: {problem}" for path, problem in wrong[:MOST_PROBLEMS])
             raise CommandError(
-                INVALID_PARAMS, f"{name}: {path or 'params'}: {problem}", {"path": path, "problem": problem}
+                INVALID_PARAMS, f"{name}: {message}", {"path": path, "problem": problem}
             ) from None
         try:
             return (await self._handlers[name](params)).to_wire()
@@ -161,10 +166,20 @@ class Commands:
         return _accepted(await self._app.sessions.resume(params.session_id)).status()
 
     async def _undo(self, params: UndoParams) -> UndoResult:
-        return _accepted(await self._app.sessions.undo(params, redo=False))
+        return self._told(_accepted(await self._app.sessions.undo(params, redo=False)))
 
     async def _redo(self, params: UndoParams) -> UndoResult:
-        return _accepted(await self._app.sessions.undo(params, redo=True))
+        return self._told(_accepted(await self._app.sessions.undo(params, redo=True)))
+
+    def _told(self, result: UndoResult) -> UndoResult:
+        """Say what was left as it is: most clients show nothing of a command's result."""
+        left = [f"{conflict.path}, line {conflict.line}: {conflict.reason}" for conflict in result.conflicts]
+        left += [f"{item.what}: {item.reason}" for item in result.not_undoable]
+        if left:
+            self._app.services.editor.say(
+                "warning", f"Outrider left as it is: {'; '.join(left)[:LONGEST_MESSAGE]}"
+            )
+        return result
 
     async def _tools(self, params: ToolsParams) -> ToolsResult:
         offered = self._app.services.tools.offered(read_only=params.mode != "agent")
@@ -206,3 +221,13 @@ def _accepted(value: Any) -> Any:
         message = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}…"
         raise CommandError(REQUEST_FAILED, message, {"reason": value.reason})
     return value
+
+
+def _path(place: Sequence[int | str]) -> str:
+    return ".".join(str(part) for part in place)
+
+
+def _said(problem: Any) -> str:
+    if problem["type"] == "extra_forbidden":
+        return "there is no such key"
+    return str(problem["msg"]).removeprefix("Value error, ")

@@ -13,6 +13,11 @@ from outrider.lsp.progress import ProgressFactory, Stretch, Token
 from outrider.ports.events import LoggedEvent
 
 TITLE = "Outrider"
+EVIDENCE = {
+    "unverified": " (unverified: nothing was run after the last change)",
+    "check_failed": " (the last command after the last change failed)",
+}
+"""What a message adds about the way a completed turn was checked."""
 MESSAGE_LENGTH = 400
 """Characters of a summary that are put in a message; the whole goes to the log of the client."""
 
@@ -54,7 +59,9 @@ class Reporter:
                     self._prompts[turn] = session.turns[turn].prompt
                     self._begin(turn)
             case "turn.parked" if turn_id:
-                self._end(turn_id, f"needs you: {data['open'][0]['title']}")
+                title = _short(data["open"][0]["title"], MESSAGE_LENGTH)
+                self._end(turn_id, f"needs you: {title}")
+                self._editor.say("info", f"Outrider waits for you: “{title}”. Code actions answer it.")
             case "turn.resumed" if turn_id:
                 self._begin(turn_id)
             case "model.responded" if turn_id and (running := self._turns.get(turn_id)):
@@ -121,8 +128,8 @@ class Reporter:
         prompt = _short(self._prompts.pop(turn_id, ""), 60)
         summary = data["summary"] or data["reason"]
         said = f"Outrider, {data['outcome'].replace('_', ' ')}: {_short(summary, MESSAGE_LENGTH)}"
-        if data["outcome"] == "completed" and data["reason"] == "unverified":
-            said += " (unverified: nothing was run after the last change)"
+        if data["outcome"] == "completed":
+            said += EVIDENCE.get(data["reason"], "")
         self._editor.say("log", f"“{prompt}” {data['outcome']} ({data['reason']}):\n{summary}")
         match data["outcome"]:
             case "completed":

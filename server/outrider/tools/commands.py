@@ -100,7 +100,7 @@ async def _saved_first(call: ToolCall, context: ToolContext) -> bool:
         answer = await context.ask(
             call,
             f"The command reads files from the disk, and Outrider's changes in {names} are not saved. "
-            f"Save them, then choose “{SAVE_AND_CONTINUE}”.",
+            f"“{SAVE_AND_CONTINUE}” starts it as soon as you have saved them.",
             [SAVE_AND_CONTINUE, RUN_WITHOUT_SAVING, SAVE_CANCEL],
             free_form=False,
         )
