@@ -1,0 +1,43 @@
+"""What the server says by itself, because a stock client would not show it."""
+
+import pytest
+from scripting import DONE, FIX, step
+
+from outrider.testing.wire_client import RpcError
+
+
+def shown(editor):
+    return [said.text for said in editor.said if said.shown]
+
+
+async def test_what_an_undo_leaves_as_it_is_is_said(begin):
+    editor = await begin("stock", [step(FIX), DONE], answers=["Allow once"])
+    editor.open("tariff.py")
+    await editor.run("Correct the price.")
+    editor.type("tariff.py", "hours * 7", replace="hours * 2")
+    editor.settle()
+    result = await editor.command("outrider.undo", {})
+    assert [conflict["path"] for conflict in result["conflicts"]] == ["tariff.py"]
+    assert any(text.startswith("Outrider left as it is: tariff.py, line 3: ") for text in shown(editor))
+
+
+async def test_a_turn_that_waits_says_so(begin):
+    editor = await begin("answers-null", [step(FIX), DONE])
+    assert (await editor.run("Correct the price."))["outcome"] == "needs_input"
+    assert shown(editor) == ["Outrider waits for you: “Edit tariff.py (+1 −1)”. Code actions answer it."]
+    titles = [action["title"] for action in await editor.code_actions("tariff.py")]
+    assert titles[0] == "Outrider: Allow once — Edit tariff.py (+1 −1)"
+
+
+async def test_a_model_that_cannot_be_had_is_said_at_the_start(begin):
+    editor = await begin("stock", [DONE], {"model": "nobody/nothing"})
+    await editor.command("outrider.status", {})
+    assert any("nobody" in text for text in shown(editor)), shown(editor)
+
+
+async def test_every_wrong_param_is_named(begin):
+    editor = await begin("stock", [DONE])
+    with pytest.raises(RpcError) as refused:
+        await editor.command("outrider.run", {"promt": "x"})
+    assert "prompt: " in str(refused.value)
+    assert "promt: there is no such key" in str(refused.value)
