@@ -5,6 +5,7 @@ import asyncio
 import json
 import os
 import sys
+from functools import partial
 
 import pytest
 import pytest_lsp
@@ -76,8 +77,9 @@ async def client(lsp_client: LanguageClient, request, tmp_path):
     (tmp_path / "script.json").write_text(json.dumps(SCRIPT))
     uri = (root / "tariff.py").as_uri()
     lsp_client.desk = Desk(lsp_client, uri)
-    lsp_client.feature(types.WINDOW_SHOW_MESSAGE_REQUEST)(lambda params: lsp_client.desk.ask(params))
-    lsp_client.feature(types.WORKSPACE_APPLY_EDIT)(lambda params: lsp_client.desk.edit(params))
+    # pygls sets attributes on a handler, which a bound method refuses.
+    lsp_client.feature(types.WINDOW_SHOW_MESSAGE_REQUEST)(partial(Desk.ask, lsp_client.desk))
+    lsp_client.feature(types.WORKSPACE_APPLY_EDIT)(partial(Desk.edit, lsp_client.desk))
     await lsp_client.initialize_session(
         types.InitializeParams(
             capabilities=client_capabilities(request.param),
