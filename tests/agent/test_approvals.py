@@ -442,3 +442,38 @@ async def test_questions_of_two_sessions_wait_for_each_other(begin):
 async def test_a_dismissed_question_of_any_editor_is_no_answer(begin):
     editor = await begin(replace(STOCK, name="x"), [step(FIX), DONE], answers=[Dismiss()])
     assert (await editor.run("Change it."))["outcome"] == "needs_input"
+
+
+async def test_an_edit_through_a_link_out_of_the_workspace_says_where_it_goes(begin, workspace):
+    outside = workspace.parent / "outside.txt"
+    outside.write_text("a\n")
+    (workspace / "link.txt").symlink_to(outside)
+    edit = call("edit_file", path="link.txt", old="a", new="b")
+    editor = await begin("stock", [step(edit), DONE], {"permissionMode": "auto-edit"}, answers=["Reject"])
+    await editor.run("Edit it.")
+    (question,) = editor.questions
+    assert question.message.startswith("Edit link.txt (+1 −1) outside the workspace\n")
+    assert str(outside) in question.message
+    assert "Allow for this session" not in question.titles
+    assert outside.read_text() == "a\n"
+
+
+async def test_a_link_that_is_turned_while_it_is_asked_for_is_asked_for_again(begin, workspace):
+    first, second = workspace.parent / "first.txt", workspace.parent / "second.txt"
+    first.write_text("a\n")
+    second.write_text("a\n")
+    link = workspace / "link.txt"
+    link.symlink_to(first)
+
+    def answer(question):
+        if len(editor.questions) == 1:
+            link.unlink()
+            link.symlink_to(second)
+            return "Allow once"
+        return "Reject"
+
+    edit = call("edit_file", path="link.txt", old="a", new="b")
+    editor = await begin("stock", [step(edit), DONE], answers=answer)
+    await editor.run("Edit it.")
+    assert len(editor.questions) == 2
+    assert (first.read_text(), second.read_text()) == ("a\n", "a\n")

@@ -19,6 +19,8 @@ from outrider_protocol.events import (
     WireHunk,
 )
 
+OUTSIDE = " outside the workspace"
+"""What the title of an approval ends with, if what it is for does not stay inside."""
 CONTEXT_LINES = 3
 """Lines around a hunk that belong to what was approved."""
 
@@ -27,8 +29,9 @@ def action_for(change: Change) -> Action:
     """The action that makes `change`, as it is shown to the person."""
     path, inside = change.located.display, change.located.inside and (change.to is None or change.to.inside)
     before, after = change.before or "", change.after or ""
-    removed = sum(len(split_lines(hunk.removed)) for hunk in line_hunks(before, after))
-    added = sum(len(split_lines(hunk.added)) for hunk in line_hunks(before, after))
+    hunks = line_hunks(before, after)
+    removed = sum(len(split_lines(hunk.removed)) for hunk in hunks)
+    added = sum(len(split_lines(hunk.added)) for hunk in hunks)
     titles = {
         "edit": f"Edit {path} (+{added} −{removed})",
         "create": f"Create {path} (+{added})",
@@ -37,14 +40,17 @@ def action_for(change: Change) -> Action:
     }
     grant = f"edit:{change.located.uri}" if inside and change.operation in {"edit", "create"} else None
 
+    places = [str(located.resolved) for located in (change.located, change.to) if located is not None]
+    detail = unified(before, after, path) if change.operation != "rename" else ""
+
     async def perform() -> ToolResult:
         raise AssertionError("a change is written by the executor")
 
     return Action(
         access=Access("edit", inside=inside, grant=grant),
         perform=perform,
-        title=titles[change.operation],
-        detail=unified(before, after, path) if change.operation != "rename" else "",
+        title=titles[change.operation] + ("" if inside else OUTSIDE),
+        detail=detail if inside else f"It resolves to {' and '.join(places)}.\n{detail}".rstrip("\n"),
         digest=digest(change),
         covers=f"further edits of {path}" if grant else "",
         change=change,
@@ -57,7 +63,11 @@ def digest(change: Change) -> str:
     Line numbers and versions are not part of it: the same hunk at unchanged text elsewhere is the same effect.
     """
     lines = split_lines(change.before or "")
-    shown: list[Any] = [change.operation, change.located.uri, change.to.uri if change.to else None]
+    # The real places, too: a link may be turned while the person reads.
+    places = [
+        (located.uri, str(located.resolved)) for located in (change.located, change.to) if located is not None
+    ]
+    shown: list[Any] = [change.operation, places]
     shown.append([change.before is None, change.after is None])
     for hunk in line_hunks(change.before or "", change.after or ""):
         first = hunk.line - 1

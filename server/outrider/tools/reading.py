@@ -6,6 +6,7 @@ from pydantic import Field
 
 from outrider.permissions.decide import Access
 from outrider.ports.model import ToolCall
+from outrider.tools.changes import OUTSIDE
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error, ok
@@ -68,7 +69,7 @@ async def plan_read(params: ReadFile, _call: ToolCall, context: ToolContext) -> 
         ]
         return ok(f"[{located.display}: {'; '.join(map(str, notes))}]\n{text}" if notes else text)
 
-    return _look(located, f"Read {located.display} outside the workspace", perform)
+    return _look(located, f"Read {located.display}{OUTSIDE}", perform)
 
 
 def _look(located: Located, title: str, perform: Callable[[], Awaitable[ToolResult]]) -> Action:
@@ -118,7 +119,7 @@ async def plan_list(params: ListFiles, _call: ToolCall, context: ToolContext) ->
             return error(listing.message)
         return ok(listing.render())
 
-    return _look(located, f"List {located.display} outside the workspace", perform)
+    return _look(located, f"List {located.display}{OUTSIDE}", perform)
 
 
 async def plan_find(params: FindFiles, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
@@ -149,7 +150,7 @@ async def plan_search(params: SearchText, _call: ToolCall, context: ToolContext)
 
     if located is None:
         return Action(access=Access("read"), perform=perform)
-    return _look(located, f"Search {located.display} outside the workspace", perform)
+    return _look(located, f"Search {located.display}{OUTSIDE}", perform)
 
 
 READ_FILE = Tool(
