@@ -132,7 +132,9 @@ async def test_a_change_of_a_closed_document_is_ignored_and_logged_once(caplog):
     assert client.server.documents.get(URI).text == "z"
 
 
-LITERALS = {"textDocument": {"codeAction": {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": []}}}}}
+LITERALS = {
+    "textDocument": {"codeAction": {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": []}}}}
+}
 
 
 @pytest.mark.parametrize("capabilities", [LITERALS, {}])
