@@ -139,3 +139,18 @@ def test_the_sample_is_copied_as_it_is_shipped(tmp_path):
     copied = {str(p.relative_to(tmp_path / "parking")) for p in (tmp_path / "parking").rglob("*")}
     assert copied == names
     assert os.access(tmp_path / "parking" / "AGENTS.md", os.W_OK)
+
+
+def test_a_script_is_looked_for_in_the_workspace_first(tmp_path, monkeypatch):
+    from outrider.cli.main import settings
+
+    workspace, elsewhere = tmp_path / "workspace", tmp_path / "elsewhere"
+    for folder in (workspace, elsewhere):
+        folder.mkdir()
+        (folder / "script.json").write_text("{}")
+    monkeypatch.chdir(elsewhere)
+    chosen = settings("scripted:script.json", None, None, workspace=workspace)["model"]
+    assert chosen == f"scripted:{workspace / 'script.json'}"
+    (workspace / "script.json").unlink()
+    chosen = settings("scripted:script.json", None, None, workspace=workspace)["model"]
+    assert chosen == f"scripted:{elsewhere / 'script.json'}"

@@ -260,3 +260,17 @@ def test_a_stream_that_cannot_show_a_character_gets_an_escape_instead():
 )
 def test_events_it_does_not_show_are_no_error(kind):
     assert Shown().event(kind).text == ""
+
+
+@pytest.mark.parametrize(
+    ("reason", "line"),
+    [
+        ("no_changes", "completed · 0 steps"),
+        ("checked", "completed, checked by a command · 0 steps"),
+        ("unverified", "completed, unverified: nothing was run after the last change · 0 steps"),
+        ("check_failed", "completed, but the last command failed · 0 steps"),
+    ],
+)
+def test_the_last_line_says_how_the_work_was_checked(reason: str, line: str):
+    shown = Shown().event("turn.finished", outcome="completed", reason=reason, summary="x", usage={})
+    assert shown.lines[-1].startswith(line)

@@ -64,11 +64,21 @@ async def sessions(workspace: Path, options: Object, console: Console) -> ExitCo
     table.add_column("title", ratio=1)
     for row in listed:
         table.add_row(
-            Text(row["sessionId"]), Text(row["state"]), str(row["turns"]),
+            Text(row["sessionId"]), Text(_state(row)), str(row["turns"]),
             Text(str(row["lastAt"])[:16].replace("T", " ")), Text(visible(row["title"]).replace("\n", " ")),
         )  # fmt: skip
     console.print(table)
     return ExitCode.COMPLETED
+
+
+def _state(row: Object) -> str:
+    match row["state"]:
+        case "parked":
+            return "waits for you"
+        case "closed":
+            return str(row.get("outcome", "interrupted")).replace("_", " ")
+        case state:
+            return str(state)
 
 
 async def events(

@@ -122,7 +122,9 @@ def run(
         raise typer.BadParameter("give a task, or --session to go on with one", param_hint="TASK")
     if task is not None and not task.strip():
         raise typer.BadParameter("the task is empty", param_hint="TASK")
-    options = settings(model, permission_mode, state_dir, provider_url, key_env, provider_kind)
+    options = settings(
+        model, permission_mode, state_dir, provider_url, key_env, provider_kind, workspace=workspace
+    )
     renderer = Renderer(make_console(sys.stderr if json_lines else sys.stdout))
     wanted = Task(
         workspace=folder(workspace),
@@ -199,7 +201,7 @@ def doctor(
     workspace: WorkspaceOption = Path(), model: ModelOption = None, state_dir: StateOption = None
 ) -> None:
     """Look at the set-up and say what is wrong."""
-    options = settings(model, None, state_dir)
+    options = settings(model, None, state_dir, workspace=workspace)
     raise typer.Exit(asyncio.run(look.doctor(folder(workspace), options, make_console(sys.stdout))))
 
 
@@ -222,6 +224,8 @@ def settings(
     provider_url: str | None = None,
     key_env: str | None = None,
     provider_kind: str = "openai-chat",
+    *,
+    workspace: Path = Path(),
 ) -> Object:
     """The options of the command line as `initializationOptions`, checked here so that a slip is a usage error.
 
@@ -233,11 +237,13 @@ def settings(
         options["model"] = model
         scheme, _, path = model.partition(":")
         if scheme == "scripted":
-            script = Path(path).expanduser()
-            # Relative to where the command is given, as every path on a command line.
-            if not script.is_file():
-                raise typer.BadParameter(f"there is no script {path}", param_hint="--model")
-            options["model"] = f"scripted:{script.resolve()}"
+            # Relative to the workspace, as in the settings; else to where the command is given.
+            places = [(place / Path(path).expanduser()).resolve() for place in (workspace, Path.cwd())]
+            script = next((place for place in places if place.is_file()), None)
+            if script is None:
+                looked = " nor ".join(dict.fromkeys(map(str, places)))
+                raise typer.BadParameter(f"there is no script {looked}", param_hint="--model")
+            options["model"] = f"scripted:{script}"
         elif "/" not in model:
             raise typer.BadParameter(
                 f"“{model}” is neither provider/name nor scripted:PATH", param_hint="--model"

@@ -32,6 +32,12 @@ _SHOWN_BY_THEIR_EVENTS: Final = {
     "update_plan", "ask_user", "edit_file", "write_file", "delete_file", "rename_file",
 }  # fmt: skip
 _PLAN_MARKS: Final = {"done": ("[x]", "green"), "in_progress": ("[>]", "bold"), "pending": ("[ ]", "")}
+_VERDICTS: Final = {
+    "checked": ", checked by a command",
+    "unverified": ", unverified: nothing was run after the last change",
+    "check_failed": ", but the last command failed",
+}
+"""What the last line says about the way a completed turn was checked (`turn.finished`, `reason`)."""
 _OUTCOMES: Final = {
     "completed": "green", "cancelled": "yellow", "budget_exhausted": "yellow", "failed": "red", "refused": "red",
 }  # fmt: skip
@@ -370,7 +376,9 @@ class Renderer:
         if summary and summary != self._last_text.strip():
             self._flow("summary", summary, "")
             self._end_flow()
-        parts = [f"{outcome.replace('_', ' ')}" + (f" ({data['reason']})" if outcome != "completed" else "")]
+        reason = str(data["reason"])
+        verdict = _VERDICTS.get(reason, "") if outcome == "completed" else f" ({reason})"
+        parts = [f"{outcome.replace('_', ' ')}{verdict}"]
         parts.append(_plural(self._steps, "step"))
         if (seconds := _seconds_between(self._started, ts)) is not None:
             parts.append(f"{seconds:.1f} s")
