@@ -2,7 +2,7 @@
 
 import pytest
 
-from outrider.cli.answers import OpenItem, OpenItems, Rules
+from outrider.cli.answers import OpenItem, OpenItems, Rules, can_match
 from outrider.lsp.client import Question
 
 
@@ -108,3 +108,19 @@ def test_after_a_restart_the_title_says_which_tool_it_is(title, tool):
     items = OpenItems()
     items.status([{"id": "1", "kind": "approval", "title": title, "options": ["Allow once"]}])
     assert [item.tool for item in items] == [tool]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "allows"),
+    [("Edit calc.py", True), ("Edit calc.py (+1 −1)", True), ("Edit *.py", True), ("Edit other.py", False)],
+)
+def test_a_pattern_need_not_know_the_size_of_an_edit(pattern, allows):
+    item = OpenItem("open_1", "approval", "Edit calc.py (+1 −1)", tool="edit_file")
+    assert (Rules((pattern,)).allowing(item) == pattern) is allows
+    outside = OpenItem("open_2", "approval", "Edit calc.py (+1 −1) outside the workspace", tool="edit_file")
+    assert Rules(("Edit calc.py", "edits")).allowing(outside) is None
+
+
+@pytest.mark.parametrize("slip", ["edit", "python*", "Edit", "run make", ""])
+def test_a_pattern_that_can_allow_nothing_is_a_slip(slip):
+    assert not can_match(slip)

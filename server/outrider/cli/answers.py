@@ -23,6 +23,22 @@ _NEED_AN_EDITOR: Final = frozenset({names.REVIEW, names.ANSWER_IN_DOCUMENT})
 _SHELL_JOINTS: Final = r"[^;&|<>$`(){}\n\r\\]*"
 
 
+_COUNTS: Final = re.compile(r" \((?:[+−]\d+ ?)+\)")
+"""What a title says of an edit's size, which a pattern need not know."""
+_BEGINNINGS: Final = (
+    "Edit ",
+    "Create ",
+    "Delete ",
+    "Rename ",
+    "Run: ",
+    "Read ",
+    "List ",
+    "Search ",
+    "*",
+    "?",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class OpenItem:
     """An approval or a question that waits."""
@@ -117,6 +133,13 @@ class Rules:
         return next((pattern for pattern in self.patterns if _allows(pattern, item)), None)
 
 
+def can_match(pattern: str) -> bool:
+    """Whether there can be an approval that `pattern` allows: a slip would park the turn without a word."""
+    tool = pattern.partition(":")[0]
+    known = pattern in {"all", "edits", "commands"} or pattern.startswith(_BEGINNINGS)
+    return known or (tool in EDIT_TOOLS | {COMMAND_TOOL} and ":" in pattern)
+
+
 def _allows(pattern: str, item: OpenItem) -> bool:
     match pattern:
         case "all":
@@ -128,7 +151,8 @@ def _allows(pattern: str, item: OpenItem) -> bool:
         case _:
             is_edit = item.tool in EDIT_TOOLS
             expression = _compiled(pattern, ".*" if is_edit else _SHELL_JOINTS)
-            return any(expression.fullmatch(text) for text in (item.title, item.call) if text)
+            texts = (item.title, _COUNTS.sub("", item.title), item.call)
+            return any(expression.fullmatch(text) for text in texts if text)
 
 
 def _compiled(pattern: str, many: str) -> re.Pattern[str]:

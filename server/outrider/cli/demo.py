@@ -51,7 +51,9 @@ async def run_demo(
         if scripted:
             played["model"] = f"scripted:{script}"
         _introduce(console, workspace, scripted, keyboard is None)
-        task = Task(workspace, played, TASK, always=names.ALLOW_ONCE if keyboard is None else None)
+        task = Task(
+            workspace, played, TASK, always=names.ALLOW_ONCE if keyboard is None else None, resumable=False
+        )
         ended = await run_task(task, Renderer(console), keyboard)
         passed = await _tests_pass(workspace, console)
         if scripted and not ended.code and not passed:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 import outrider
 from outrider.cli import look
-from outrider.cli.answers import Rules
+from outrider.cli.answers import Rules, can_match
 from outrider.cli.demo import run_demo
 from outrider.cli.render import Renderer
 from outrider.cli.run import ExitCode, Task, run_task
@@ -122,6 +122,13 @@ def run(
         raise typer.BadParameter("give a task, or --session to go on with one", param_hint="TASK")
     if task is not None and not task.strip():
         raise typer.BadParameter("the task is empty", param_hint="TASK")
+    for pattern in yes_to or ():
+        if not can_match(pattern):
+            raise typer.BadParameter(
+                f"“{pattern}” can allow nothing: say edits, commands, all, or how the approval begins, such as "
+                "'Run: make *' or 'Edit docs/*'",
+                param_hint="--yes-to",
+            )
     options = settings(
         model, permission_mode, state_dir, provider_url, key_env, provider_kind, workspace=workspace
     )

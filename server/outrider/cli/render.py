@@ -101,15 +101,24 @@ class Renderer:
         """Show why something did not work."""
         self.message(1, text)
 
-    def open_items(self, titles: list[str], session_id: str) -> None:
-        """Show what waits for an answer, and how to give it."""
+    def open_items(self, titles: list[str], go_on: str | None, *, by_rule: bool) -> None:
+        """Show what waits for an answer, and how to give it.
+
+        Args:
+            titles: What waits.
+            go_on: The command that goes on with the session; None if nothing can.
+            by_rule: Whether a rule could answer it.
+        """
         self._line("")
         self._line("The turn waits for:", "bold")
         for title in titles:
             self._line(f"  {visible(title)}")
-        self._line("Answer at a terminal, or allow it by a rule:")
-        self._line(f"  outrider run --session {session_id}")
-        self._line(f"  outrider run --session {session_id} --yes-to all")
+        if go_on is None:
+            return
+        self._line("Answer at a terminal, or allow it by a rule:" if by_rule else "Answer at a terminal:")
+        self._line(f"  {go_on}")
+        if by_rule:
+            self._line(f"  {go_on} --yes-to all")
 
     def frame(self, frame: Data) -> None:
         """Show an `outrider/stream`."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shlex
 import signal
 from collections.abc import Coroutine, Generator, Sequence
 from contextlib import contextmanager
@@ -66,6 +67,8 @@ class Task:
     rules: Rules = field(default_factory=Rules)
     always: str | None = None
     """Answers every approval with this title, and says so."""
+    resumable: bool = True
+    """Whether the session outlives the program, so that it can be gone on with."""
     server: Sequence[str] | None = None
 
 
@@ -76,6 +79,16 @@ class Ended:
     code: ExitCode
     session_id: str | None = None
     summary: str = ""
+
+
+def _going_on(task: Task, session_id: str) -> str:
+    """The command that goes on with a session."""
+    words = ["outrider", "run", "--session", session_id]
+    if task.workspace != Path.cwd():
+        words += ["-C", str(task.workspace)]
+    if state_dir := task.options.get("stateDir"):
+        words += ["--state-dir", str(state_dir)]
+    return shlex.join(words)
 
 
 async def run_task(
@@ -119,7 +132,9 @@ async def run_task(
     if outcome == "completed" and turn.left_over:
         renderer.problem(f"{turn.left_over} answers of the script were never asked for")
     if outcome == "needs_input" and turn.session_id:
-        renderer.open_items([item.title for item in turn.items], turn.session_id)
+        by_rule = any(item.kind == "approval" for item in turn.items)
+        go_on = _going_on(task, turn.session_id) if task.resumable else None
+        renderer.open_items([item.title for item in turn.items], go_on, by_rule=by_rule)
     return Ended(exit_code(outcome, turn.left_over), turn.session_id, turn.summary)
 
 
