@@ -45,7 +45,6 @@ def script(tmp_path: Path) -> Path:
         (["run", "x", "--model", "a/b", "--provider-url", "http://x", "--key-env", "sk-1"], "apiKeyEnv"),
         (["run", "x", "--provider-kind", "telepathy"], "telepathy"),
         (["run", "x", "--unheard-of"], "--unheard-of"),
-        (["events"], "SESSION"),
         (["events", "ses_1", "--from", "0"], "greater than or equal to 1"),
         (["dance"], "dance"),
     ],

@@ -274,3 +274,10 @@ def test_events_it_does_not_show_are_no_error(kind):
 def test_the_last_line_says_how_the_work_was_checked(reason: str, line: str):
     shown = Shown().event("turn.finished", outcome="completed", reason=reason, summary="x", usage={})
     assert shown.lines[-1].startswith(line)
+
+
+def test_how_a_turn_ended_is_said_once():
+    shown = Shown()
+    shown.event("turn.finished", outcome="failed", reason="auth", summary="401: bad key", usage={})
+    shown.renderer.message(1, "Outrider, failed: 401: bad key")
+    assert shown.text.count("bad key") == 1

@@ -79,6 +79,7 @@ def test_events_are_pure_json_lines_on_stdout(outrider):
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     assert "It is fixed." in ran.stderr
     shown = outrider("events", events[0]["sessionId"], "--json")
+    assert outrider("events", "--json").stdout == ran.stdout, "without an id it is the latest session"
     assert shown.stdout == ran.stdout
     assert "It is fixed." in outrider("events", events[0]["sessionId"], "--from", "5").stdout
 

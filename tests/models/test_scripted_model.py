@@ -262,8 +262,8 @@ async def problem(path: Path) -> str:
         ({"turns": [{}, {}, {"tool_calls": [{}]}]}, "turns[2].tool_calls[0].name: Field required"),
         ({}, "turns: Field required"),
         ([], "the file: Input should be a valid dictionary or instance of Script"),
-        ({"turns": [], "speed": 2}, "speed: Extra inputs are not permitted"),
-        ({"turns": [{"texts": ""}]}, "turns[0].texts: Extra inputs are not permitted"),
+        ({"turns": [], "speed": 2}, "speed: there is no such key"),
+        ({"turns": [{"texts": ""}]}, "turns[0].texts: there is no such key"),
         ({"turns": [{"chunk": 0}]}, "turns[0].chunk: Input should be greater than or equal to 1"),
         (
             {"turns": [{"fault": {"kind": "http", "status": 200}}]},

@@ -82,12 +82,23 @@ def _state(row: Object) -> str:
 
 
 async def events(
-    workspace: Path, options: Object, session_id: str, first: int, console: Console, lines: TextIO | None
+    workspace: Path,
+    options: Object,
+    session_id: str | None,
+    first: int,
+    console: Console,
+    lines: TextIO | None,
 ) -> ExitCode:
-    """Show a session's log from event `first` on: rendered, or as JSON lines to `lines`."""
+    """Show a session's log from event `first` on: rendered, or as JSON lines to `lines`; without an id the latest."""
     renderer = Renderer(console)
     try:
         async with _server(workspace, options | {"events": False}, renderer) as client:
+            if session_id is None:
+                listed = cast("list[Object]", (await client.command(names.SESSIONS))["sessions"])
+                if not listed:
+                    console.print("no sessions in this folder yet")
+                    return ExitCode.COMPLETED
+                session_id = str(listed[0]["sessionId"])
             more = True
             while more:
                 page = await client.command(names.EVENTS, {"sessionId": session_id, "fromSeq": first})

@@ -170,7 +170,9 @@ def sessions(workspace: WorkspaceOption = Path(), state_dir: StateOption = None)
 
 @app.command()
 def events(
-    session: Annotated[str, typer.Argument(metavar="SESSION", help="The session's id.")],
+    session: Annotated[
+        str | None, typer.Argument(metavar="[SESSION]", help="The session's id. Default: the latest.")
+    ] = None,
     first: Annotated[int, typer.Option("--from", min=1, help="The first event wanted.")] = 1,
     json_lines: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
     workspace: WorkspaceOption = Path(),

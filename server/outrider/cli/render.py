@@ -32,6 +32,13 @@ _SHOWN_BY_THEIR_EVENTS: Final = {
     "update_plan", "ask_user", "edit_file", "write_file", "delete_file", "rename_file",
 }  # fmt: skip
 _PLAN_MARKS: Final = {"done": ("[x]", "green"), "in_progress": ("[>]", "bold"), "pending": ("[ ]", "")}
+_ENDS: Final = (
+    "Outrider, failed:",
+    "Outrider, cancelled:",
+    "Outrider, refused:",
+    "Outrider, budget exhausted:",
+)
+"""How messages begin that say how a turn ended."""
 _VERDICTS: Final = {
     "checked": ", checked by a command",
     "unverified": ", unverified: nothing was run after the last change",
@@ -89,7 +96,7 @@ class Renderer:
 
     def message(self, level: int, text: str) -> None:
         """Show a `window/showMessage`, unless it is for editors that get no events: those say it already."""
-        if level <= 2:
+        if level <= 2 and not text.startswith(_ENDS):
             style, word = ("red", "error") if level == 1 else ("yellow", "warning")
             self._line(f"{word}: {visible(text)}", style)
 

@@ -320,12 +320,16 @@ def _load(path: Path) -> Script | ScriptProblem:
 def _said(error: ValidationError, data: object) -> str:
     errors = error.errors(include_url=False, include_context=False, include_input=False)
     said = [
-        f"{_json_path(e['loc'], data, missing=e['type'] == 'missing')}: {e['msg'].removeprefix('Value error, ')}"
+        f"{_json_path(e['loc'], data, missing=e['type'] == 'missing')}: {_wrong(e['type'], e['msg'])}"
         for e in errors[:_MOST_ERRORS]
     ]
     if len(errors) > _MOST_ERRORS:
         said.append(f"and {len(errors) - _MOST_ERRORS} more")
     return "; ".join(said)
+
+
+def _wrong(kind: str, message: str) -> str:
+    return "there is no such key" if kind == "extra_forbidden" else message.removeprefix("Value error, ")
 
 
 def _json_path(location: Sequence[int | str], data: object, *, missing: bool) -> str:
