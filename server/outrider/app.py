@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import platformdirs
 
@@ -15,6 +15,7 @@ from outrider.agent import papers
 from outrider.agent.services import Services
 from outrider.agent.sessions import Sessions
 from outrider.models.catalog import Catalog, ModelProblem
+from outrider.permissions.decide import narrowest
 from outrider.ports.clock import Clock, SteppingClock, SystemClock
 from outrider.ports.editor import Editor
 from outrider.ports.events import FrameListener
@@ -32,7 +33,7 @@ from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folders, folders_of
 from outrider.workspace.search import Search, find_ripgrep
 from outrider_protocol.events import Open
-from outrider_protocol.settings import Settings
+from outrider_protocol.settings import PermissionMode, Settings
 
 
 def surroundings() -> Outside:
@@ -111,6 +112,11 @@ async def start(
     around = outside or await asyncio.to_thread(surroundings)
     layered = await _settings(client, around)
     settings = layered.settings
+    if client.widest is not None:
+        widest = cast("PermissionMode", client.widest)
+        settings = settings.model_copy(
+            update={"permission_mode": narrowest(settings.permission_mode, widest)}
+        )
     clock, ids = _time_and_names(settings, around)
     store = await Store.open(_state_dir(settings, around))
     if isinstance(store, StoreProblem):

@@ -4,21 +4,24 @@ import sqlite3
 import zlib
 from contextlib import closing
 
+import pytest
 from scripting import DONE, call, step
 
 from outrider.testing.connections import Stdio
 
 KEY = "sk-planted-3141592653"
+PROVIDER = {"kind": "openai-chat", "baseUrl": "http://127.0.0.1:9/v1", "apiKeyEnv": "MODEL_AUTH"}
 
 
-async def test_promise_10_a_key_of_the_environment_stays_there(begin, workspace):
+@pytest.mark.parametrize("name", ["SOME_API_KEY", "MODEL_AUTH"])
+async def test_promise_10_a_key_of_the_environment_stays_there(begin, workspace, name):
     home = workspace.parent / "home"
-    env = {"HOME": str(home), "XDG_STATE_HOME": str(home), "XDG_CONFIG_HOME": str(home), "SOME_API_KEY": KEY}
+    env = {"HOME": str(home), "XDG_STATE_HOME": str(home), "XDG_CONFIG_HOME": str(home), name: KEY}
     show = call("run_command", command="env; cat /proc/self/environ | tr '\\0' '\\n'; echo shown")
     editor = await begin(
         "stock",
         [step(show), DONE],
-        {"permissionMode": "full"},
+        {"permissionMode": "full", "providers": {"my": PROVIDER}},
         connection=Stdio(env=env, cwd=workspace.parent),
     )
     assert (await editor.run("Show the environment."))["outcome"] == "completed"

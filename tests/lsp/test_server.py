@@ -323,7 +323,7 @@ async def test_a_client_over_tcp_shows_its_token():
     await client.initialize(initializationOptions={"tcpToken": "secret", "permissionMode": "full"})
     await client.execute("outrider.status")
     assert client.bridge.client.options == {"permissionMode": "full"}
-    assert client.bridge.configured == [{}]
+    assert client.bridge.client.widest is None
 
 
 @pytest.mark.parametrize("mode", ["auto-edit", "full", 5, None])
@@ -331,8 +331,8 @@ async def test_a_client_over_tcp_without_a_token_is_asked(mode):
     client = Client(admission=Admission(None))
     await client.initialize(initializationOptions={"permissionMode": mode})
     await client.execute("outrider.status")
-    assert client.bridge.client.options == {"permissionMode": "ask"}
-    assert client.bridge.configured == [{"permissionMode": "ask"}]
+    assert client.bridge.client.options == {"permissionMode": "ask" if mode is not None else None}
+    assert client.bridge.client.widest == "ask", "whoever sets a wider one, the user's file too"
     client.notify("workspace/didChangeConfiguration", {"settings": {"outrider": {"permissionMode": "full"}}})
     await client.execute("outrider.status")
     assert client.bridge.configured[-1] == {"permissionMode": "ask"}

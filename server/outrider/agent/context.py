@@ -99,8 +99,9 @@ class TurnContext:
 
     @property
     def env(self) -> Mapping[str, str]:
-        """The environment of the server."""
-        return self._services.env
+        """The environment of the server, without the keys of the providers, whatever their names."""
+        keys = {provider.api_key_env for provider in self._services.settings().providers.values()}
+        return {name: value for name, value in self._services.env.items() if name not in keys}
 
     @property
     def limits(self) -> Limits:

@@ -5,6 +5,7 @@ answer wins. No answer is never a yes.
 """
 
 import asyncio
+import unicodedata
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -29,6 +30,8 @@ from outrider_protocol.events import (
 )  # fmt: skip
 
 Channel = Literal["message", "command", "action", "document"]
+MESSAGE_CHARACTERS = 2000
+"""Characters of an item beyond which it can be looked at in a document."""
 MESSAGE_LINES = 24
 """Lines of an item's detail that are put in the message; the rest is in its document."""
 
@@ -98,7 +101,11 @@ class Inbox:
                 self._supersede(known, turn_id)
             options = [REJECT, ALLOW_ONCE] if self._reject_first else [ALLOW_ONCE]
             options += [ALLOW_SESSION] if action.access.grant else []
-            options += [REVIEW] if _is_long(action.detail) and self._editor.traits.can_show_documents else []
+            options += (
+                [REVIEW]
+                if _is_long(f"{action.title}\n{action.detail}") and self._editor.traits.can_show_documents
+                else []
+            )
             options += [] if self._reject_first else [REJECT]
             requested = ApprovalRequested(
                 id=item_id,
@@ -224,7 +231,7 @@ class Inbox:
             return
         while True:
             answer = await self._editor.ask(
-                f"{item.title}\n{_shortened(item.detail)}{covers}".strip(),
+                _visible(f"{item.title}\n{_shortened(item.detail)}{covers}".strip()),
                 titles,
                 seconds=seconds,
                 late=lambda title: self._take(waiting, title),
@@ -259,8 +266,16 @@ def decision_title(decision: Decision) -> str:
     return next(title for title, value in _DECISIONS.items() if value == decision)
 
 
+def _visible(text: str) -> str:
+    """A message in which nothing hides: control and direction characters stand as their numbers."""
+    return "".join(
+        f"\\u{ord(sign):04x}" if sign not in "\n\t" and unicodedata.category(sign) in {"Cc", "Cf"} else sign
+        for sign in text
+    )
+
+
 def _is_long(detail: str) -> bool:
-    return detail.count("\n") > MESSAGE_LINES
+    return detail.count("\n") > MESSAGE_LINES or len(detail) > MESSAGE_CHARACTERS
 
 
 def _shortened(detail: str) -> str:

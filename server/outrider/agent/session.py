@@ -87,6 +87,7 @@ class Session:
         self._model: Model | None = None
         self._cancelled_early: dict[str, str] = {}
         self._closing = False
+        self._undoing = asyncio.Lock()
         self._waiters: list[asyncio.Future[None]] = []
         self.inbox = Inbox(
             record,
@@ -107,6 +108,12 @@ class Session:
     def record(self) -> Record:
         """The session's log."""
         return self._record
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it has nothing to do and nothing to wait for."""
+        state = self._record.state
+        return state.current is None and not state.queue and not self._undoing.locked()
 
     @property
     def turns(self) -> dict[str, TurnState]:
@@ -268,6 +275,10 @@ class Session:
 
     async def undo(self, params: UndoParams, *, redo: bool) -> UndoResult | Refused:
         """Take changes back, or take that back."""
+        async with self._undoing:
+            return await self._undo(params, redo=redo)
+
+    async def _undo(self, params: UndoParams, *, redo: bool) -> UndoResult | Refused:
         journal = self._record.state.journal
         records = journal.to_redo() if redo else journal.to_undo(params.scope, params.id)
         if not records:
@@ -400,7 +411,11 @@ class Session:
         """Wait until a turn finished or parked, or an item is asked."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
-        await waiter
+        try:
+            await waiter
+        finally:
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
 
     def _wake(self) -> None:
         waiters, self._waiters = self._waiters, []

@@ -28,6 +28,8 @@ from outrider_protocol.events import Open, Outcome
 from outrider_protocol.notifications import Event
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+MOST_IDLE = 8
+"""Idle sessions that stay open."""
 PAGE = 2000
 """Events read from the log at once."""
 LOCKS_TRIED = 10
@@ -82,7 +84,15 @@ class Sessions:
         if isinstance(started, Refused) and params.session_id is None:
             del self._open[session.id]
             await session.close("nothing was started")
+        await self._let_go()
         return started
+
+    async def _let_go(self) -> None:
+        """Close the sessions that have long been idle: each holds a lock and a conversation, and can be resumed."""
+        idle = [session for session in self.running if session.is_idle]
+        for session in idle[:-MOST_IDLE]:
+            del self._open[session.id]
+            await session.close("idle")
 
     async def _create(self) -> Session | Refused:
         store, refused = self._services.store, 0

@@ -186,6 +186,7 @@ def _finished(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> 
         _close(state, item.id)
     if state.current == turn.turn_id:
         state.current = None
+        state.steering.clear()  # it was said to this turn
 
 
 def _requested(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:

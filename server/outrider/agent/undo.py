@@ -5,6 +5,7 @@ named as a conflict.
 """
 
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from outrider.ports.model import content_hash
 from outrider.store.log import Store
@@ -15,7 +16,7 @@ from outrider.workspace.editing import Change
 from outrider.workspace.journal import ChangeRecord
 from outrider.workspace.merge import merge
 from outrider.workspace.overlay import ReadProblem
-from outrider.workspace.paths import PathProblem
+from outrider.workspace.paths import Located, PathProblem
 from outrider_protocol.commands import Conflict, NotUndoable, UndonePath, UndoResult
 
 TIMES_TRIED = 3
@@ -77,10 +78,14 @@ async def _inverse(
     located = await context.folders.locate(record.path)
     if isinstance(located, PathProblem):
         return _no(report, record, located.message)
+    if _leads_out(located, record.path):
+        return _no(report, record, "a link on its path leads out of the workspace")
     if record.operation == "rename":
         moved = await context.folders.locate(record.to or "")
         if isinstance(moved, PathProblem):
             return _no(report, record, moved.message)
+        if _leads_out(moved, record.to or ""):
+            return _no(report, record, "a link on its path leads out of the workspace")
         there = await context.overlay.read(moved)
         if isinstance(there, ReadProblem):
             return _no(report, record, there.message)
@@ -107,6 +112,11 @@ async def _inverse(
     if merged.text == now:
         return None
     return Change("edit", located, None, now, merged.text)
+
+
+def _leads_out(located: Located, path: str) -> bool:
+    """Whether a path of the workspace is outside by a link: what was approved may have been another place."""
+    return not located.inside and not PurePath(path).is_absolute()
 
 
 async def _text(store: Store, digest: str | None) -> str | None:

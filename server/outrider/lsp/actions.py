@@ -24,6 +24,7 @@ from outrider_protocol import (
     CANCEL,
     OPEN,
     REJECT,
+    REVIEW,
     RUN,
     UNDO,
 )  # fmt: skip
@@ -168,9 +169,16 @@ def _for_open_item(app: App) -> Iterator[dict[str, Any]]:
         return
     item, what = waiting[0], _short(waiting[0].title)
     if item.kind == "approval":
-        for title in [title for title in item.options if title in _DECISIONS][:3]:
-            argument = {"id": item.id, "decision": _DECISIONS[title]}
-            yield _action(f"{title} — {what}", ACTION_KIND, ANSWER, argument)
+        titles = [title for title in item.options if title in _DECISIONS]
+        if app.services.editor.traits.can_show_documents:
+            # A client that shows no questions has no other way to see what it is asked for.
+            titles = [ALLOW_ONCE, REVIEW, REJECT]
+        for title in titles[:3]:
+            if title == REVIEW:
+                yield _action(f"{title} — {what}", ACTION_KIND, OPEN, {"what": "review", "id": item.id})
+            else:
+                argument = {"id": item.id, "decision": _DECISIONS[title]}
+                yield _action(f"{title} — {what}", ACTION_KIND, ANSWER, argument)
         return
     for option in item.options[: 2 if item.allow_free_form else 3]:
         yield _action(f"{option} — {what}", ACTION_KIND, ANSWER, {"id": item.id, "answer": option})

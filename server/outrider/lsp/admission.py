@@ -27,7 +27,12 @@ class Admission:
         return "initializationOptions.tcpToken is not the token that the server was started with"
 
     def capped(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings with the widest permission mode this client may have."""
-        if self.token is not None or values.get("permissionMode") in WITHOUT_TOKEN:
+        """The settings without a permission mode that is wider than this client may have."""
+        if self.token is not None or values.get("permissionMode") in (None, *WITHOUT_TOKEN):
             return dict(values)
         return {**values, "permissionMode": "ask"}
+
+    @property
+    def widest(self) -> str | None:
+        """The widest permission mode this client may have, whoever set it; None for any."""
+        return None if self.token is not None else "ask"

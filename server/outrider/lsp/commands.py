@@ -1,5 +1,7 @@
 """The command table at work: checks the params of each command, does it, and gives its result."""
 
+import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -63,6 +65,8 @@ from outrider_protocol.commands import (
 )  # fmt: skip
 from outrider_protocol.wire import Wire
 
+log = logging.getLogger(__name__)
+
 MOST_PROBLEMS = 3
 """Wrong params that one message names."""
 LONGEST_MESSAGE = 800
@@ -75,6 +79,7 @@ class Commands:
     def __init__(self, app: App) -> None:
         """Bind the commands to a house."""
         self._app = app
+        self._doing: set[asyncio.Future[Wire]] = set()
         self._handlers: dict[str, Callable[[Any], Awaitable[Wire]]] = {
             RUN: self._run,
             EXPLORE: self._explore,
@@ -122,10 +127,21 @@ class Commands:
             raise CommandError(
                 INVALID_PARAMS, f"{name}: {message}", {"path": path, "problem": problem}
             ) from None
+        doing = asyncio.ensure_future(self._handlers[name](params))
         try:
-            return (await self._handlers[name](params)).to_wire()
+            if name == WAIT:
+                return (await doing).to_wire()
+            # A request that is cancelled in the middle must not leave a turn that never runs, or half an undo.
+            self._doing.add(doing)
+            doing.add_done_callback(self._done)
+            return (await asyncio.shield(doing)).to_wire()
         except StoreReadError as error:
             raise CommandError(REQUEST_FAILED, error.problem.message, {"reason": "store_failed"}) from error
+
+    def _done(self, doing: "asyncio.Future[Wire]") -> None:
+        self._doing.discard(doing)
+        if not doing.cancelled() and (problem := doing.exception()) and not isinstance(problem, CommandError):
+            log.error("a command failed", exc_info=problem)
 
     async def _run(self, params: RunParams) -> RunResult:
         return _accepted(await self._app.sessions.run(params))

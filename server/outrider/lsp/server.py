@@ -196,7 +196,13 @@ class Server(LanguageServer):
             folders = self._folder_pairs()
             profile = client.profile
             bridge = await start(
-                ClientStart(client.options, folders, profile.name, profile.version),
+                ClientStart(
+                    client.options,
+                    folders,
+                    profile.name,
+                    profile.version,
+                    self._admission.widest if self._admission else None,
+                ),
                 client.editor,
                 self.documents,
                 client.progress,
@@ -241,8 +247,8 @@ class Server(LanguageServer):
         return _values(items[0]) if items else None
 
     async def _configure(self, bridge: Bridge, values: Mapping[str, Any] | None) -> None:
-        if self._admission is not None:
-            values = self._admission.capped(values or {})
+        if values is not None and self._admission is not None:
+            values = self._admission.capped(values)
         if values is not None:
             await bridge.configure(values)
 

@@ -36,3 +36,5 @@ class ClientStart:
     """Name and URI of each workspace folder, in order."""
     name: str = ""
     version: str = ""
+    widest: str | None = None
+    """The widest permission mode it may have, whoever sets one; None for any."""
