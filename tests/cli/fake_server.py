@@ -139,6 +139,8 @@ def main():
                 elif canned is not None:
                     say({"id": number, "result": canned})
                     play(SCENARIO.get(f"after {name}", []))
+                elif name == "outrider.events":
+                    say({"id": number, "result": {"events": [], "nextSeq": 1, "more": False}})
                 elif name == "outrider.run":
                     play([{"event": "turn.started", "prompt": "p", "mode": "agent", "model": "m"}])
                     say({"id": number, "result": {"sessionId": "ses_1", "turnId": "turn_1"}})

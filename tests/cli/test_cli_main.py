@@ -41,8 +41,11 @@ def script(tmp_path: Path) -> Path:
         (["run", "x", "--permission-mode", "everything"], "everything"),
         (["run", "x", "--provider-url", "http://localhost/v1"], "needs --model provider/name"),
         (["run", "x", "--model", "a/b", "--key-env", "KEY"], "needs --provider-url"),
-        (["run", "x", "--model", "a/b", "--provider-url", "ftp://x"], "providers.a.baseUrl"),
-        (["run", "x", "--model", "a/b", "--provider-url", "http://x", "--key-env", "sk-1"], "apiKeyEnv"),
+        (["run", "x", "--model", "a/b", "--provider-url", "ftp://x"], "must begin with http:// or https://"),
+        (
+            ["run", "x", "--model", "a/b", "--provider-url", "http://x", "--key-env", "sk-1"],
+            "must be the NAME of an environment variable",
+        ),
         (["run", "x", "--provider-kind", "telepathy"], "telepathy"),
         (["run", "x", "--unheard-of"], "--unheard-of"),
         (["events", "ses_1", "--from", "0"], "greater than or equal to 1"),
@@ -153,3 +156,20 @@ def test_a_script_is_looked_for_in_the_workspace_first(tmp_path, monkeypatch):
     (workspace / "script.json").unlink()
     chosen = settings("scripted:script.json", None, None, workspace=workspace)["model"]
     assert chosen == f"scripted:{elsewhere / 'script.json'}"
+
+
+def test_a_slip_is_one_line_that_begins_like_every_error(capsys):
+    assert command_line.main(["run", "x", "--unheard-of"]) == ExitCode.USAGE
+    assert capsys.readouterr().err.startswith("error: ")
+    assert command_line.main([]) == ExitCode.USAGE
+    assert "error:" not in capsys.readouterr().err
+
+
+def test_a_script_that_is_nowhere_is_named_with_both_places(tmp_path, monkeypatch, capsys):
+    (tmp_path / "workspace").mkdir()
+    monkeypatch.chdir(tmp_path)
+    argv = ["run", "x", "-C", "workspace", "--model", "scripted:s.json"]
+    assert command_line.main(argv) == ExitCode.USAGE
+    text = capsys.readouterr().err.replace("\n", "")
+    assert str(tmp_path / "workspace" / "s.json").replace(" ", "") in text.replace(" ", "")
+    assert str(tmp_path / "s.json").replace(" ", "") in text.replace(" ", "")

@@ -281,3 +281,49 @@ def test_how_a_turn_ended_is_said_once():
     shown.event("turn.finished", outcome="failed", reason="auth", summary="401: bad key", usage={})
     shown.renderer.message(1, "Outrider, failed: 401: bad key")
     assert shown.text.count("bad key") == 1
+
+
+def test_an_error_that_comes_as_an_event_and_as_a_message_is_shown_once():
+    shown = Shown().event("error", code="x", message="the disk is full")
+    shown.renderer.message(1, "Outrider: the disk is full")
+    assert shown.lines == ["error: the disk is full (x)"]
+
+
+def test_a_warning_of_the_start_is_not_shown_besides_the_error_that_says_it():
+    shown = Shown()
+    shown.renderer.message(2, "Outrider: no such provider")
+    shown.renderer.message(2, "Outrider: a key is unknown")
+    shown.renderer.problem("no such provider")
+    shown.renderer.show_held()
+    assert sorted(shown.lines) == ["error: no such provider", "warning: a key is unknown"]
+
+
+def test_what_the_server_says_and_refuses_with_is_shown_once():
+    shown = Shown()
+    shown.renderer.message(1, "Outrider: the log cannot be written")
+    shown.renderer.problem("the log cannot be written")
+    assert shown.lines == ["error: the log cannot be written"]
+
+
+def test_the_error_text_of_a_tool_is_whole_where_no_terminal_would_break_it():
+    shown = Shown().event("tool.requested", callId="c", name="read_file", input={"path": "a.py"})
+    shown.event("tool.finished", callId="c", name="read_file", status="error", content="x" * 300)
+    assert "x" * 300 in shown.text
+
+
+def test_that_a_command_was_cancelled_is_said_once():
+    shown = Shown().event("tool.requested", callId="c", name="run_command", input={"command": "sleep 9"})
+    shown.event("tool.started", callId="c")
+    shown.event(
+        "tool.finished", callId="c", name="run_command", status="cancelled", content="begun\n[cancelled]"
+    )
+    assert shown.lines == ["$ sleep 9", "  begun", "  [cancelled]"]
+
+
+def test_a_rejection_is_followed_by_what_it_means_here():
+    stream = io.StringIO()
+    renderer = Renderer(Console(file=stream), after_rejection="it goes on")
+    for decision in ("allow_once", "reject"):
+        data = {"id": "o", "callId": "c", "decision": decision, "by": "person", "channel": "message"}
+        renderer.event({"type": "approval.resolved", "data": data})
+    assert stream.getvalue().split("\n") == ["  it goes on", ""]

@@ -321,3 +321,69 @@ async def test_a_refusal_that_is_no_settings_mistake_is_a_failure(play):
     played = await play({"commands": {"outrider.resume": {"error": error}}}, session_id="ses_1")
     assert played.ended.code == ExitCode.FAILED
     assert "another process has it" in played.shown
+
+
+# --- going on ------------------------------------------------------------------------------------------------
+
+
+def logged(number: int, event: dict[str, Any]) -> dict[str, Any]:
+    fields = {"v": 1, "seq": number, "ts": "2026-01-01T00:00:00.000Z", "sessionId": "ses_1"}
+    data = {key: value for key, value in event.items() if key != "event"}
+    return {**fields, "turnId": "turn_1", "type": event["event"], "data": data}
+
+
+async def test_going_on_shows_the_question_and_counts_the_whole_turn(play):
+    started = {"event": "turn.started", "prompt": "p", "mode": "agent", "model": "m"}
+    answer = {"event": "model.responded", "messageId": "m1", "text": "first words", "toolCalls": []}
+    earlier = [started, answer, finished(), started, answer, answer, CALL, APPROVAL, *PARKED]
+    log = [logged(number, event) for number, event in enumerate(earlier, start=1)]
+    status = {"sessionId": "ses_1", "state": "parked", "turnId": "turn_1", "open": [OPEN]}
+    ran = [
+        {"event": "tool.started", "callId": "c1"},
+        {"event": "tool.finished", "callId": "c1", "name": "run_command", "status": "ok", "content": "fine"},
+    ]
+    ask = {"ask": "Run: make test\nin .", "titles": APPROVAL["options"], "then": {}}
+    ask["then"] = {"Allow once": [RESOLVED, *ran, answer, finished()]}
+    scenario = {
+        "commands": {
+            "outrider.resume": status,
+            "outrider.events": {"events": log, "nextSeq": len(log) + 1, "more": False},
+        },
+        "after outrider.resume": [ask],
+    }
+    played = await play(scenario, session_id="ses_1", prompt=None, yes_to=("run_command: make t*",))
+    assert played.ended.code == ExitCode.COMPLETED
+    lines = [line.rstrip() for line in played.shown.splitlines() if line.strip()]
+    assert lines[:3] == ["? Run: make test", "  in .", "  > Allow once (--yes-to run_command: make t*)"]
+    assert "$ make test" in lines
+    assert "completed · 3 steps" in lines[-1]
+    assert played.shown.count("first words") == 1, "what was said before the park is not said again"
+
+
+async def test_rules_that_allowed_nothing_are_named_where_something_waits(play):
+    played = await play(asking(), yes_to=("edits", "Run: make clean"))
+    assert played.ended.code == ExitCode.NEEDS_INPUT
+    assert "never used: --yes-to edits" in played.shown
+    assert "never used: --yes-to 'Run: make clean'" in played.shown
+
+
+async def test_the_hint_for_a_question_names_no_rule_but_what_is_needed_to_go_on(play, tmp_path):
+    run = [WORDS, {"event": "turn.parked", "open": [WAITING]}]
+    provider = {"kind": "openai-chat", "baseUrl": "http://127.0.0.1:1/v1", "apiKeyEnv": "KEY"}
+    options = {"events": True, "stateDir": "/s", "model": "a/b", "providers": {"a": provider}}
+    played = await play({"run": run}, options=options)
+    hint = " ".join(played.shown.replace("\n", "").split())
+    assert "--yes-to" not in hint
+    for words in ("Answer at a terminal:", "--session ses_1", str(tmp_path / "workspace"), "--state-dir /s"):
+        assert words.replace(" ", "") in hint.replace(" ", "")
+    assert "--modela/b--provider-urlhttp://127.0.0.1:1/v1--key-envKEY" in hint.replace(" ", "")
+
+
+@pytest.mark.parametrize("number", ["3", "0", "99"])
+async def test_a_number_that_is_no_option_is_asked_again(play, number):
+    question = WORDS | {"options": ["red", "green"]}
+    ask = {"ask": "Which name?", "titles": question["options"], "then": {"green": [finished()]}}
+    played = await play({"run": [question, ask]}, typed=f"{number}\n2\n")
+    assert played.titles_answered() == ["green"]
+    assert played.commands("outrider.answer") == []
+    assert f"there is no {number}: 1 to 2" in played.shown

@@ -63,10 +63,12 @@ def test_a_task_is_done_shown_and_can_be_taken_back(outrider, tmp_path):
         assert shown in ran.stdout
     listed = outrider("sessions")
     assert "fix it" in listed.stdout
+    assert "completed" in listed.stdout
     undone = outrider("undo")
     assert undone.returncode == 0, undone.stdout + undone.stderr
     assert file.read_text() == "one\n"
     again = outrider("undo")
+    assert "(1 hunk)" in undone.stdout
     assert again.returncode == 1
     assert file.read_text() == "one\n"
 
@@ -102,7 +104,7 @@ def test_without_an_answer_it_parks_and_goes_on_later(outrider, tmp_path):
 def test_answers_of_the_script_that_are_left_over_are_a_failure(outrider):
     ran = outrider("run", "x", script=[DONE, DONE])
     assert ran.returncode == 1
-    assert "1 answers of the script" in ran.stdout
+    assert "1 answer of the script was" in ran.stdout
 
 
 def test_a_script_that_runs_out_is_a_failure(outrider):
@@ -114,7 +116,9 @@ def test_a_script_that_runs_out_is_a_failure(outrider):
 def test_no_model_is_a_settings_error(outrider):
     ran = outrider("run", "x")
     assert ran.returncode == 2
-    assert "model" in ran.stdout
+    text = ran.stdout.replace("\n", "")
+    assert "--model" in text
+    assert "settings.toml" in text
 
 
 def test_a_damaged_script_is_a_settings_error(outrider, tmp_path):
@@ -143,6 +147,7 @@ def test_the_doctor_looks_at_the_set_up(outrider):
     ran = outrider("doctor", script=[DONE])
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "workspace" in ran.stdout
+    assert "editor" not in ran.stdout, "it would be about this program itself"
 
 
 def test_an_interrupt_cancels_the_command_that_runs(outrider, tmp_path):
@@ -197,3 +202,5 @@ def test_the_demo_finds_fixes_and_verifies_the_bug(tmp_path):
     assert shown.count("-    return minutes // 60 + 1") == 1
     assert all(len(line) <= 80 for line in shown.splitlines())
     assert list(tmp_path.glob("outrider-demo-*")) == []
+    assert "The sample project was removed" in shown
+    assert "--session" not in shown

@@ -5,7 +5,7 @@ Without either a question stays unanswered; nothing here ever invents a yes.
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 import outrider_protocol as names
@@ -171,6 +171,8 @@ class Answerer:
     keyboard: Keyboard | None
     answer_command: Callable[[dict[str, Any]], Awaitable[object]]
     """Sends `outrider.answer`, for what no button can say: a note, a free text."""
+    used: set[str] = field(default_factory=set[str])
+    """The rules that have allowed something."""
     always: str | None = None
     """A title to answer every approval with, said aloud; for the demo without a terminal."""
 
@@ -178,6 +180,7 @@ class Answerer:
         """Give the title to answer with, None to leave the question open."""
         item = self.items.asked_by(question)
         if item and names.ALLOW_ONCE in question.titles and (rule := self.rules.allowing(item)):
+            self.used.add(rule)
             self._say(f"  > {names.ALLOW_ONCE} (--yes-to {rule})", "green")
             return names.ALLOW_ONCE
         if self.always in question.titles and item and item.kind == "approval":
@@ -216,6 +219,9 @@ class Answerer:
                 return titles[int(choice) - 1]
             if exact := next((title for title in titles if title.lower() == choice.lower()), None):
                 return exact
+            if choice.isdecimal() and titles:
+                self._say(f"  there is no {choice}: 1 to {len(titles)}", "yellow")
+                continue
             if note and item and choice.lower() == "n":
                 self.renderer.console.print("  what should it do instead? ", end="")
                 text = ((await keyboard.line()) or "").strip()

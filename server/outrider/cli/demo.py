@@ -27,6 +27,7 @@ TASK: Final = (
     "A customer who parked for exactly one hour was billed for two. "
     "Find the bug, fix it, and show that the tests pass."
 )
+AFTER_REJECTION: Final = "the script goes on as if it had been allowed; a real model would not"
 TEST_SECONDS: Final = 120.0
 """How long the sample's own tests may take."""
 
@@ -54,13 +55,12 @@ async def run_demo(
         task = Task(
             workspace, played, TASK, always=names.ALLOW_ONCE if keyboard is None else None, resumable=False
         )
-        ended = await run_task(task, Renderer(console), keyboard)
+        renderer = Renderer(console, after_rejection=AFTER_REJECTION if scripted else "")
+        ended = await run_task(task, renderer, keyboard)
         passed = await _tests_pass(workspace, console)
-        if scripted and not ended.code and not passed:
-            console.print("The script goes on as if everything had been allowed; a real model would not.")
         code = ended.code or (ExitCode.COMPLETED if passed else ExitCode.FAILED)
-        if keep:
-            console.print(Text(f"The sample project is in {workspace}", style="dim"))
+        left = f"is in {workspace}" if keep else "was removed, and its session with it; --keep leaves them"
+        console.print(Text(f"The sample project {left}.", style="dim"), soft_wrap=True)
         return ExitCode(code)
     finally:
         if not keep:

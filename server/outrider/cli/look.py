@@ -3,23 +3,27 @@
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import Any, Final, TextIO, cast
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 import outrider_protocol as names
 from outrider.cli.answers import Answerer, OpenItems, Rules
-from outrider.cli.render import Renderer
-from outrider.cli.run import ExitCode, exit_of_refusal, explained
+from outrider.cli.render import Renderer, counted
+from outrider.cli.run import ExitCode, exit_of_refusal, explained, with_the_way_to_a_model
 from outrider.cli.terminal import Keyboard, visible
 from outrider.lsp.client import Client, ClientError, CommandError, OnQuestion, leave_unanswered
 
 Object = dict[str, Any]
 
+_GAP: Final = 2
+"""Columns of a terminal between two columns of a table."""
+_TITLE_WIDTH: Final = 16
+"""What a title needs to be worth its place."""
 _CHECK_STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
@@ -37,6 +41,7 @@ async def _server(
         async with Client.start(
             workspace, options, on_question=on_question, on_message=renderer.message
         ) as client:
+            renderer.show_held()
             yield client
     except CommandError as problem:
         renderer.problem(explained(problem))
@@ -56,29 +61,50 @@ async def sessions(workspace: Path, options: Object, console: Console) -> ExitCo
     if not listed:
         console.print("no sessions in this folder yet")
         return ExitCode.COMPLETED
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("session", no_wrap=True)
-    table.add_column("state")
-    table.add_column("turns", justify="right")
-    table.add_column("last used", no_wrap=True)
-    table.add_column("title", ratio=1)
-    for row in listed:
-        table.add_row(
-            Text(row["sessionId"]), Text(_state(row)), str(row["turns"]),
-            Text(str(row["lastAt"])[:16].replace("T", " ")), Text(visible(row["title"]).replace("\n", " ")),
-        )  # fmt: skip
-    console.print(table)
+    console.print(sessions_table(listed, console.width), crop=False)
     return ExitCode.COMPLETED
+
+
+def sessions_table(listed: list[Object], width: int) -> Table:
+    """The sessions as a table of `width` columns: what is less needed makes room, an id is never cut."""
+    columns = {
+        "session": [str(row["sessionId"]) for row in listed],
+        "state": [_state(row) for row in listed],
+        "last used": [_local(str(row["lastAt"])) for row in listed],
+        "turns": [str(row["turns"]) for row in listed],
+    }
+
+    def needed() -> int:
+        return sum(max(map(len, (name, *texts))) + _GAP for name, texts in columns.items())
+
+    for name in ("turns", "last used"):
+        if needed() + _TITLE_WIDTH > width:
+            del columns[name]
+    columns_width = needed()
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), width=max(width, columns_width + _GAP))
+    for name in columns:
+        table.add_column(name, no_wrap=True)
+    titles = [visible(row["title"]).replace("\n", " ") for row in listed]
+    if with_title := columns_width + _TITLE_WIDTH <= width:
+        table.add_column("title", ratio=1, overflow="fold")
+    for *cells, title in zip(*columns.values(), titles, strict=True):
+        table.add_row(*map(Text, cells), *([Text(title)] if with_title else []))
+    return table
+
+
+def _local(moment: str) -> str:
+    return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def _state(row: Object) -> str:
     match row["state"]:
         case "parked":
             return "waits for you"
-        case "closed":
-            return str(row.get("outcome", "interrupted")).replace("_", " ")
+        case "running":
+            return "running"
         case state:
-            return str(state)
+            absent = "interrupted" if state == "closed" else state
+            return str(row.get("outcome", absent)).replace("_", " ")
 
 
 async def events(
@@ -126,7 +152,9 @@ async def undo(
     except _RefusedError as refused:
         return refused.code
     for row in cast("list[Object]", done["undone"]):
-        console.print(Text(f"taken back: {visible(row['path'])} ({row['hunks']} hunks)", style="green"))
+        console.print(
+            Text(f"taken back: {visible(row['path'])} ({counted(row['hunks'], 'hunk')})", style="green")
+        )
     for row in cast("list[Object]", done["conflicts"]):
         place = f"{visible(row['path'])}:{row['line']}"
         console.print(Text(f"left as it is: {place}: {visible(row['reason'])}", style="yellow"))
@@ -147,9 +175,11 @@ async def doctor(workspace: Path, options: Object, console: Console) -> ExitCode
     """Show the checks of the server; gives 1 if one failed."""
     try:
         async with _server(workspace, options | {"events": False}, Renderer(console)) as client:
-            checks = cast("list[Object]", (await client.command(names.DOCTOR))["checks"])
+            checked = cast("list[Object]", (await client.command(names.DOCTOR))["checks"])
     except _RefusedError as refused:
         return refused.code
+    # Here the editor is this program itself, which says nothing about the person's own.
+    checks = [check for check in checked if check["name"] != "editor"]
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
@@ -158,7 +188,7 @@ async def doctor(workspace: Path, options: Object, console: Console) -> ExitCode
         table.add_row(
             Text(check["status"], style=_CHECK_STYLES.get(check["status"], "")),
             Text(visible(check["name"]), style="bold"),
-            Text(visible(check["detail"])),
+            Text(visible(with_the_way_to_a_model(check["detail"]))),
         )
     console.print(table)
     return ExitCode.FAILED if any(check["status"] == "fail" for check in checks) else ExitCode.COMPLETED

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 import typer
 from pydantic import ValidationError
+from typer.exceptions import TyperException
 
 import outrider
 from outrider.cli import look
@@ -53,7 +54,11 @@ KindOption = Annotated[
 def main(argv: list[str]) -> int:
     """Run the command that `argv` (without the program's name) names; gives its exit code."""
     try:
-        app(args=argv, prog_name="outrider")
+        return app(args=argv, prog_name="outrider", standalone_mode=False) or 0
+    except TyperException as slip:
+        if message := slip.format_message():  # empty where only the help was wanted
+            make_console(sys.stderr).print(f"error: {message}", style="red")
+        return slip.exit_code
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except KeyboardInterrupt:
@@ -62,7 +67,6 @@ def main(argv: list[str]) -> int:
         # Whoever read the output is gone; the interpreter must not fail again when it flushes at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.FAILED
-    return 0
 
 
 def _version(wanted: bool) -> None:
@@ -126,7 +130,7 @@ def run(
         if not can_match(pattern):
             raise typer.BadParameter(
                 f"“{pattern}” can allow nothing: say edits, commands, all, or how the approval begins, such as "
-                "'Run: make *' or 'Edit docs/*'",
+                "'Run: make *', 'Edit docs/*', 'run_command: make *' or '*'",
                 param_hint="--yes-to",
             )
     options = settings(
@@ -264,6 +268,12 @@ def settings(
     if provider_url is not None:
         if model is None or "/" not in model:
             raise typer.BadParameter("needs --model provider/name", param_hint="--provider-url")
+        if not provider_url.startswith(("http://", "https://")):
+            raise typer.BadParameter("must begin with http:// or https://", param_hint="--provider-url")
+        if key_env is not None and not (key_env.isidentifier() and key_env.isascii()):
+            raise typer.BadParameter(
+                "must be the NAME of an environment variable, not the key", param_hint="--key-env"
+            )
         provider: Object = {"kind": provider_kind, "baseUrl": provider_url}
         if key_env is not None:
             provider["apiKeyEnv"] = key_env
@@ -275,5 +285,5 @@ def settings(
     except ValidationError as problem:
         first = problem.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise typer.BadParameter(f"{where}: {first['msg']}") from problem
+        raise typer.BadParameter(f"{where}: {first['msg'].removeprefix('Value error, ')}") from problem
     return options

@@ -67,8 +67,15 @@ class _Call:
 class Renderer:
     """Prints one session's events and frames in the order they come."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, *, after_rejection: str = "") -> None:
+        """Print to `console`; `after_rejection` is said whenever something was rejected."""
         self._console = console
+        self._after_rejection = after_rejection
+        self._began = False
+        self._held: list[str] = []
+        """Warnings from before the first event, held back because an error may say the same."""
+        self._said: set[str] = set()
+        """Errors and warnings that came once, as an event or as a message, and may come the other way too."""
         self._calls: dict[str, _Call] = {}
         self._proposed: dict[str, Data] = {}
         self._approved: dict[str, list[Data]] = {}
@@ -96,17 +103,37 @@ class Renderer:
 
     def message(self, level: int, text: str) -> None:
         """Show a `window/showMessage`, unless it is for editors that get no events: those say it already."""
-        if level <= 2 and not text.startswith(_ENDS):
-            style, word = ("red", "error") if level == 1 else ("yellow", "warning")
-            self._line(f"{word}: {visible(text)}", style)
+        text = text.removeprefix("Outrider: ")
+        if level > 2 or text.startswith(_ENDS) or self._said_before(text):
+            return
+        if level == 1:
+            self._line(f"error: {visible(text)}", "red")
+        elif self._began:
+            self._line(f"warning: {visible(text)}", "yellow")
+        else:
+            self._held.append(text)
+
+    def show_held(self) -> None:
+        """Show the warnings that were held back."""
+        held, self._held = self._held, []
+        for text in held:
+            self._line(f"warning: {visible(text)}", "yellow")
+
+    def _said_before(self, text: str) -> bool:
+        before = text in self._said
+        self._said ^= {text}
+        return before
 
     def note(self, text: str) -> None:
         """Show something about the run itself."""
         self._line(visible(text), "dim")
 
     def problem(self, text: str) -> None:
-        """Show why something did not work."""
-        self.message(1, text)
+        """Show why something did not work, unless the server has shown the very same."""
+        if text in self._said and text not in self._held:
+            return
+        self._held = [held for held in self._held if held != text]
+        self._line(f"error: {visible(text)}", "red")
 
     def open_items(self, titles: list[str], go_on: str | None, *, by_rule: bool) -> None:
         """Show what waits for an answer, and how to give it.
@@ -146,8 +173,26 @@ class Renderer:
             self._streamed[source] = self._streamed.get(source, 0) + len(text)
         self._flow(f"{source}/{kind}", text, "dim italic" if kind == "reasoning" else "")
 
+    def recall(self, events: list[Data], waiting: set[str]) -> None:
+        """Take in what the log has of a turn that goes on, and show of it what still waits.
+
+        Args:
+            events: From the start of the turn on.
+            waiting: The ids of the open items.
+        """
+        for event in events:
+            asked = event["type"] in ("approval.requested", "question.asked")
+            self._console.quiet = not (asked and event["data"]["id"] in waiting)
+            try:
+                self.event(event)
+            finally:
+                self._console.quiet = False
+        self._started = None  # the time of waiting is nobody's work
+
     def event(self, event: Data) -> None:
         """Show an `outrider/event`."""
+        self._began = True
+        self.show_held()
         data = cast("Data", event.get("data", {}))
         match event.get("type"):
             case "turn.started":
@@ -201,7 +246,7 @@ class Renderer:
                 )
             case "budget.exhausted":
                 self._line(f"the budget {data['limit']} = {data['allowed']:g} is spent", "yellow")
-            case "error":
+            case "error" if not self._said_before(str(data["message"])):
                 self._line(f"error: {visible(data['message'])} ({data['code']})", "red")
             case _:
                 pass
@@ -312,11 +357,13 @@ class Renderer:
             line.append(f"  {status}", style)
         self._cut(line)
         if status == "error":
-            self._cut_line(f"  {plain_output(content.strip().partition(chr(10))[0])}", "dim")
+            self._whole_line(f"  {plain_output(content.strip().partition(chr(10))[0])}", "dim")
 
     def _command_finished(self, call: _Call, status: str, content: str) -> None:
+        last = content.rstrip().rpartition("\n")[2]
+        note = last if status != "ok" and last.startswith("[") else ""
         if not call.lines and not call.partial:
-            for line in content.rstrip("\n").split("\n"):
+            for line in content.rstrip().removesuffix(note).rstrip().split("\n"):
                 self._output_line(call, line)
         elif call.partial:
             self._output_line(call, call.partial)
@@ -325,9 +372,8 @@ class Renderer:
         for line in call.tail:
             self._cut_line(f"  {plain_output(line)}", "dim")
         if status != "ok":
-            last = content.rstrip().rpartition("\n")[2]
-            why = plain_output(last) if last.startswith("[") else status
-            self._cut_line(f"  {why}", "red" if status == "error" else "yellow")
+            why = plain_output(note) or status
+            self._whole_line(f"  {why}", "red" if status == "error" else "yellow")
 
     # --- approvals and edits ---------------------------------------------------------------------------------
 
@@ -342,6 +388,8 @@ class Renderer:
                 self._line(f"  {line}", _diff_style(line))
 
     def _resolved(self, data: Data) -> None:
+        if self._after_rejection and data["decision"] == "reject":
+            self._line(f"  {self._after_rejection}", "yellow")
         if data["by"] == "mode" or data.get("channel") == "message":
             return  # nothing was asked, or the answer was given here
         words = {
@@ -389,13 +437,17 @@ class Renderer:
 
     def _finished(self, data: Data, ts: str) -> None:
         summary, outcome = str(data["summary"]).strip(), str(data["outcome"])
-        if summary and summary != self._last_text.strip():
+        if summary and outcome == "failed":
+            self._line("")
+            self._line(f"error: {visible(summary)}", "red")
+        elif summary and summary != self._last_text.strip():
             self._flow("summary", summary, "")
             self._end_flow()
         reason = str(data["reason"])
-        verdict = _VERDICTS.get(reason, "") if outcome == "completed" else f" ({reason})"
+        why = f" ({reason})" if reason not in ("", outcome) else ""
+        verdict = _VERDICTS.get(reason, "") if outcome == "completed" else why
         parts = [f"{outcome.replace('_', ' ')}{verdict}"]
-        parts.append(_plural(self._steps, "step"))
+        parts.append(counted(self._steps, "step"))
         if (seconds := _seconds_between(self._started, ts)) is not None:
             parts.append(f"{seconds:.1f} s")
         parts.append(usage_line(cast("Data", data["usage"])))
@@ -408,6 +460,11 @@ class Renderer:
 
     def _cut_line(self, text: str, style: str) -> None:
         self._cut(Text(text, style=style))
+
+    def _whole_line(self, text: str, style: str) -> None:
+        # Where no terminal would break it, a line stays one line, so that it can be searched.
+        self._end_flow()
+        self._console.print(Text(text, style=style), soft_wrap=not self._console.is_terminal)
 
     def _cut(self, text: Text) -> None:
         self._end_flow()
@@ -466,7 +523,8 @@ def _diff_style(line: str) -> str:
     return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "dim")
 
 
-def _plural(count: int, noun: str) -> str:
+def counted(count: int, noun: str) -> str:
+    """A number with its noun, such as `1 hunk`, `2 hunks`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 

@@ -11,9 +11,11 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, TextIO, cast
 
+import platformdirs
+
 import outrider_protocol as names
 from outrider.cli.answers import Answerer, OpenItem, OpenItems, Rules
-from outrider.cli.render import Renderer
+from outrider.cli.render import Renderer, counted
 from outrider.cli.terminal import Keyboard
 from outrider.lsp.client import Client, ClientError, CommandError, Question
 
@@ -36,6 +38,8 @@ class ExitCode(IntEnum):
     CANCELLED = 130
 
 
+_NO_MODEL = "no model is set"
+"""How the server begins to say so."""
 _EXIT_OF_OUTCOME = {
     "completed": ExitCode.COMPLETED,
     "failed": ExitCode.FAILED,
@@ -88,6 +92,10 @@ def _going_on(task: Task, session_id: str) -> str:
         words += ["-C", str(task.workspace)]
     if state_dir := task.options.get("stateDir"):
         words += ["--state-dir", str(state_dir)]
+    for provider in cast("dict[str, Object]", task.options.get("providers", {})).values():
+        words += ["--model", str(task.options["model"]), "--provider-url", str(provider["baseUrl"])]
+        if key := provider.get("apiKeyEnv"):
+            words += ["--key-env", str(key)]
     return shlex.join(words)
 
 
@@ -129,10 +137,15 @@ async def run_task(
             return Ended(ExitCode.CANCELLED, turn.session_id)
         renderer.problem(str(problem))
         return Ended(ExitCode.FAILED, turn.session_id)
+    finally:
+        renderer.show_held()
     if outcome == "completed" and turn.left_over:
-        renderer.problem(f"{turn.left_over} answers of the script were never asked for")
+        were = "was" if turn.left_over == 1 else "were"
+        renderer.problem(f"{counted(turn.left_over, 'answer')} of the script {were} never asked for")
     if outcome == "needs_input" and turn.session_id:
         by_rule = any(item.kind == "approval" for item in turn.items)
+        for rule in turn.unused_rules():
+            renderer.note(f"never used: --yes-to {shlex.quote(rule)}")
         go_on = _going_on(task, turn.session_id) if task.resumable else None
         renderer.open_items([item.title for item in turn.items], go_on, by_rule=by_rule)
     return Ended(exit_code(outcome, turn.left_over), turn.session_id, turn.summary)
@@ -142,12 +155,20 @@ def explained(problem: CommandError) -> str:
     """A refusal of the server in words: what, where, why."""
     where = problem.data.get("path")
     detail = problem.data.get("problem")
-    text = str(problem)
+    text = with_the_way_to_a_model(str(problem))
     if isinstance(detail, str) and detail not in text:
         text += f": {detail}"
     if isinstance(where, str) and where and where not in text:
         text += f" ({where})"
     return text
+
+
+def with_the_way_to_a_model(text: str) -> str:
+    """What the server says of a missing model, with what can be done about it on the command line."""
+    if not text.startswith(_NO_MODEL):
+        return text
+    file = platformdirs.user_config_path("outrider") / "settings.toml"
+    return f"{text}. Here: give --model, or write it into {file}"
 
 
 def exit_of_refusal(problem: CommandError) -> ExitCode:
@@ -187,6 +208,9 @@ class _Turn:
         self._answerer = Answerer(
             renderer, self.items, task.rules, keyboard, self._answer_command, always=task.always
         )
+
+    def unused_rules(self) -> list[str]:
+        return [rule for rule in self._task.rules.patterns if rule not in self._answerer.used]
 
     # --- what the server says --------------------------------------------------------------------------------
 
@@ -294,6 +318,11 @@ class _Turn:
 
     async def _begin(self, client: Client) -> None:
         if self._task.session_id is not None:
+            # What the turn did and asks is known before the server asks it again.
+            before = await self._unfinished_turn(client, self._task.session_id)
+            for event in before:
+                self.items.event(event)
+            self._renderer.recall(before, {item.id for item in self.items})
             status = await client.command(names.RESUME, {"sessionId": self._task.session_id})
             self.items.status(status.get("open", []))
             self._parked = self._parked or status.get("state") == "parked"
@@ -309,6 +338,19 @@ class _Turn:
         self.session_id, self.turn_id = str(started["sessionId"]), str(started["turnId"])
         if self.interrupts:
             self._cancel(client)
+
+    async def _unfinished_turn(self, client: Client, session_id: str) -> list[Object]:
+        events: list[Object] = []
+        first, more = 1, True
+        while more:
+            page = await client.command(names.EVENTS, {"sessionId": session_id, "fromSeq": first})
+            for event in cast("list[Object]", page["events"]):
+                if event["type"] in ("turn.started", "turn.finished"):
+                    events = []
+                if event["type"] != "turn.finished":
+                    events.append(event)
+            more, first = bool(page["more"]), int(page["nextSeq"])
+        return events
 
     @contextmanager
     def _signals(self, client: Client) -> Generator[None]:
