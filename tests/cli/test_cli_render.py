@@ -52,8 +52,8 @@ class Shown:
 
 def test_streamed_text_breaks_between_words_whatever_the_pieces():
     text = "The quick brown fox jumps over the lazy dog " * 5
-    whole = Shown(40).event("model.requested").frame("text", text).responded(text)
-    pieces = Shown(40).event("model.requested")
+    whole = Shown(40).event("model.requested", messageId="m1").frame("text", text).responded(text)
+    pieces = Shown(40).event("model.requested", messageId="m1")
     for start in range(0, len(text), 3):
         pieces.frame("text", text[start : start + 3])
     pieces.responded(text)
@@ -63,7 +63,7 @@ def test_streamed_text_breaks_between_words_whatever_the_pieces():
 
 
 def test_text_that_was_streamed_is_not_shown_twice():
-    shown = Shown().event("model.requested").frame("text", "done").responded("done")
+    shown = Shown().event("model.requested", messageId="m1").frame("text", "done").responded("done")
     shown.event("turn.finished", outcome="completed", reason="completed", summary="done", usage={})
     assert shown.text.count("done") == 1
 
@@ -76,7 +76,9 @@ def test_text_that_overtakes_the_log_waits_for_its_place():
     shown = Shown().frame("text", "There it ")
     shown.event("tool.requested", callId="c", name="search", input={"pattern": "x"})
     shown.event("tool.finished", callId="c", name="search", status="ok", content="")
-    shown.event("model.requested").frame("text", "is").responded("There it is.").frame("text", ".")
+    shown.event("model.requested", messageId="m1").frame("text", "is").responded("There it is.").frame(
+        "text", "."
+    )
     assert shown.lines == ["+ search  x", "There it is."]
 
 
@@ -89,7 +91,7 @@ def test_output_that_overtakes_the_log_waits_for_its_place():
 
 
 def test_withdrawn_text_is_followed_by_the_whole_of_the_new_one():
-    shown = Shown().event("model.requested").frame("text", "wrong")
+    shown = Shown().event("model.requested", messageId="m1").frame("text", "wrong")
     shown.event("model.reset", messageId="m1", text="wrong", reason="cut off").responded("right")
     assert shown.lines == ["wrong", "(the text above is withdrawn: cut off)", "right"]
 
@@ -219,7 +221,9 @@ EVIL = "\x1b]0;owned\x07\x1b[2Jx\x9b\u202egpj.exe\r\x00"
 
 
 def test_nothing_that_a_model_or_a_file_says_reaches_the_terminal_as_a_command():
-    shown = Shown().event("model.requested").frame("text", EVIL + " ").frame("reasoning", EVIL, "m2")
+    shown = (
+        Shown().event("model.requested", messageId="m1").frame("text", EVIL + " ").frame("reasoning", EVIL)
+    )
     shown.event("tool.requested", callId="c", name="run_command", input={"command": EVIL})
     shown.event("tool.started", callId="c").frame("output", EVIL + "\n", "c")
     shown.event("approval.requested", id="o", callId="c", digest="d", title=EVIL, detail=EVIL)
@@ -256,7 +260,7 @@ def test_a_stream_that_cannot_show_a_character_gets_an_escape_instead():
 
 
 @pytest.mark.parametrize(
-    "kind", ["session.started", "turn.phase", "model.requested", "something.new", "context.pruned"]
+    "kind", ["session.started", "turn.phase", "session.restored", "something.new", "context.pruned"]
 )
 def test_events_it_does_not_show_are_no_error(kind):
     assert Shown().event(kind).text == ""
@@ -327,3 +331,13 @@ def test_a_rejection_is_followed_by_what_it_means_here():
         data = {"id": "o", "callId": "c", "decision": decision, "by": "person", "channel": "message"}
         renderer.event({"type": "approval.resolved", "data": data})
     assert stream.getvalue().split("\n") == ["  it goes on", ""]
+
+
+def test_text_that_overtakes_the_answer_before_it_waits_for_its_place():
+    shown = Shown().event("model.requested", messageId="m1").frame("text", "It is", "m2").responded("")
+    shown.event("tool.requested", callId="c", name="search", input={"pattern": "x"})
+    shown.event("tool.finished", callId="c", name="search", status="ok", content="")
+    shown.event("model.requested", messageId="m2").frame("text", " done.", "m2").responded(
+        "It is done.", "m2"
+    )
+    assert shown.lines == ["+ search  x", "It is done."]

@@ -41,7 +41,6 @@ async def _server(
         async with Client.start(
             workspace, options, on_question=on_question, on_message=renderer.message
         ) as client:
-            renderer.show_held()
             yield client
     except CommandError as problem:
         renderer.problem(explained(problem))
@@ -49,6 +48,8 @@ async def _server(
     except ClientError as problem:
         renderer.problem(str(problem))
         raise _RefusedError(ExitCode.FAILED) from problem
+    finally:
+        renderer.show_held()
 
 
 async def sessions(workspace: Path, options: Object, console: Console) -> ExitCode:

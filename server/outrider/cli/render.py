@@ -84,7 +84,8 @@ class Renderer:
         self._streaming: str | None = None
         self._column = 0
         self._word = ""
-        self._requested = False
+        self._requested: str | None = None
+        """The message that is being answered."""
         self._early: dict[str, list[tuple[str, str]]] = {}
         """Pieces of text that came before the event of their request, by message."""
         self._streamed: dict[str, int] = {}
@@ -163,7 +164,7 @@ class Renderer:
             source = str(frame.get("messageId", ""))
             if source in self._answered:
                 return
-            if self._requested:
+            if source == self._requested:
                 self._piece(source, str(kind), text)
             else:
                 self._early.setdefault(source, []).append((str(kind), text))
@@ -202,7 +203,7 @@ class Renderer:
             case "turn.finished":
                 self._finished(data, str(event.get("ts", "")))
             case "model.requested":
-                self._model_requested()
+                self._model_requested(str(data["messageId"]))
             case "model.responded":
                 self._responded(data)
             case "model.reset":
@@ -292,19 +293,18 @@ class Renderer:
                 self._console.print()
             self._streaming = None
 
-    def _model_requested(self) -> None:
-        self._requested = True
-        early, self._early = self._early, {}
-        for source, pieces in early.items():
-            for kind, text in pieces:
-                self._piece(source, kind, text)
+    def _model_requested(self, source: str) -> None:
+        self._requested = source
+        for kind, text in self._early.pop(source, []):
+            self._piece(source, kind, text)
 
     def _responded(self, data: Data) -> None:
         if data.get("purpose", "main") != "main":
             return
         source, text = data["messageId"], str(data["text"])
         self._steps += 1
-        self._requested = False
+        self._requested = None
+        self._early.pop(source, None)
         self._answered.add(source)
         self._last_text = text
         rest = text[self._streamed.pop(source, 0) :]
