@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator
 from pydantic_core import to_jsonable_python
 
-from outrider_protocol.settings import PermissionMode
+from outrider_protocol.settings import Limits, PermissionMode
 from outrider_protocol.wire import Wire
 
 Mode = Literal["agent", "plan", "explore"]
@@ -110,6 +110,8 @@ class SessionRestored(EventData):
     """The turn that goes on, where one was cut off or parked."""
     folders: list[str]
     permission_mode: PermissionMode
+    limits: Limits | None = None
+    """The limits of the settings now; absent in logs of old."""
 
 
 class SessionForked(EventData):
@@ -130,6 +132,13 @@ class SessionClosed(EventData):
 
 
 # --- turn ----------------------------------------------------------------------------------------------------
+
+
+class TurnSettings(Wire):
+    """What a turn goes by, beside what it was given itself."""
+
+    permission_mode: PermissionMode
+    limits: Limits
 
 
 class TurnQueued(EventData):
@@ -153,6 +162,15 @@ class TurnStarted(EventData):
     context: Context | None = None
     limits: dict[str, Any] | None = None
     """The limits that this run set for itself."""
+    settings: TurnSettings | None = None
+    """What the settings say at its start; absent in logs of old."""
+
+
+class SettingsChanged(EventData):
+    """The permission mode became narrower while a turn was running, and counts at once."""
+
+    TYPE = "settings.changed"
+    permission_mode: PermissionMode
 
 
 class TurnPhase(EventData):
@@ -216,6 +234,8 @@ class ModelRequested(EventData):
     """Content hash of their definitions."""
     temperature: float | None = None
     max_tokens: int | None = None
+    context_window: int | None = None
+    """Tokens that a request and its answer may have together; absent in logs of old."""
     steering: list[str] = Field(default_factory=list[str])
     """Ids of the steering texts that this request brings to the model for the first time."""
 
@@ -231,6 +251,17 @@ class ModelResponded(EventData):
     tool_calls: list[WireToolCall]
     finish_reason: str
     usage: Usage | None = None
+
+
+class ModelFailed(EventData):
+    """There is no answer: the provider failed, or the connection to it."""
+
+    TYPE = "model.failed"
+    purpose: str
+    message_id: str
+    kind: str
+    """`rate_limit`, `cut_stream`, `script_exhausted`, …"""
+    message: str
 
 
 class ModelReset(EventData):
@@ -292,6 +323,14 @@ class ToolStarted(EventData):
     call_id: str
 
 
+class ReadText(Wire):
+    """A text that a call read, as it was then."""
+
+    path: str
+    hash: str
+    """Content hash."""
+
+
 class ToolFinished(EventData):
     """The result of a call. Every call has exactly one."""
 
@@ -300,6 +339,8 @@ class ToolFinished(EventData):
     name: str
     status: ToolStatus
     content: str
+    read: list[ReadText] | None = None
+    """The files whose whole text stands behind `content`."""
 
 
 class ApprovalRequested(EventData):
@@ -328,6 +369,8 @@ class ApprovalResolved(EventData):
     channel: str | None = None
     """How the answer came: `message`, `command`, `action`, `document`."""
     rule: str | None = None
+    grant: str | None = None
+    """By rule: which "Allow for this session" covers it."""
     note: str | None = None
 
 
@@ -379,6 +422,10 @@ class EditProposed(EditEvent):
     """A change was worked out; nothing has happened yet."""
 
     TYPE = "edit.proposed"
+    before: str | None = None
+    """Content hash of the text it was worked out for; absent where there is no file."""
+    after: str | None = None
+    """Content hash of the text it would leave; absent where it would leave no file."""
 
 
 class EditApplying(EditEvent):
@@ -490,8 +537,8 @@ class ErrorRaised(EventData):
 
 EVENTS: tuple[type[EventData], ...] = (
     SessionStarted, SessionRestored, SessionForked, SessionClosed,
-    TurnQueued, TurnStarted, TurnPhase, TurnParked, TurnResumed, TurnFinished,
-    ModelRequested, ModelResponded, ModelReset, ModelRetried, ModelFellBack,
+    TurnQueued, TurnStarted, TurnPhase, TurnParked, TurnResumed, TurnFinished, SettingsChanged,
+    ModelRequested, ModelResponded, ModelFailed, ModelReset, ModelRetried, ModelFellBack,
     ToolRequested, ToolStarted, ToolFinished,
     ApprovalRequested, ApprovalResolved, QuestionAsked, QuestionAnswered,
     EditProposed, EditApplying, EditApplied, EditRejected, EditMerged, WorkspaceChanged,

@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +12,7 @@ import platformdirs
 
 from outrider import __version__
 from outrider.agent import papers
+from outrider.agent.prompt import Briefing
 from outrider.agent.services import Services
 from outrider.agent.sessions import Sessions
 from outrider.models.catalog import Catalog, ModelProblem
@@ -25,7 +26,7 @@ from outrider.ports.secrets import EnvironmentSecrets
 from outrider.processes import Supervisor
 from outrider.settings import Layered, from_layers, narrowed, read_user_file
 from outrider.store.log import Store
-from outrider.store.problem import StoreProblem
+from outrider.store.problem import StoreProblem, StoreReadError
 from outrider.tools.all import own_tools
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Editing
@@ -60,8 +61,10 @@ class App:
 
     def configure(self, values: Mapping[str, Any] | None) -> tuple[str, ...]:
         """Take over what `workspace/configuration` says; gives what has to be said about it."""
-        layered = narrowed(self.base, values or {})
+        layered, before = narrowed(self.base, values or {}), self.current
         self.current = layered.settings
+        for session in self.sessions.running:
+            session.settings_changed(before.permission_mode, self.current.permission_mode)
         return layered.messages
 
     async def model_problem(self) -> str | None:
@@ -81,9 +84,10 @@ class App:
             services.documents,
             services.editor,
             services.supervisor,
-            services.clock,
+            services.deadlines,
             self.outside,
         )
+        services.briefing = Briefing(services.folders, services.overlay, services.documents)
 
     async def close(self, reason: str) -> None:
         """Let go of everything: turns, processes, connections, and the log last."""
@@ -121,6 +125,8 @@ async def start(
     store = await Store.open(_state_dir(settings, around))
     if isinstance(store, StoreProblem):
         return store
+    if settings.testing is not None:
+        await _go_on_counting(store, clock, ids)
     folders = folders_of(client.folders)
     deadlines = around.clock or SystemClock()
     supervisor = Supervisor(deadlines)
@@ -152,6 +158,7 @@ async def start(
         overlay=overlay,
         editing=editing,
         search=search,
+        briefing=Briefing(folders, overlay, documents),
         supervisor=supervisor,
         catalog=catalog,
         tools=own_tools(),
@@ -203,6 +210,20 @@ def _time_and_names(settings: Settings, around: Outside) -> tuple[Clock, Ids]:
     if testing is not None and testing.ids is not None and around.ids is None:
         ids = SequentialIds()
     return clock, ids
+
+
+async def _go_on_counting(store: Store, clock: Clock, ids: Ids) -> None:
+    """Let fixed time and counted ids go on where the log stands: another process may have written it."""
+    try:
+        events = [event for row in await store.sessions() for event in await store.events(row.session_id)]
+    except StoreReadError:
+        return  # whatever is asked of a damaged log says so
+    for event in events:
+        if isinstance(ids, SequentialIds):
+            for name in event.names():
+                ids.used(name)
+        if isinstance(clock, SteppingClock):
+            clock.reach(datetime.fromisoformat(event.ts))
 
 
 def _views(

@@ -40,9 +40,11 @@ VALUES: dict[str, type[Wire]] = {
     "Check": commands.Check,
     "ToolCall": events.WireToolCall,
     "Hunk": events.WireHunk,
+    "TurnSettings": events.TurnSettings,
+    "ReadText": events.ReadText,
 }
 # Documented elsewhere on the page.
-ELSEWHERE = {notifications.Event}
+ELSEWHERE = {notifications.Event, settings.Limits}
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from outrider.ports.model import (
     ToolSpec,
     content_hash,
 )
-from outrider_protocol.events import ModelRequested, ModelReset, ModelResponded, WireToolCall
+from outrider_protocol.events import ModelFailed, ModelRequested, ModelReset, ModelResponded, WireToolCall
 
 
 class Asker:
@@ -76,6 +76,7 @@ class Asker:
                                     message_id=message_id, text=shown.whole("text"), reason=item.kind
                                 )
                                 self._record.append(reset, turn_id=self._turn_id)
+                            self._record_failure(purpose, message_id, item)
                             return item
         except asyncio.CancelledError:
             self._record.append(
@@ -90,7 +91,9 @@ class Asker:
                 turn_id=self._turn_id,
             )
             raise
-        return ModelFailure("protocol", f"{self._model.name} ended its stream without an answer")
+        silent = ModelFailure("protocol", f"{self._model.name} ended its stream without an answer")
+        self._record_failure(purpose, message_id, silent)
+        return silent
 
     def _record_request(self, message_id: str, request: ModelRequest, steering: Sequence[str]) -> None:
         tools = self._encoded[bool(request.tools)]
@@ -108,11 +111,18 @@ class Asker:
                 tools_hash=content_hash(tools),
                 temperature=request.temperature,
                 max_tokens=request.max_tokens,
+                context_window=self._model.context_window,
                 steering=list(steering),
             ),
             turn_id=self._turn_id,
             blobs={**blobs, content_hash(tools): tools},
         )
+
+    def _record_failure(self, purpose: str, message_id: str, failure: ModelFailure) -> None:
+        failed = ModelFailed(
+            purpose=purpose, message_id=message_id, kind=failure.kind, message=failure.message
+        )
+        self._record.append(failed, turn_id=self._turn_id)
 
     def _record_response(self, purpose: str, message_id: str, response: ModelResponse) -> None:
         seen = set(self._record.state.call_ids)

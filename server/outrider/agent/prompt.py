@@ -49,6 +49,23 @@ class Section:
     text: str
 
 
+class Briefing:
+    """What a turn's model is told before anything else, made of the workspace as it is."""
+
+    def __init__(self, folders: Folders, overlay: Overlay, documents: DocumentStore) -> None:
+        self._folders = folders
+        self._overlay = overlay
+        self._documents = documents
+
+    async def system(self, mode: Mode, *, trusted: bool) -> str:
+        """The system message of a turn in that mode; `trusted`: the workspace's own instructions are taken up."""
+        return render(await system_sections(self._folders, self._overlay, mode, trusted=trusted))
+
+    async def task(self, prompt: str, context: Context | None) -> str:
+        """The message that brings a task. It begins with `prompt` as it is."""
+        return await task_message(prompt, context, self._folders, self._overlay, self._documents)
+
+
 async def system_sections(folders: Folders, overlay: Overlay, mode: Mode, *, trusted: bool) -> list[Section]:
     """The sections of the system message.
 

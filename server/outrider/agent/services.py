@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from outrider.agent.prompt import Briefing
 from outrider.models.catalog import Catalog
 from outrider.ports.clock import Clock
 from outrider.ports.editor import Editor
@@ -35,6 +36,8 @@ class Services:
     overlay: Overlay
     editing: Editing
     search: Search
+    briefing: Briefing
+    """What a turn's first messages say."""
     supervisor: Supervisor
     catalog: Catalog
     tools: Registry

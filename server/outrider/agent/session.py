@@ -16,6 +16,7 @@ from outrider.agent.state import TurnState
 from outrider.agent.turn import Turn
 from outrider.agent.undo import take_back
 from outrider.models.catalog import ModelProblem
+from outrider.permissions.decide import narrowest
 from outrider.ports.model import Message, Model
 from outrider.store.locks import SessionLock
 from outrider_protocol.commands import (
@@ -35,15 +36,17 @@ from outrider_protocol.events import (
     SessionClosed,
     SessionRestored,
     SessionStarted,
+    SettingsChanged,
     SteeringReceived,
     TurnFinished,
     TurnParked,
     TurnQueued,
     TurnResumed,
+    TurnSettings,
     TurnStarted,
     Usage,
 )  # fmt: skip
-from outrider_protocol.settings import Limits, LimitsPatch
+from outrider_protocol.settings import Limits, LimitsPatch, PermissionMode
 
 log = logging.getLogger(__name__)
 
@@ -144,6 +147,7 @@ class Session:
                 turn_id=state.current,
                 folders=[folder.uri for folder in self._services.folders.folders],
                 permission_mode=self._services.settings().permission_mode,
+                limits=self._services.settings().limits,
             )
         )
         context = self._context("Outrider")
@@ -192,7 +196,7 @@ class Session:
         if busy:
             self._record.append(TurnQueued(**fields), turn_id=turn_id)
         else:
-            self._record.append(TurnStarted(**fields), turn_id=turn_id)
+            self._record.append(TurnStarted(**fields, settings=self._settings()), turn_id=turn_id)
         if problem := await self._record.settled():
             # The log takes these two when it can be written again; until then nobody has seen the turn.
             self._record.append(
@@ -273,6 +277,11 @@ class Session:
             pass
         return Refusal("unknown_id", f"{params.id} is not asked any more: what it was about has changed")
 
+    def settings_changed(self, old: PermissionMode, new: PermissionMode) -> None:
+        """Record a narrower permission mode, which the running turn goes by at once."""
+        if self._record.state.current is not None and narrowest(old, new) != old:
+            self._record.append(SettingsChanged(permission_mode=new), turn_id=self._record.state.current)
+
     async def undo(self, params: UndoParams, *, redo: bool) -> UndoResult | Refused:
         """Take changes back, or take that back."""
         async with self._undoing:
@@ -343,7 +352,6 @@ class Session:
             budget,
             turn.turn_id,
             open_model=lambda: self._open_model(turn.model),
-            trusted=settings.trusted is not False,
         )
         if reason := self._cancelled_early.pop(turn.turn_id, None):
             self._turn.cancel(reason)
@@ -387,10 +395,15 @@ class Session:
                     model=turn.model,
                     context=turn.context,
                     limits=turn.limits,
+                    settings=self._settings(),
                 ),
                 turn_id=turn.turn_id,
             )
             self._launch(self.turns[turn.turn_id])
+
+    def _settings(self) -> TurnSettings:
+        settings = self._services.settings()
+        return TurnSettings(permission_mode=settings.permission_mode, limits=settings.limits)
 
     def _context(self, label: str) -> TurnContext:
         """What belongs to no turn sees this of the house."""

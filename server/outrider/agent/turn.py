@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from outrider.agent import prompt, recovery
+from outrider.agent import recovery
 from outrider.agent.asker import Asker
 from outrider.agent.budget import Budget
 from outrider.agent.context import TurnContext
@@ -73,7 +73,6 @@ class Turn:
         turn_id: str,
         *,
         open_model: Callable[[], Awaitable[Model | ModelProblem]],
-        trusted: bool,
     ) -> None:
         """Bind a turn whose `turn.started` is recorded.
 
@@ -85,7 +84,6 @@ class Turn:
             budget: What may be spent.
             turn_id: The turn.
             open_model: Gives what answers.
-            trusted: Whether the workspace's own instructions are taken up.
         """
         self._services = services
         self._record = record
@@ -95,7 +93,6 @@ class Turn:
         self._context = context
         self._budget = budget
         self.id = turn_id
-        self._trusted = trusted
         self._executor = Executor(services.tools, context)
         self._read_only = self._state.mode != "agent"
         self._tools = [tool.spec() for tool in services.tools.offered(read_only=self._read_only)]
@@ -200,14 +197,11 @@ class Turn:
     # --- phases ------------------------------------------------------------------------------------------------
 
     async def _prepare(self) -> None:
-        services, state = self._services, self._state
-        sections = await prompt.system_sections(
-            services.folders, services.overlay, state.mode, trusted=self._trusted
-        )
-        task = await prompt.task_message(
-            state.prompt, state.context, services.folders, services.overlay, services.documents
-        )
-        self._conversation[:1] = [Message("system", prompt.render(sections))]
+        briefing, state = self._services.briefing, self._state
+        trusted = self._services.settings().trusted is not False
+        system = await briefing.system(state.mode, trusted=trusted)
+        task = await briefing.task(state.prompt, state.context)
+        self._conversation[:1] = [Message("system", system)]
         self._conversation.extend(self._record.state.since)
         self._record.state.since = [Message("user", task)]
 

@@ -82,6 +82,10 @@ class SteppingClock:
         """Seconds since the start, without moving the clock."""
         return (self._now - self._start).total_seconds()
 
+    def reach(self, moment: datetime) -> None:
+        """Go on after `moment`, if that is later than now."""
+        self._now = max(self._now, moment + self._step)
+
     async def sleep(self, seconds: float) -> None:
         """Move forward by `seconds` and let others run."""
         self.advance(seconds)

@@ -1,8 +1,10 @@
 """Committed events and live frames, as they travel inside the process."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
+
+_ID_KEYS: Final = ("id", "callId", "changeId", "messageId", "pendingId")
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +17,14 @@ class LoggedEvent:
     turn_id: str | None
     type: str
     data: dict[str, Any]
+
+    def names(self) -> Iterator[str]:
+        """Every id in it."""
+        yield self.session_id
+        if self.turn_id is not None:
+            yield self.turn_id
+        yield from (self.data[key] for key in _ID_KEYS if key in self.data)
+        yield from (call["id"] for call in self.data.get("toolCalls", ()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,3 +33,9 @@ class SequentialIds:
         """The next id of that kind."""
         self._counts[kind] += 1
         return f"{kind}_{self._counts[kind]}"
+
+    def used(self, name: str) -> None:
+        """Take note of an id that exists: it is not made again."""
+        kind, _, number = name.rpartition("_")
+        if number.isascii() and number.isdecimal():
+            self._counts[kind] = max(self._counts[kind], int(number))

@@ -101,23 +101,24 @@ def encode(text: str) -> bytes:
 
 def record_proposed(context: ToolContext, call: ToolCall, change_id: str, change: Change) -> None:
     """Record what is about to be asked for."""
-    context.record(EditProposed(**describe(change_id, call, change)))
+    hashes, blobs = _texts(change)
+    context.record(EditProposed(**describe(change_id, call, change), **hashes), blobs)
 
 
 def _record_applying(
     context: ToolContext, call: ToolCall | None, change_id: str, change: Change, undoes: str | None
 ) -> None:
     # With its whole text before and after, so that it can be recovered and undone.
-    texts = [encode(text) for text in (change.before, change.after) if text is not None]
-    context.record(
-        EditApplying(
-            **describe(change_id, call, change),
-            before=None if change.before is None else content_hash(encode(change.before)),
-            after=None if change.after is None else content_hash(encode(change.after)),
-            undoes=undoes,
-        ),
-        {content_hash(text): text for text in texts},
-    )
+    hashes, blobs = _texts(change)
+    context.record(EditApplying(**describe(change_id, call, change), **hashes, undoes=undoes), blobs)
+
+
+def _texts(change: Change) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The hashes of the texts before and after a change, and those texts by their hash."""
+    texts = {"before": change.before, "after": change.after}
+    encoded = {name: encode(text) for name, text in texts.items() if text is not None}
+    hashes = {name: content_hash(text) for name, text in encoded.items()}
+    return hashes, {hashes[name]: text for name, text in encoded.items()}
 
 
 async def write(

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
-from outrider.ports.model import ToolCall
+from outrider.permissions.decide import Judgement
+from outrider.ports.model import ToolCall, content_hash
 from outrider.tools import changes
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Registry, Tool
 from outrider.tools.result import ToolResult, error
-from outrider_protocol.events import ApprovalResolved, EditRejected, ToolFinished, ToolStarted
+from outrider_protocol.events import ApprovalResolved, EditRejected, ReadText, ToolFinished, ToolStarted
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +119,7 @@ class Executor:
                 prepared = True
             else:
                 if approved is None and tried == 0 and action.access.effect in {"edit", "execute"}:
-                    context.record(_allowed_by(context, call, judgement.by, judgement.reason))
+                    context.record(_allowed_by(context, plan, judgement))
                 result = await self._do(plan, change_id, first=tried == 0)
                 if result is not None:
                     return result
@@ -169,14 +170,22 @@ class Executor:
             return error(f"{plan.call.name} failed inside Outrider; its log has the details.")
 
     def _finish(self, call: ToolCall, result: ToolResult) -> None:
-        self._context.record(
-            ToolFinished(call_id=call.id, name=call.name, status=result.status, content=result.content)
+        texts = {path: changes.encode(text) for path, text in result.read.items()}
+        read = [ReadText(path=path, hash=content_hash(text)) for path, text in texts.items()]
+        finished = ToolFinished(
+            call_id=call.id, name=call.name, status=result.status, content=result.content, read=read or None
         )
+        self._context.record(finished, {one.hash: texts[one.path] for one in read})
 
 
-def _allowed_by(context: ToolContext, call: ToolCall, by: Any, reason: str) -> ApprovalResolved:
+def _allowed_by(context: ToolContext, plan: Planned, judgement: Judgement) -> ApprovalResolved:
     return ApprovalResolved(
-        id=context.new_id("open"), call_id=call.id, decision="allow_once", by=by, rule=reason
+        id=context.new_id("open"),
+        call_id=plan.call.id,
+        decision="allow_once",
+        by=judgement.by,
+        rule=judgement.reason,
+        grant=plan.action.access.grant if judgement.by == "rule" else None,
     )
 
 

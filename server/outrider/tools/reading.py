@@ -67,7 +67,8 @@ async def plan_read(params: ReadFile, _call: ToolCall, context: ToolContext) -> 
             for flag, note in ((snapshot.unsaved, "unsaved buffer"), (snapshot.read_only, snapshot.read_only))
             if flag
         ]
-        return ok(f"[{located.display}: {'; '.join(map(str, notes))}]\n{text}" if notes else text)
+        shown = f"[{located.display}: {'; '.join(map(str, notes))}]\n{text}" if notes else text
+        return ok(shown, {located.display: snapshot.text})
 
     return _look(located, f"Read {located.display}{OUTSIDE}", perform)
 

@@ -1,6 +1,6 @@
 """What comes out of a tool call."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from outrider_protocol.events import ToolStatus
 
@@ -11,11 +11,13 @@ class ToolResult:
 
     status: ToolStatus
     content: str
+    read: dict[str, str] = field(default_factory=dict[str, str])
+    """The whole texts that stand behind `content`, by path."""
 
 
-def ok(content: str) -> ToolResult:
+def ok(content: str, read: dict[str, str] | None = None) -> ToolResult:
     """It worked."""
-    return ToolResult("ok", content)
+    return ToolResult("ok", content, read or {})
 
 
 def error(content: str) -> ToolResult:
