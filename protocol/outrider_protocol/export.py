@@ -1,0 +1,22 @@
+"""A session in one file: its events and every text they name. A bug report, a replay and a scenario at once."""
+
+from typing import Literal
+
+from outrider_protocol.notifications import Event
+from outrider_protocol.wire import Wire
+
+EXPORT_FORMAT = "outrider-export"
+
+
+class Export(Wire):
+    """What `outrider export` writes. Secrets, names and places of the machine are taken out before it is made."""
+
+    format: Literal["outrider-export"] = EXPORT_FORMAT
+    version: Literal[1] = 1
+    program: str
+    """Version of the program that made it."""
+    session_id: str
+    events: list[Event]
+    """The whole log, from 1 on."""
+    contents: dict[str, str]
+    """By content hash: the messages of requests (JSON), the definitions of tools (JSON), texts of files."""
