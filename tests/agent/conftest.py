@@ -1,8 +1,10 @@
 """Editors for scenarios of the agent; the log of each session must be well formed at the end."""
 
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import pytest
+from replayed import assert_replays
 from well_formed import assert_well_formed
 
 from outrider.testing.scenario import scripted, start_session
@@ -25,3 +27,5 @@ async def begin(workspace):
         yield start
     for editor in editors:
         assert_well_formed(editor.events)
+    for state_dir in {Path(editor.options["stateDir"]) for editor in editors if "stateDir" in editor.options}:
+        await assert_replays(state_dir)

@@ -138,10 +138,8 @@ class Session:
     async def restore(self) -> Refused | None:
         """Come back from the log: the conversation is read, and what was cut off outside a turn is looked up."""
         state = self._record.state
-        blobs = await self._services.store.blobs(state.requested)
-        if missing := [digest for digest in state.requested if digest not in blobs]:
-            return Refused("store_failed", f"the log of {self.id} lacks {len(missing)} of its messages")
-        self._conversation = [Message.decode(blobs[digest]) for digest in state.requested]
+        if problem := await self.recall():
+            return problem
         self._record.append(
             SessionRestored(
                 turn_id=state.current,
@@ -154,6 +152,15 @@ class Session:
         for data in list(state.undoing.values()):
             await recovery.settle_change(context, data)
         self._touched.update(await recovery.unsaved_buffers(context, state.journal))
+        return None
+
+    async def recall(self) -> Refused | None:
+        """Read the conversation so far from the log."""
+        requested = self._record.state.requested
+        blobs = await self._services.store.blobs(requested)
+        if missing := [digest for digest in requested if digest not in blobs]:
+            return Refused("store_failed", f"the log of {self.id} lacks {len(missing)} of its messages")
+        self._conversation = [Message.decode(blobs[digest]) for digest in requested]
         return None
 
     def go_on(self) -> None:
@@ -179,6 +186,17 @@ class Session:
         await self._record.settled()
         if self._model is not None:
             await self._model.close()
+        self._lock.release()
+
+    async def abandon(self) -> None:
+        """Let go without a word, as a process does that is killed."""
+        self._closing = True
+        if self._turn is not None:
+            self._turn.suspended = True
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         self._lock.release()
 
     # --- what the person can do ----------------------------------------------------------------------------------

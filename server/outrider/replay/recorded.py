@@ -1,0 +1,334 @@
+"""What answered the loop: the model, and the tools. Each waits on the tape for its time, and says what it said."""
+
+import json
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pydantic import ConfigDict
+
+from outrider.models.catalog import Catalog, ModelProblem
+from outrider.permissions.decide import Access, Effect, decide
+from outrider.ports.events import LoggedEvent
+from outrider.ports.model import (
+    FailureKind,
+    FinishReason,
+    Model,
+    ModelFailure,
+    ModelItem,
+    ModelRequest,
+    ModelResponse,
+    ReasoningDelta,
+    TextDelta,
+    Tokens,
+    ToolCall,
+    ToolSpec,
+)
+from outrider.replay.tape import Tape
+from outrider.replay.world import RecordedClock, located
+from outrider.tools.all import own_tools
+from outrider.tools.context import Action, ToolContext
+from outrider.tools.registry import Params, Registry, Tool
+from outrider.tools.result import ToolResult
+from outrider.workspace.editing import Change
+from outrider_protocol.settings import PermissionMode
+
+_CANCELLED = "[cancelled]"
+_UNFINISHED = frozenset({"cancelled", "interrupted"})
+_WORKED_OUT = frozenset(
+    {
+        "approval.requested",
+        "approval.resolved",
+        "question.asked",
+        "tool.started",
+        "edit.proposed",
+        "edit.applying",
+    }
+)
+"""What only a call can come to whose arguments were good."""
+
+
+class RecordedModel:
+    """Answers with what the model answered then."""
+
+    def __init__(self, tape: Tape, clock: RecordedClock) -> None:
+        self._tape = tape
+        self._clock = clock
+
+    @property
+    def name(self) -> str:
+        """The model of the next request."""
+        return self._of_request("model", "")
+
+    @property
+    def context_window(self) -> int:
+        """The window of the next request."""
+        return self._of_request("contextWindow", 128_000)
+
+    @property
+    def temperature(self) -> float | None:
+        """That of the next request."""
+        return self._of_request("temperature", None)
+
+    @property
+    def max_tokens(self) -> int | None:
+        """That of the next request."""
+        return self._of_request("maxTokens", None)
+
+    def left_over(self) -> int:
+        """What the script had left then."""
+        closed = self._tape.first_ahead("session.closed")
+        return closed.data.get("leftOver", 0) if closed else 0
+
+    async def close(self) -> None:
+        """There is nothing to let go of."""
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelItem, None]:
+        """Give the recorded answer to the latest request."""
+        tape = self._tape
+        message_id = next(
+            e.data["messageId"] for e in tape.behind(tape.position) if e.type == "model.requested"
+        )
+        settled = tape.first_ahead("model.responded", "model.failed", messageId=message_id)
+        if settled is None:
+            await tape.hang()
+            return
+        withdrawn = tape.first_ahead("model.reset", messageId=message_id)
+        shown = withdrawn.data["text"] if withdrawn else settled.data.get("text", "")
+        for delta in (ReasoningDelta(settled.data.get("reasoning") or ""), TextDelta(shown)):
+            if delta.text or withdrawn:
+                yield delta
+        if settled.data.get("finishReason") == "cancelled":
+            await self._never(settled)
+            return
+        await tape.fed_before(settled)
+        yield _answer(settled)
+
+    async def _never(self, settled: LoggedEvent) -> None:
+        """Hang; if nobody cancelled the turn, it was the time of this request that ran out."""
+        ended = self._tape.first_ahead("turn.finished")
+        if ended is not None and ended.data["outcome"] != "cancelled":
+            self._clock.expire()
+        await self._tape.hang()
+
+    def _of_request(self, key: str, otherwise: Any) -> Any:
+        requested = self._tape.first_ahead("model.requested")
+        return requested.data.get(key, otherwise) if requested else otherwise
+
+
+def _answer(settled: LoggedEvent) -> ModelResponse | ModelFailure:
+    data = settled.data
+    if settled.type == "model.failed":
+        return ModelFailure(cast("FailureKind", data["kind"]), data["message"])
+    usage = data.get("usage")
+    return ModelResponse(
+        text=data["text"],
+        tool_calls=tuple(ToolCall(c["id"], c["name"], c["arguments"]) for c in data["toolCalls"]),
+        finish_reason=cast("FinishReason", data["finishReason"]),
+        reasoning=data.get("reasoning"),
+        tokens=usage
+        and Tokens(
+            usage.get("inputTokens", 0),
+            usage.get("outputTokens", 0),
+            usage.get("cachedTokens"),
+            usage.get("reasoningTokens"),
+            usage.get("cost"),
+        ),
+    )
+
+
+class RecordedCatalog(Catalog):
+    """Has the one model, unless it could not be had then."""
+
+    def __init__(self, tape: Tape, clock: RecordedClock) -> None:
+        self._tape = tape
+        self._clock = clock
+
+    async def open(self, reference: str | None, *, cursor: int = 0) -> Model | ModelProblem:
+        """The recorded model."""
+        await self._tape.hang_if_cut_off()
+        for event in self._tape.ahead():
+            if event.type == "model.requested":
+                break
+            if event.type == "turn.finished" and event.data["reason"] == "model_unavailable":
+                return ModelProblem(event.data["summary"])
+        return RecordedModel(self._tape, self._clock)
+
+    async def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+# --- tools ---------------------------------------------------------------------------------------------------
+
+
+class _Anything(Params):
+    """Arguments of a tool that is not known here."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordedTool(Tool[Any]):
+    """A tool as it was defined then."""
+
+    definition: ToolSpec
+
+    def spec(self) -> ToolSpec:
+        """The tool as the model saw it."""
+        return self.definition
+
+
+class RecordedTools(Registry):
+    """The tools that were offered. Those that only talk to the person are real; all others give what they gave."""
+
+    def __init__(self, tape: Tape, modes: Callable[[], tuple[PermissionMode, frozenset[str]]]) -> None:
+        """Take the tools from the tape; `modes` gives the permission mode and the grants that hold now."""
+        self._tape = tape
+        self._modes = modes
+        self._own = own_tools()
+        tools = {tool.name: self._tool(tool.spec()) for tool in self._own.offered(read_only=False)}
+        requests = [event for event in tape.events if event.type == "model.requested"]
+        for request in reversed(requests):
+            tools |= {tool.name: tool for tool in self._of_request(request)}
+        super().__init__(tools.values())
+
+    def offered(self, *, read_only: bool) -> Sequence[Tool[Any]]:
+        """The tools of the next request."""
+        request = self._tape.first_ahead("model.requested", purpose="main")
+        return super().offered(read_only=read_only) if request is None else self._of_request(request)
+
+    def _of_request(self, request: LoggedEvent) -> list[Tool[Any]]:
+        defined = json.loads(self._tape.text(request.data["toolsHash"]) or "[]")
+        return [self._tool(ToolSpec(one["name"], one["description"], one["schema"])) for one in defined]
+
+    def _tool(self, spec: ToolSpec) -> Tool[Any]:
+        own = self._own.get(spec.name)
+        if isinstance(own, str):
+            return _RecordedTool(spec.name, spec.description, "read", _Anything, self._plan_as("read"), spec)
+        plan = own.plan if own.effect == "ask" else self._plan_as(own.effect)
+        return _RecordedTool(own.name, spec.description, own.effect, own.params, plan, spec)
+
+    def _plan_as(self, effect: Effect) -> Callable[[Any, ToolCall, ToolContext], Any]:
+        async def plan(_params: Any, call: ToolCall, context: ToolContext) -> Action | ToolResult:
+            return await self._plan(effect, call, context)
+
+        return plan
+
+    async def _plan(self, effect: Effect, call: ToolCall, context: ToolContext) -> Action | ToolResult:
+        tape = self._tape
+        story = tape.story(call.id)
+        finished = next((event for event in story if event.type == "tool.finished"), None)
+        requested = next((event for event in story if event.type == "approval.requested"), None)
+        if any(event.type in _WORKED_OUT for event in story):
+            return self._action(effect, call, context, story, requested, finished)
+        if finished is None or finished.data["status"] in _UNFINISHED:
+            await tape.hang()
+        elif finished.data["status"] != "denied":
+            await tape.fed_before(finished)
+            return _result(tape, finished)
+        return Action(access=Access(effect), perform=_nothing)
+
+    def _action(
+        self,
+        effect: Effect,
+        call: ToolCall,
+        context: ToolContext,
+        story: list[LoggedEvent],
+        requested: LoggedEvent | None,
+        finished: LoggedEvent | None,
+    ) -> Action:
+        tape = self._tape
+        asked = requested if requested and _comes_first(requested, story) else None
+        given = asked or self._latest_request(call)
+        by_rule = next((e for e in story if e.type == "approval.resolved" and e.data["by"] == "rule"), None)
+        source = given or by_rule
+        grant = source.data.get("grant") if source else None
+
+        async def perform() -> ToolResult:
+            if finished is None or finished.data["status"] in _UNFINISHED:
+                await tape.hang()
+                return ToolResult("cancelled", "")
+            await tape.fed_before(finished)
+            return _result(tape, finished)
+
+        async def prepare() -> ToolResult | None:
+            for question in [e for e in story if e.type == "question.asked"]:
+                data = question.data
+                options, free_form = data.get("options", []), data.get("allowFreeForm", True)
+                await context.ask(call, data["question"], options, free_form=free_form)
+            if finished is not None and not any(e.type == "tool.started" for e in story):
+                return _result(tape, finished)
+            return None
+
+        partial = _partial(finished)
+        return Action(
+            access=self._access(effect, grant, is_asked=asked is not None or _is_answered(story)),
+            perform=perform,
+            prepare=prepare if any(event.type == "question.asked" for event in story) else None,
+            title=given.data["title"] if given else "",
+            detail=given.data["detail"] if given else "",
+            digest=given.data["digest"] if given else call.id,
+            change=self._change(story),
+            partial=None if partial is None else lambda: partial,
+        )
+
+    def _latest_request(self, call: ToolCall) -> LoggedEvent | None:
+        """The approval of the call that came last, before this moment."""
+        for event in self._tape.behind(self._tape.position):
+            if event.type == "approval.requested" and event.data["callId"] == call.id:
+                return event
+        return None
+
+    def _access(self, effect: Effect, grant: str | None, *, is_asked: bool) -> Access:
+        """What the call wanted: inside the workspace, unless only the outside explains that it was asked for."""
+        mode, grants = self._modes()
+        inside = Access(effect, inside=True, grant=grant)
+        if is_asked and decide(inside, mode, grants).verdict != "ask":
+            return Access(effect, inside=False, grant=grant)
+        return inside
+
+    def _change(self, story: list[LoggedEvent]) -> Change | None:
+        worked_out = next((e for e in story if e.type in {"edit.proposed", "edit.applying"}), None)
+        if worked_out is None:
+            return None
+        data = worked_out.data
+        return Change(
+            data.get("operation", "edit"),
+            located(data["path"]),
+            located(data["to"]) if "to" in data else None,
+            self._tape.text(data.get("before")),
+            self._tape.text(data.get("after")),
+        )
+
+
+def _comes_first(requested: LoggedEvent, story: list[LoggedEvent]) -> bool:
+    """Whether the approval comes before the effect and before any answer to one that came earlier."""
+    for event in story:
+        if event is requested:
+            return True
+        if event.type in {"tool.started", "edit.applying", "approval.resolved"}:
+            return False
+    return False
+
+
+def _is_answered(story: list[LoggedEvent]) -> bool:
+    """Whether the person answers an approval that is open already."""
+    resolved = next((event for event in story if event.type == "approval.resolved"), None)
+    return resolved is not None and resolved.data["by"] == "person"
+
+
+def _partial(finished: LoggedEvent | None) -> str | None:
+    if finished is None or finished.data["status"] != "cancelled":
+        return None
+    content: str = finished.data["content"]
+    return content.removesuffix(_CANCELLED).removesuffix("\n") if content.endswith(_CANCELLED) else None
+
+
+def _result(tape: Tape, finished: LoggedEvent) -> ToolResult:
+    data = finished.data
+    read = {one["path"]: tape.text(one["hash"]) or "" for one in data.get("read", ())}
+    return ToolResult(data["status"], data["content"], read)
+
+
+async def _nothing() -> ToolResult:
+    raise AssertionError("it was denied")

@@ -1,0 +1,296 @@
+"""The world of a replay: clock, ids, settings, prompt, editor and files say what the tape says, and do nothing."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from outrider.agent.prompt import Briefing
+from outrider.ports.editor import Answered, Applied, DocumentEdit, EditorTraits, Unanswered
+from outrider.ports.ids import IdKind
+from outrider.ports.model import Message
+from outrider.ports.text import Snapshot
+from outrider.replay.tape import Tape
+from outrider.workspace.documents import Document
+from outrider.workspace.editing import Change, Editing, NotWritten, Written
+from outrider.workspace.overlay import Overlay, ReadProblem
+from outrider.workspace.paths import Folder, Folders, Located, path_of
+from outrider_protocol import REJECT, REVIEW
+from outrider_protocol.events import Context, Mode
+from outrider_protocol.settings import Limits, Settings
+
+NOW = "\nThe text is now:\n"
+
+
+class RecordedClock:
+    """The time of the log: what the next event says."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+        self._scopes: list[asyncio.Timeout] = []
+
+    def now(self) -> datetime:
+        """The time of the next event."""
+        tape = self._tape
+        return datetime.fromisoformat((tape.next or tape.events[-1]).ts)
+
+    def monotonic(self) -> float:
+        """The time of the latest event; where the next one says that time was up, a moment after that."""
+        tape, coming = self._tape, self._tape.next
+        if coming and coming.type == "budget.exhausted" and coming.data["limit"] == "limits.seconds":
+            return self.now().timestamp() + 0.002  # two readings, each cut to a millisecond
+        latest = tape.events[tape.position - 1] if tape.position else tape.events[0]
+        return datetime.fromisoformat(latest.ts).timestamp()
+
+    async def sleep(self, seconds: float) -> None:
+        """Do not wait."""
+        await asyncio.sleep(0)
+
+    @asynccontextmanager
+    async def timeout(self, seconds: float | None) -> AsyncGenerator[None, None]:
+        """A time-out that fires where it fired before: see `expire`."""
+        async with asyncio.timeout(None) as scope:
+            self._scopes.append(scope)
+            try:
+                yield
+            finally:
+                self._scopes.remove(scope)
+
+    def expire(self) -> None:
+        """Let the innermost time-out fire."""
+        if self._scopes:
+            self._scopes[-1].reschedule(asyncio.get_running_loop().time())
+
+
+_ID_FIELDS: Final[Mapping[str, str]] = {
+    "msg": "messageId",
+    "chg": "changeId",
+    "open": "id",
+    "pend": "pendingId",
+}
+
+
+class RecordedIds:
+    """The ids of the log, each where it was made."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+
+    def new(self, kind: IdKind) -> str:
+        """The id of that kind that comes next and was not there before. Asking twice gives it twice."""
+        tape = self._tape
+        known = {name for event in tape.events[: tape.position] for name in event.names()}
+        for event in tape.ahead():
+            name = event.data.get(_ID_FIELDS.get(kind, ""))
+            if name is not None and name not in known:
+                return name
+        return f"{kind}_unrecorded"
+
+
+class RecordedSettings:
+    """The settings, as the events up to the next one tell them."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+
+    def __call__(self) -> Settings:
+        """The settings that hold now."""
+        tape = self._tape
+        mode, limits = None, None
+        for event in tape.behind(tape.position + 1):
+            data = event.data
+            told = data.get("settings", data) if event.type == "turn.started" else data
+            if event.type in {"session.started", "session.restored", "turn.started", "settings.changed"}:
+                mode = mode or told.get("permissionMode")
+                limits = limits or (told.get("limits") if told is not data or "folders" in data else None)
+            if mode and limits:
+                break
+        return Settings(
+            permission_mode=mode or "ask",
+            limits=Limits.from_wire(limits) if limits else Limits(),
+            trusted=True,
+        )
+
+
+class RecordedBriefing(Briefing):
+    """The first messages of a turn, as they were sent."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+
+    async def system(self, mode: Mode, *, trusted: bool) -> str:
+        """The system message of the next request."""
+        await self._tape.hang_if_cut_off()
+        return next((message.text for message in self._next_request() if message.role == "system"), "")
+
+    async def task(self, prompt: str, context: Context | None) -> str:
+        """The message of the next request that brings the task."""
+        for message in reversed(self._next_request()):
+            if message.role == "user" and message.text.startswith(prompt):
+                return message.text
+        return prompt
+
+    def _next_request(self) -> list[Message]:
+        requested = self._tape.first_ahead("model.requested", purpose="main")
+        if requested is None:
+            return []
+        digests: list[str] = requested.data["messages"]
+        return [
+            Message.decode((self._tape.text(digest) or "").encode("utf-8", "surrogatepass"))
+            for digest in digests
+        ]
+
+
+class RecordedFolders(Folders):
+    """The workspace folders of the log. A path is what it was then; no disk is looked at."""
+
+    def __init__(self, uris: Sequence[str]) -> None:
+        paths = [(uri, path_of(uri) or Path("/")) for uri in uris]
+        super().__init__([Folder(path.name, uri, path) for uri, path in paths])
+
+    async def locate(self, path_text: str) -> Located:
+        """What a path of an event names."""
+        return located(path_text)
+
+
+def located(display: str) -> Located:
+    """What a path of an event names, as far as the log knows."""
+    return Located(display, display, None, None, inside=True, own=False)
+
+
+class RecordedOverlay(Overlay):
+    """The texts that were found after a restart: the log tells what became of each change."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+
+    async def read(self, located: Located) -> Snapshot | ReadProblem:
+        """The text that recovery found at that path."""
+        path, text = located.display, None
+        settled = next(
+            (
+                event.data | {"type": event.type}
+                for event in self._tape.ahead()
+                if event.type in {"edit.applied", "edit.rejected"}
+                and path in {event.data["path"], event.data.get("to")}
+            ),
+            None,
+        )
+        if settled is not None:
+            text = self._found(settled, path)
+        if text is None:
+            return ReadProblem("not_found", f"{path} does not exist")
+        return Snapshot(located.uri, path, text, "disk")
+
+    def _found(self, settled: dict[str, str], path: str) -> str | None:
+        moved = settled.get("operation") == "rename"
+        if settled["type"] == "edit.applied":
+            return None if moved and path == settled["path"] else self._tape.text(settled.get("after"))
+        if settled["reason"].startswith("found altered"):
+            return "\0neither as before nor as planned"
+        if moved:
+            return None
+        begun = next(
+            event
+            for event in self._tape.behind(self._tape.position)
+            if event.type == "edit.applying" and event.data["changeId"] == settled["changeId"]
+        )
+        return self._tape.text(begun.data.get("before"))
+
+    async def document_of(self, located: Located) -> Document | None:
+        """None: nothing is open."""
+        return None
+
+
+class RecordedEditing(Editing):
+    """Changes that go as they went; nothing is written."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+
+    async def write(self, change: Change, label: str) -> Written | NotWritten:
+        """What became of the change that is being applied."""
+        tape, path = self._tape, change.located.display
+        settled = tape.first_ahead("edit.applied", "edit.merged", "edit.rejected", path=path)
+        if settled is None:
+            await tape.hang()
+            raise asyncio.CancelledError
+        await tape.fed_before(settled)
+        if settled.type == "edit.rejected":
+            return self._failed(path, settled.data["reason"], settled.data.get("callId", ""))
+        return Written(
+            settled.data.get("where", "buffer"),
+            tape.text(settled.data.get("after")),
+            merged=settled.type == "edit.merged",
+        )
+
+    def _failed(self, path: str, reason: str, call_id: str) -> NotWritten:
+        _, *after = self._tape.story(call_id)
+        content = after[0].data["content"] if after and after[0].type == "tool.finished" else ""
+        told = f"{path} was not changed: {reason}"
+        if not content.startswith(told):
+            return NotWritten("changed", reason)  # it was worked out again
+        return NotWritten("failed", reason, content.removeprefix(told).removeprefix(NOW) or None)
+
+
+class RecordedEditor:
+    """An editor whose person answers when the log says so."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+        self._asked: list[asyncio.Future[Answered | Unanswered]] = []
+
+    @property
+    def traits(self) -> EditorTraits:
+        """What it could do, as far as the next question shows."""
+        coming = self._tape.next
+        options = coming.data["options"] if coming and coming.type == "approval.requested" else None
+        return EditorTraits(
+            can_apply_edits=False,
+            can_show_documents=options is None or REVIEW in options,
+            settle_seconds=0,
+            debounce_seconds=0,
+            reject_first=bool(options) and options[0] == REJECT,
+        )
+
+    @property
+    def asking(self) -> bool:
+        """Whether a question is on the screen."""
+        return any(not waiting.done() for waiting in self._asked)
+
+    def dismiss(self) -> None:
+        """Close the question without an answer."""
+        for waiting in self._asked:
+            if not waiting.done():
+                waiting.set_result(Unanswered("dismissed"))
+
+    async def ask(
+        self,
+        message: str,
+        titles: Sequence[str],
+        *,
+        seconds: float,
+        late: Callable[[str], None] | None = None,
+        still_open: Callable[[], bool] | None = None,
+    ) -> Answered | Unanswered:
+        """Wait until the tape dismisses the question, or somebody answers it in another way."""
+        waiting: asyncio.Future[Answered | Unanswered] = asyncio.get_running_loop().create_future()
+        self._asked.append(waiting)
+        self._tape.wake()
+        try:
+            return await waiting
+        finally:
+            self._asked.remove(waiting)
+
+    async def apply(self, label: str, edits: Sequence[DocumentEdit]) -> Applied:
+        """Never asked for: nothing is open."""
+        return Applied(claimed=False)
+
+    async def show(self, uri: str, *, take_focus: bool = False) -> bool:
+        """Show nothing."""
+        return False
+
+    def say(self, level: str, text: str) -> None:
+        """Say nothing to nobody."""
