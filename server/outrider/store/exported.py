@@ -1,0 +1,225 @@
+"""Exported sessions: which contents their events name, and reading one from a file that anybody may have made.
+
+The file is data of a stranger. Whatever is in it, reading gives an `Export` that holds together, or says what is
+wrong and where. Nothing in it is run, opened or looked up.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
+
+from outrider.ports.model import Message, Role, content_hash
+from outrider_protocol.events import EVENT_TYPES
+from outrider_protocol.export import EXPORT_FORMAT, Export
+from outrider_protocol.notifications import Event
+
+MOST_BYTES = 256 * 1024 * 1024
+"""Size of the largest file that is read; no larger answer of the server is believed either."""
+MOST_QUOTED = 80
+"""Characters of the file that an error quotes."""
+
+Kind = Literal["message", "tools", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportProblem:
+    """Why a file is no exported session. `message` says which file, where in it, and what is wrong."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A content that an event names."""
+
+    place: str
+    """Where in the event's data, such as `messages.3`."""
+    hash: str
+    kind: Kind
+
+
+def contents_named(event_type: str, data: Mapping[str, Any]) -> Iterator[Named]:
+    """The contents that an event names, in order.
+
+    Args:
+        event_type: Its type.
+        data: Its data, of the shape that its type has.
+    """
+    if event_type == "model.requested":
+        for index, digest in enumerate(data["messages"]):
+            yield Named(f"messages.{index}", digest, "message")
+        yield Named("toolsHash", data["toolsHash"], "tools")
+    elif event_type.startswith("edit."):
+        for key in ("before", "after"):
+            if key in data:
+                yield Named(key, data[key], "text")
+    elif event_type == "tool.finished":
+        for index, read in enumerate(data.get("read", ())):
+            yield Named(f"read.{index}.hash", read["hash"], "text")
+
+
+def encode_content(text: str) -> bytes:
+    """A content as it is stored and hashed."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def read_export(path: Path) -> Export | ExportProblem:
+    """Read an exported session from a file, and check that it is whole. Blocks.
+
+    Checked are its size, its form, the numbers of the events, the data of the events that are known (keys that
+    are not are let be, and so are events of other types), and each content against its hash.
+
+    Args:
+        path: The file.
+    """
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        return ExportProblem(f"{path}: cannot be read: {error.strerror or error}")
+    if len(raw) > MOST_BYTES:
+        return ExportProblem(f"{path}: is larger than {MOST_BYTES // 2**20} MiB")
+    read = parse_export(raw)
+    return ExportProblem(f"{path}: {read.message}") if isinstance(read, ExportProblem) else read
+
+
+def parse_export(raw: bytes) -> Export | ExportProblem:
+    """Read an exported session from the bytes of a file; see `read_export`."""
+    try:
+        data = json.loads(raw.decode("utf-8-sig"), parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        return ExportProblem(f"is no UTF-8 text: byte {error.start + 1} is wrong")
+    except RecursionError:
+        return ExportProblem("is nested too deeply")
+    except ValueError as error:
+        return ExportProblem(f"is no JSON: {error}")
+    if not isinstance(data, dict) or cast("dict[str, Any]", data).get("format") != EXPORT_FORMAT:
+        return ExportProblem(f"is no exported session: it does not begin with “format”: “{EXPORT_FORMAT}”")
+    version = cast("dict[str, Any]", data).get("version")
+    if version != 1:
+        return ExportProblem(
+            f"version: {_quoted(version)} is not known here, only 1 is; is Outrider too old?"
+        )
+    try:
+        to_jsonable_python(data)
+    except (ValueError, RecursionError):
+        return ExportProblem("is nested too deeply, or has a key that is no Unicode")
+    try:
+        export = Export.from_wire(data)
+    except ValidationError as error:
+        return ExportProblem(_first(error) or "is not of the form of an export")
+    return _problem_of_events(export) or _problem_of_contents(export) or export
+
+
+def _problem_of_events(export: Export) -> ExportProblem | None:
+    if not export.events:
+        return ExportProblem("events: there are none")
+    for index, event in enumerate(export.events):
+        if event.seq != index + 1:
+            return ExportProblem(f"events.{index}.seq: is {event.seq} where {index + 1} is next")
+        if event.session_id != export.session_id:
+            return ExportProblem(
+                f"events.{index}.sessionId: is {_quoted(event.session_id)}, but the file is of "
+                f"{_quoted(export.session_id)}"
+            )
+        if problem := _problem_of_data(event):
+            return ExportProblem(f"events.{index}.data.{problem}")
+    return None
+
+
+def _problem_of_data(event: Event) -> str | None:
+    known = EVENT_TYPES.get(event.type)
+    if known is None:
+        return None
+    try:
+        known.from_wire(event.data)
+    except ValidationError as error:
+        # A newer program may have more to say.
+        first = _first(error, but="extra_forbidden")
+        return f"{first} (in {event.type})" if first else None
+    return None
+
+
+def _problem_of_contents(export: Export) -> ExportProblem | None:
+    for digest, text in export.contents.items():
+        if content_hash(encode_content(text)) != digest:
+            return ExportProblem(f"contents.{_plain(digest)}: is not the content with that hash")
+    readable: set[tuple[str, Kind]] = set()
+    for index, event in enumerate(export.events):
+        if event.type not in EVENT_TYPES:
+            continue
+        for named in contents_named(event.type, event.data):
+            if (named.hash, named.kind) in readable:
+                continue
+            text = export.contents.get(named.hash)
+            if text is None:
+                return ExportProblem(
+                    f"events.{index}.data.{named.place}: the content {_quoted(named.hash)} is not in the file"
+                )
+            if not _is_of_kind(text, named.kind):
+                return ExportProblem(f"contents.{named.hash}: is not readable as {_KINDS[named.kind]}")
+            readable.add((named.hash, named.kind))
+    return None
+
+
+_ROLES = get_args(Role)
+_KINDS: dict[Kind, str] = {"message": "a message", "tools": "definitions of tools", "text": "a text"}
+
+
+def _is_of_kind(text: str, kind: Kind) -> bool:
+    try:
+        match kind:
+            case "message":
+                return _is_message(Message.decode(encode_content(text)))
+            case "tools":
+                tools: Any = json.loads(text)
+                to_jsonable_python(tools)
+                return isinstance(tools, list) and all(map(_is_tool, cast("list[Any]", tools)))
+            case "text":
+                return True
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return False
+
+
+def _is_message(message: Message) -> bool:
+    texts: list[Any] = [message.text]
+    for call in message.tool_calls:
+        texts += [call.id, call.name, call.arguments]
+    texts += [text for text in (message.tool_call_id, message.reasoning) if text is not None]
+    return message.role in _ROLES and all(isinstance(text, str) for text in texts)
+
+
+def _is_tool(tool: Any) -> bool:
+    if not isinstance(tool, dict):
+        return False
+    fields = cast("dict[str, Any]", tool)
+    texts = (fields.get("name"), fields.get("description"))
+    return all(isinstance(text, str) for text in texts) and isinstance(fields.get("schema"), dict)
+
+
+def _first(error: ValidationError, but: str = "") -> str | None:
+    """The first place that is wrong, and how; wrongs of the type `but` do not count."""
+    for one in error.errors(include_url=False, include_context=False, include_input=False):
+        if one["type"] != but:
+            place = ".".join(_plain(str(part)) for part in one["loc"])
+            return f"{place}: {one['msg'].removeprefix('Value error, ')}"
+    return None
+
+
+def _quoted(value: Any) -> str:
+    return f"“{_plain(value if isinstance(value, str) else json.dumps(value))}”"
+
+
+def _plain(text: str) -> str:
+    """A text of the file, short and printable."""
+    shown = ascii(text[:MOST_QUOTED])[1:-1]
+    return f"{shown}…" if len(text) > MOST_QUOTED else shown
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
