@@ -129,8 +129,8 @@ class _Recorder(Record):
             return
         expected = self._tape.next
         got = {"type": data.TYPE, "turnId": turn_id, "data": data.to_wire()}
-        if expected is None and self.state.current is not None:
-            self.muted = True  # the log ends in the middle of a turn: what comes then is not known
+        if self.state.current is not None and _breaks_off(expected, data):
+            self.muted = True
             return
         if expected is None or not _same(expected, got):
             self.muted = True
@@ -139,6 +139,11 @@ class _Recorder(Record):
         super().append(data, turn_id=turn_id, blobs=blobs)
         self._tape.advance()
         self._player.seen(expected)
+
+
+def _breaks_off(expected: LoggedEvent | None, data: EventData) -> bool:
+    """Whether the process died here, or the log was taken in the middle of a turn: what came then is not known."""
+    return expected is None or (expected.type == "session.restored" and data.TYPE != "session.restored")
 
 
 def _same(expected: LoggedEvent, got: Object) -> bool:
@@ -370,10 +375,10 @@ class _Player:
     async def _abandon(self) -> None:
         if self._record is not None:
             self._record.muted = True
-        self._tape.cut()
-        if self._session is not None:
-            await self._session.abandon()
-            self._session = None
+        session, self._session = self._session, None
+        with self._tape.cut():
+            if session is not None:
+                await session.abandon()
 
     async def _end(self) -> None:
         await self._abandon()

@@ -219,7 +219,9 @@ class RecordedTools(Registry):
         story = tape.story(call.id)
         finished = next((event for event in story if event.type == "tool.finished"), None)
         requested = next((event for event in story if event.type == "approval.requested"), None)
-        if any(event.type in _WORKED_OUT for event in story):
+        # A read has no event before it begins; one whose neighbours went on when the log broke off began with them.
+        began = any(event.type in _WORKED_OUT for event in story) or (finished is None and effect == "read")
+        if began or (finished is not None and finished.data["status"] == "ok"):
             return self._action(effect, call, context, story, requested, finished)
         if finished is None or finished.data["status"] in _UNFINISHED:
             await tape.hang()
@@ -245,6 +247,8 @@ class RecordedTools(Registry):
         grant = source.data.get("grant") if source else None
 
         async def perform() -> ToolResult:
+            if finished is None and effect == "read":
+                return ToolResult("ok", "")  # its neighbours may have come to an end before the log broke off
             if finished is None or finished.data["status"] in _UNFINISHED:
                 await tape.hang()
                 return ToolResult("cancelled", "")

@@ -59,6 +59,7 @@ class Tape:
         self._waiters: list[asyncio.Future[None]] = []
         self._hanging: set[asyncio.Future[None]] = set()
         self._holding = 0
+        self._is_cut = False
 
     # --- where it is -----------------------------------------------------------------------------------------
 
@@ -130,7 +131,11 @@ class Tape:
     async def fed_before(self, event: LoggedEvent) -> None:
         """Wait until everything is let in that came before `event`."""
         with self._holding_on():
-            await self.until(lambda: (first := self.to_feed) is None or first.due >= event.seq)
+            await self.until(
+                lambda: self._is_cut or (first := self.to_feed) is None or first.due >= event.seq
+            )
+        if self._is_cut:
+            raise asyncio.CancelledError
 
     @property
     def is_holding(self) -> bool:
@@ -139,6 +144,8 @@ class Tape:
 
     async def hang(self) -> None:
         """Wait for what never came, until the process that waited for it ends."""
+        if self._is_cut:
+            raise asyncio.CancelledError
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._hanging.add(waiting)
         try:
@@ -166,10 +173,17 @@ class Tape:
         finally:
             self._holding -= 1
 
-    def cut(self) -> None:
-        """The process ends: nothing hangs any more."""
+    @contextmanager
+    def cut(self) -> Generator[None]:
+        """The process ends in the block: nothing hangs any more."""
+        self._is_cut = True
         for waiting in tuple(self._hanging):
             waiting.cancel()
+        self.wake()
+        try:
+            yield
+        finally:
+            self._is_cut = False
 
     def wake(self) -> None:
         """Let everyone who waits look again."""

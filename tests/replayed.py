@@ -2,8 +2,8 @@
 
 import json
 
-from outrider.ports.model import content_hash
 from outrider.replay.play import Replayed, play
+from outrider.store.exported import contents_named
 from outrider.store.log import Store
 from outrider_protocol.export import Export
 from outrider_protocol.notifications import Event
@@ -20,12 +20,9 @@ async def exports_of(state_dir):
 
 async def export_of(store, session_id):
     events = await store.events(session_id)
-    named = set()
-    for event in events:
-        data = event.data
-        named.update(data.get("messages", ()), [one["hash"] for one in data.get("read", ())])
-        named.update(data[key] for key in ("toolsHash", "before", "after") if isinstance(data.get(key), str))
-    blobs = await store.blobs(named)
+    blobs = await store.blobs(
+        {one.hash for event in events for one in contents_named(event.type, event.data)}
+    )
     return Export(
         program="0",
         session_id=session_id,
@@ -49,7 +46,3 @@ async def assert_replays(state_dir):
             f"replay: {json.dumps(difference.got, ensure_ascii=False)}\n"
             f"{[(e.seq, e.type) for e in export.events]}"
         )
-
-
-def hash_of(text):
-    return content_hash(text.encode())

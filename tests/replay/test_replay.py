@@ -1,0 +1,170 @@
+"""A log is run again: the same log is the same session, and whatever was changed in it or in the loop is found."""
+
+import shutil
+
+import pytest
+
+from outrider.agent import context
+from outrider.permissions.decide import Judgement
+from outrider.replay.play import Replayed, ReplayProblem, play
+from outrider.testing.scenario import scripted, start_session
+from replayed import exports_of
+
+READ = ("read_file", {"path": "tariff.py"}, "c_read")
+SEARCH = ("search", {"pattern": "price"}, "c_search")
+EDIT = ("edit_file", {"path": "tariff.py", "old": "* 3", "new": "* 2"}, "c_edit")
+REJECTED = ("edit_file", {"path": "README.md", "old": "Counts", "new": "Knows"}, "c_rejected")
+PLAN = ("update_plan", {"items": [{"text": "Look", "status": "done"}]}, "c_plan")
+ASK = ("ask_user", {"question": "Which?", "options": ["this", "that"]}, "c_ask")
+WRONG = ("edit_file", {"path": "tariff.py", "old": "nowhere", "new": "x"}, "c_wrong")
+
+
+def calls(*listed):
+    return {"tool_calls": [{"name": name, "input": given, "id": call} for name, given, call in listed]}
+
+
+async def record(workspace, *, answers=None, second=True):
+    """A session with about everything in it: reads side by side, edits, a command, a question, steering, an undo."""
+    ran = workspace.parent / "ran.txt"
+    run = ("run_command", {"command": f"echo ran >> {ran}; cat README.md"}, "c_run")
+    turns = [
+        calls(READ, SEARCH), calls(WRONG), calls(EDIT), calls(REJECTED), calls(run), calls(PLAN, ASK),
+        {"text": "Half", "reasoning": "hm", "usage": {"inputTokens": 10, "outputTokens": 3}}, {"text": "All done."},
+        {"text": "Again."},
+    ]  # fmt: skip
+    model = scripted(workspace, turns)
+    given = answers or ["Allow once", "Reject", "Allow once", "that"]
+    async with start_session("stock", workspace, model, answers=given) as editor:
+        started = await editor.command("outrider.run", {"prompt": "Tidy up", "limits": {"steps": 20}})
+        steering = {"sessionId": started["sessionId"], "text": "Quickly"}
+        await editor.event("question.asked")
+        await editor.command("outrider.steer", steering)
+        assert (await editor.wait_turn(started["turnId"]))["outcome"] == "completed"
+        await editor.command("outrider.undo", {"sessionId": started["sessionId"]})
+        assert (await editor.run("Once more", sessionId=started["sessionId"]))["outcome"] == "completed"
+    (export,) = await exports_of(workspace.parent / f"{workspace.name}.state")
+    return export, ran
+
+
+def with_events(export, events):
+    numbered = [event.model_copy(update={"seq": number}) for number, event in enumerate(events, 1)]
+    return export.model_copy(update={"events": numbered})
+
+
+async def test_a_session_is_run_again_with_nothing_but_its_log(workspace):
+    export, ran = await record(workspace)
+    before = ran.read_text()
+    shutil.rmtree(workspace)
+    seen = []
+    replayed = await play(export, on_event=seen.append)
+    assert replayed == Replayed(len(export.events), 0, None)
+    assert [(event.seq, event.type, event.ts) for event in seen] == [
+        (event.seq, event.type, event.ts) for event in export.events
+    ]
+    assert ran.read_text() == before, "a command was run"
+    assert not workspace.exists()
+
+
+async def test_every_prefix_of_a_log_is_run_again(workspace):
+    export, _ = await record(workspace)
+    for last in range(1, len(export.events)):
+        replayed = await play(with_events(export, export.events[:last]))
+        assert replayed == Replayed(last, 0, None), f"{last} {export.events[last - 1].type}"
+
+
+# What comes from outside is believed: it shows in what the loop makes of it.
+OUTSIDE = {
+    "session.started", "session.closed", "turn.started", "turn.parked", "steering.received", "approval.resolved",
+    "question.answered", "model.responded", "approval.requested", "edit.proposed", "edit.applying", "edit.applied",
+    "model.requested", "tool.finished",
+}  # fmt: skip
+
+
+async def test_whatever_the_loop_did_otherwise_is_found(workspace):
+    export, _ = await record(workspace)
+    for number, event in enumerate(export.events):
+        if event.type in OUTSIDE or (event.turn_id is None and event.type.startswith("edit.")):
+            continue
+        changed = event.model_copy(update={"data": {**event.data, "more": 1}})
+        events = [*export.events[:number], changed, *export.events[number + 1 :]]
+        replayed = await play(with_events(export, events))
+        assert replayed.difference is not None, event
+        assert replayed.difference.seq == event.seq
+        assert replayed.difference.got["data"] == event.data
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "found_at"),
+    [
+        ("tool.finished", {"content": "another text"}, "model.requested"),
+        ("model.responded", {"text": "another text"}, "model.requested"),
+        ("model.requested", {"messages": []}, "model.requested"),
+        ("model.requested", {"purpose": "summary"}, "model.requested"),
+        ("approval.requested", {"options": ["Reject"]}, "approval.requested"),
+        ("edit.applying", {"hunks": []}, "edit.applying"),
+        ("edit.applied", {"hunks": []}, "edit.applied"),
+        ("edit.proposed", {"hunks": []}, "edit.proposed"),
+        ("turn.started", {"settings": {"permissionMode": "full", "limits": {}}}, "turn.started"),
+        ("turn.started", {"limits": {"steps": 2}}, "model.requested"),
+    ],
+)  # fmt: skip
+async def test_a_changed_input_is_found_in_what_follows_from_it(workspace, kind, change, found_at):
+    export, _ = await record(workspace)
+    number = next(n for n, event in enumerate(export.events) if event.type == kind)
+    event = export.events[number]
+    changed = event.model_copy(update={"data": {**event.data, **change}})
+    replayed = await play(
+        with_events(export, [*export.events[:number], changed, *export.events[number + 1 :]])
+    )
+    assert replayed.difference is not None
+    assert replayed.difference.seq >= event.seq
+    assert replayed.difference.expected["type"] == found_at
+
+
+async def test_an_event_that_is_missing_is_found(workspace):
+    export, _ = await record(workspace)
+    for number, event in enumerate(export.events):
+        if event.type not in {
+            "tool.requested",
+            "tool.started",
+            "turn.phase",
+            "plan.updated",
+            "turn.finished",
+        }:
+            continue
+        replayed = await play(with_events(export, [*export.events[:number], *export.events[number + 1 :]]))
+        assert replayed.difference is not None, event
+        assert replayed.difference.seq <= event.seq + 1
+
+
+async def test_another_loop_is_another_session(workspace, monkeypatch):
+    export, _ = await record(workspace)
+    monkeypatch.setattr(context, "decide", lambda *_: Judgement("allow", "anything goes"))
+    replayed = await play(export)
+    assert replayed.difference is not None
+    assert replayed.difference.expected["type"] == "edit.proposed"
+    assert replayed.difference.got["data"]["rule"] == "anything goes"
+
+
+async def test_what_lies_before_the_wanted_turn_is_taken_over(workspace):
+    export, _ = await record(workspace)
+    begins = [event.seq for event in export.events if event.type == "turn.started"]
+    finished = [event.seq for event in export.events if event.type == "turn.finished"]
+    seen = []
+    replayed = await play(export, from_seq=begins[1] + 3, on_event=seen.append)
+    assert replayed == Replayed(len(export.events) - finished[0], finished[0], None)
+    assert [event.seq for event in seen] == list(range(begins[1] + 3, len(export.events) + 1))
+
+
+async def test_the_first_turn_is_run_even_when_only_its_end_is_wanted(workspace):
+    export, _ = await record(workspace)
+    finished = next(event.seq for event in export.events if event.type == "turn.finished")
+    assert await play(export, from_seq=finished) == Replayed(len(export.events), 0, None)
+
+
+@pytest.mark.parametrize("seq", [0, -1, 10_000])
+async def test_a_seq_that_is_not_there(workspace, seq):
+    export, _ = await record(workspace)
+    problem = await play(export, from_seq=seq)
+    assert isinstance(problem, ReplayProblem)
+    assert str(seq) in problem.message
