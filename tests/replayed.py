@@ -44,5 +44,5 @@ async def assert_replays(state_dir):
             f"event {difference.seq} of {export.session_id}\n"
             f"log:    {json.dumps(difference.expected, ensure_ascii=False)}\n"
             f"replay: {json.dumps(difference.got, ensure_ascii=False)}\n"
-            f"{[(e.seq, e.type) for e in export.events]}"
+            f"before: {[(event.seq, event.type) for event in export.events[: difference.seq][-12:]]}"
         )

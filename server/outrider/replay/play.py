@@ -20,6 +20,7 @@ from outrider.replay.tape import Input, Tape
 from outrider.replay.world import (
     RecordedBriefing,
     RecordedClock,
+    RecordedDocuments,
     RecordedEditing,
     RecordedEditor,
     RecordedFolders,
@@ -29,7 +30,6 @@ from outrider.replay.world import (
 )
 from outrider.store.log import Store
 from outrider.store.problem import StoreProblem
-from outrider.workspace.documents import DocumentStore
 from outrider.workspace.search import Search
 from outrider_protocol.commands import AnswerParams, RunParams
 from outrider_protocol.events import EVENT_TYPES, EventData
@@ -207,7 +207,7 @@ class _Player:
     # --- the house -------------------------------------------------------------------------------------------
 
     def _world(self, store: Store) -> Services:
-        tape, documents = self._tape, DocumentStore()
+        tape, documents = self._tape, RecordedDocuments(self._tape)
         folders = RecordedFolders(tape.events[0].data.get("folders", []))
         overlay, supervisor = RecordedOverlay(tape), Supervisor(SystemClock())
         return Services(

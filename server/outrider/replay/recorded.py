@@ -216,7 +216,7 @@ class RecordedTools(Registry):
 
     async def _plan(self, effect: Effect, call: ToolCall, context: ToolContext) -> Action | ToolResult:
         tape = self._tape
-        story = tape.story(call.id)
+        story = [event for event in tape.story(call.id) if not _superseded(event)]
         finished = next((event for event in story if event.type == "tool.finished"), None)
         requested = next((event for event in story if event.type == "approval.requested"), None)
         # A read has no event before it begins; one whose neighbours went on when the log broke off began with them.
@@ -313,6 +313,12 @@ def _comes_first(requested: LoggedEvent, story: list[LoggedEvent]) -> bool:
         if event.type in {"tool.started", "edit.applying", "approval.resolved"}:
             return False
     return False
+
+
+def _superseded(event: LoggedEvent) -> bool:
+    """Whether it closes an approval only because another one takes its place."""
+    data = event.data
+    return event.type == "approval.resolved" and (data["by"], data["decision"]) == ("rule", "reject")
 
 
 def _is_answered(story: list[LoggedEvent]) -> bool:

@@ -13,7 +13,7 @@ from outrider.ports.ids import IdKind
 from outrider.ports.model import Message
 from outrider.ports.text import Snapshot
 from outrider.replay.tape import Tape
-from outrider.workspace.documents import Document
+from outrider.workspace.documents import Document, DocumentStore
 from outrider.workspace.editing import Change, Editing, NotWritten, Written
 from outrider.workspace.overlay import Overlay, ReadProblem
 from outrider.workspace.paths import Folder, Folders, Located, path_of
@@ -192,15 +192,28 @@ class RecordedOverlay(Overlay):
             return "\0neither as before nor as planned"
         if moved:
             return None
-        begun = next(
-            event
-            for event in self._tape.behind(self._tape.position)
-            if event.type == "edit.applying" and event.data["changeId"] == settled["changeId"]
-        )
-        return self._tape.text(begun.data.get("before"))
+        for event in self._tape.behind(self._tape.position):
+            if event.type == "edit.applying" and event.data["changeId"] == settled["changeId"]:
+                return self._tape.text(event.data.get("before"))
+        return None
 
     async def document_of(self, located: Located) -> Document | None:
         """None: nothing is open."""
+        return None
+
+
+class RecordedDocuments(DocumentStore):
+    """What was open, as far as the next change tells."""
+
+    def __init__(self, tape: Tape) -> None:
+        super().__init__()
+        self._tape = tape
+
+    def get(self, uri: str) -> Document | None:
+        """A document where the change that comes next is in a buffer; what is in it is not known."""
+        coming = self._tape.next
+        if coming and coming.type == "edit.applied" and coming.data["where"] == "buffer":
+            return Document(uri, "", 0, "", 0)
         return None
 
 
