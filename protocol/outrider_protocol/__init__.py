@@ -26,9 +26,11 @@ REDO: Final = "outrider.redo"
 TOOLS: Final = "outrider.tools"
 DOCTOR: Final = "outrider.doctor"
 OPEN: Final = "outrider.open"
+EXPORT: Final = "outrider.export"
 
 COMMAND_NAMES: Final = (
     RUN, EXPLORE, STEER, CANCEL, ANSWER, STATUS, WAIT, EVENTS, SESSIONS, RESUME, UNDO, REDO, TOOLS, DOCTOR, OPEN,
+    EXPORT,
 )  # fmt: skip
 
 # Notifications to the client, sent only where it set `events: true`.

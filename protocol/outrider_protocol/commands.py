@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 import outrider_protocol as names
 from outrider_protocol.events import Context, Decision, Mode, Open, Outcome, Phase, PlanItem, Usage
+from outrider_protocol.export import Export
 from outrider_protocol.notifications import Event
 from outrider_protocol.settings import LimitsPatch
 from outrider_protocol.wire import Wire
@@ -288,6 +289,12 @@ class OpenResult(Wire):
     uri: str
 
 
+class ExportParams(Wire):
+    """The session to put into one file, whoever runs it."""
+
+    session_id: str
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """One row of the command table: its name, what it takes, what it gives, what it is for."""
@@ -318,5 +325,6 @@ COMMANDS: dict[str, Command] = {
         Command(
             names.OPEN, OpenParams, OpenResult, "Open the task document or the document of an open item."
         ),
+        Command(names.EXPORT, ExportParams, Export, "Put a session into one file, without secrets."),
     )
 }

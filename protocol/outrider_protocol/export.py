@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from outrider_protocol.notifications import Event
 from outrider_protocol.wire import Wire
 
@@ -20,3 +22,5 @@ class Export(Wire):
     """The whole log, from 1 on."""
     contents: dict[str, str]
     """By content hash: the messages of requests (JSON), the definitions of tools (JSON), texts of files."""
+    removed: dict[str, int] = Field(default_factory=dict[str, int])
+    """What was taken out before it was made: by its kind, in how many places."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -43,6 +44,7 @@ def surroundings() -> Outside:
         env=dict(os.environ),
         state_dir=platformdirs.user_state_path("outrider"),
         user_settings=platformdirs.user_config_path("outrider") / "settings.toml",
+        host=platform.node(),
     )
 
 
@@ -163,6 +165,7 @@ async def start(
         catalog=catalog,
         tools=own_tools(),
         env=around.env,
+        host=around.host,
         settings=lambda: app.current,
         on_frame=on_frame,
         version=__version__,

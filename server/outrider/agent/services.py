@@ -42,6 +42,8 @@ class Services:
     catalog: Catalog
     tools: Registry
     env: Mapping[str, str]
+    host: str
+    """The machine's name; empty where it is not known."""
     settings: Callable[[], Settings]
     """The settings that hold now."""
     on_frame: FrameListener

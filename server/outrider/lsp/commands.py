@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
 from outrider.agent import doctor, papers
+from outrider.agent.export import export_session
 from outrider.agent.session import Refused
 from outrider.app import App
 from outrider.lsp.errors import CommandError
@@ -19,6 +20,7 @@ from outrider_protocol import (
     DOCTOR,
     EVENTS,
     EXPLORE,
+    EXPORT,
     INVALID_PARAMS,
     OPEN,
     REDO,
@@ -43,6 +45,7 @@ from outrider_protocol.commands import (
     EventsParams,
     EventsResult,
     ExploreParams,
+    ExportParams,
     OpenParams,
     OpenResult,
     ResumeParams,
@@ -63,6 +66,7 @@ from outrider_protocol.commands import (
     WaitParams,
     WaitResult,
 )  # fmt: skip
+from outrider_protocol.export import Export
 from outrider_protocol.wire import Wire
 
 log = logging.getLogger(__name__)
@@ -96,6 +100,7 @@ class Commands:
             TOOLS: self._tools,
             DOCTOR: self._doctor,
             OPEN: self._open,
+            EXPORT: self._export,
         }
 
     async def execute(self, name: str, argument: Any) -> dict[str, Any]:
@@ -228,6 +233,9 @@ class Commands:
             raise CommandError(REQUEST_FAILED, path, {"reason": "cannot_write"})
         await services.editor.show(path.as_uri(), take_focus=True)
         return OpenResult(uri=path.as_uri())
+
+    async def _export(self, params: ExportParams) -> Export:
+        return _accepted(await export_session(self._app.services, params.session_id))
 
 
 def _accepted(value: Any) -> Any:

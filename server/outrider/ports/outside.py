@@ -24,6 +24,8 @@ class Outside:
     clock: Clock | None = None
     """A clock to use instead of the one the settings ask for."""
     ids: Ids | None = None
+    host: str = ""
+    """The machine's name."""
 
 
 @dataclass(frozen=True, slots=True)

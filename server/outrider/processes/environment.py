@@ -53,12 +53,17 @@ def command_environment(env: Mapping[str, str]) -> dict[str, str]:
     return kept | _QUIET
 
 
+def holds_key(name: str) -> bool:
+    """Whether a variable of that name looks as if it held a key."""
+    return _KEY_NAME.search(name) is not None
+
+
 def _is_dropped(name: str) -> bool:
     return (
         name in _START_FILES
         or name in _ASKING
         or _EXPORTED_FUNCTION.match(name) is not None
-        or _KEY_NAME.search(name) is not None
+        or holds_key(name)
     )
 
 

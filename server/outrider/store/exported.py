@@ -68,6 +68,16 @@ def encode_content(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def hash_of(text: str) -> str:
+    """The content hash of a text."""
+    return content_hash(encode_content(text))
+
+
+def decode_content(content: bytes) -> str:
+    """A stored content as a text."""
+    return content.decode("utf-8", "surrogatepass")
+
+
 def read_export(path: Path) -> Export | ExportProblem:
     """Read an exported session from a file, and check that it is whole. Blocks.
 
@@ -147,7 +157,7 @@ def _problem_of_data(event: Event) -> str | None:
 
 def _problem_of_contents(export: Export) -> ExportProblem | None:
     for digest, text in export.contents.items():
-        if content_hash(encode_content(text)) != digest:
+        if hash_of(text) != digest:
             return ExportProblem(f"contents.{_plain(digest)}: is not the content with that hash")
     readable: set[tuple[str, Kind]] = set()
     for index, event in enumerate(export.events):

@@ -1,0 +1,227 @@
+"""A session in one file: its events and every content they name, without what must not leave the machine.
+
+Contents are hashed again after something was taken out of them, and the events name them by their new hashes. So
+a message put together from what the export says has the hash that the export names.
+"""
+
+import asyncio
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from outrider.agent.services import Services
+from outrider.agent.session import Refused
+from outrider.permissions.redaction import SHORTEST_KEY, Private, Redaction, json_strings
+from outrider.ports.events import LoggedEvent
+from outrider.ports.model import Message, ToolCall
+from outrider.processes.environment import holds_key
+from outrider.store.exported import Kind, contents_named, decode_content, encode_content, hash_of
+from outrider.workspace.paths import folders_of
+from outrider_protocol.export import Export
+from outrider_protocol.notifications import Event
+
+MOST_BYTES = 128 * 1024 * 1024
+"""Of all contents together: more would not fit into one answer, escaped."""
+
+Contents = Mapping[tuple[str, Kind], str]
+"""Texts by their hash and by what they are where they are named: the same text may be two things."""
+
+
+async def export_session(services: Services, session_id: str) -> Export | Refused:
+    """Put a session of the log into one file, whoever runs it. It only reads.
+
+    Args:
+        services: The house.
+        session_id: The session.
+
+    Raises:
+        StoreReadError: the log is damaged or cannot be read.
+    """
+    events = await services.store.events(session_id)
+    if not events:
+        return Refused("unknown_id", f"there is no session {session_id!r}")
+    wanted: dict[tuple[str, Kind], None] = {
+        (one.hash, one.kind): None for event in events for one in contents_named(event.type, event.data)
+    }
+    blobs = await services.store.blobs(digest for digest, _ in wanted)
+    for digest, kind in wanted:
+        if digest not in blobs:
+            problem = f"session {session_id} cannot be exported: a {kind}, {digest}, is missing in the log"
+            return Refused("store_failed", problem)
+    if sum(map(len, blobs.values())) > MOST_BYTES:
+        most = f"{MOST_BYTES // 2**20} MiB"
+        return Refused(
+            "too_large", f"session {session_id} cannot be exported: its texts are more than {most}"
+        )
+    contents = {key: decode_content(blobs[key[0]]) for key in wanted}
+
+    def make() -> Export:
+        private = private_here(services.env, _key_names(services), services.host, _folders(services, events))
+        return redacted(events, contents, private, services.version)
+
+    return await asyncio.to_thread(make)
+
+
+def private_here(
+    env: Mapping[str, str], key_names: Iterable[str], host: str, folder_uris: Iterable[str]
+) -> Private:
+    """What is private on this machine. Follows the links of folders, so it looks at the disk.
+
+    Args:
+        env: The environment.
+        key_names: Names of its variables that hold keys, besides those that look so.
+        host: The machine's name.
+        folder_uris: The workspace folders.
+    """
+    keys = {env.get(name, "").strip() for name in {*key_names, *filter(holds_key, env)}}
+    home = env.get("HOME")
+    folders = folders_of((Path(uri).name, uri) for uri in dict.fromkeys(folder_uris))
+    return Private(
+        keys=frozenset(key for key in keys if len(key) >= SHORTEST_KEY),
+        homes=_paths(home) if home else (),
+        folders=tuple(
+            (folder.name, (*_paths(str(folder.path)), folder.uri.removeprefix("file://")))
+            for folder in folders.folders
+        ),
+        user=env.get("USER") or env.get("LOGNAME") or "",
+        host=host,
+    )
+
+
+def redacted(events: Sequence[LoggedEvent], contents: Contents, private: Private, version: str) -> Export:
+    """Put events and contents into an export, without what is private.
+
+    Args:
+        events: The whole log of a session, at least one event.
+        contents: Every content they name.
+        private: What must not be in it.
+        version: Version of this program.
+    """
+    redaction = Redaction(private)
+    redaction.look(_all_strings(events, contents))
+    new: dict[str, str] = {}
+    renamed: dict[tuple[str, Kind], str] = {}
+    for (digest, kind), content in contents.items():
+        text = _redacted_content(redaction, content, kind)
+        renamed[digest, kind] = hash_of(text)
+        new[renamed[digest, kind]] = text
+    return Export(
+        program=version,
+        session_id=events[0].session_id,
+        events=[_redacted_event(redaction, event, renamed) for event in events],
+        contents=new,
+        removed={str(kind): count for kind, count in sorted(redaction.removed.items())},
+    )
+
+
+def _redacted_event(
+    redaction: Redaction, event: LoggedEvent, renamed: Mapping[tuple[str, Kind], str]
+) -> Event:
+    data = _redacted_data(redaction, event.data)
+    for named in contents_named(event.type, event.data):
+        *way, last = (int(part) if part.isdigit() else part for part in named.place.split("."))
+        holder: Any = data
+        for part in way:
+            holder = holder[part]
+        holder[last] = renamed[named.hash, named.kind]
+    return Event(
+        seq=event.seq,
+        ts=event.ts,
+        session_id=event.session_id,
+        turn_id=event.turn_id,
+        type=event.type,
+        data=data,
+    )
+
+
+def _redacted_data(redaction: Redaction, data: dict[str, Any]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key, value in data.items():
+        if key == "toolCalls":
+            calls = cast("list[dict[str, Any]]", value)
+            result[key] = [
+                {
+                    "id": redaction.text(call["id"]),
+                    "name": redaction.text(call["name"]),
+                    "arguments": redaction.json_text(call["arguments"]),
+                }
+                for call in calls
+            ]
+        else:
+            # The keys of a call's arguments are the model's, and not of the wire.
+            result[key] = redaction.value(value, keys=key == "input")
+    return result
+
+
+def _redacted_content(redaction: Redaction, content: str, kind: Kind) -> str:
+    match kind:
+        case "message":
+            message = Message.decode(encode_content(content))
+            return decode_content(_redacted_message(redaction, message).encoded)
+        case "tools":
+            return redaction.json_text(content)
+        case "text":
+            return redaction.text(content)
+
+
+def _redacted_message(redaction: Redaction, message: Message) -> Message:
+    def maybe(text: str | None) -> str | None:
+        return None if text is None else redaction.text(text)
+
+    calls = (
+        ToolCall(redaction.text(call.id), redaction.text(call.name), redaction.json_text(call.arguments))
+        for call in message.tool_calls
+    )
+    return Message(
+        message.role,
+        redaction.text(message.text),
+        tuple(calls),
+        maybe(message.tool_call_id),
+        maybe(message.reasoning),
+    )
+
+
+def _all_strings(events: Sequence[LoggedEvent], contents: Contents) -> Iterator[str]:
+    for event in events:
+        yield from _strings(event.data)
+    for (_, kind), content in contents.items():
+        yield from _content_strings(content, kind)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in cast("list[Any]", value):
+            yield from _strings(item)
+    elif isinstance(value, dict):
+        for key, item in cast("dict[str, Any]", value).items():
+            yield key
+            yield from json_strings(item) if key == "arguments" and isinstance(item, str) else _strings(item)
+
+
+def _content_strings(content: str, kind: Kind) -> Iterator[str]:
+    if kind == "message":
+        yield from _strings(json.loads(content))
+    elif kind == "tools":
+        yield from json_strings(content)
+    else:
+        yield content
+
+
+def _key_names(services: Services) -> list[str]:
+    providers = services.settings().providers.values()
+    return [provider.api_key_env for provider in providers if provider.api_key_env]
+
+
+def _folders(services: Services, events: Sequence[LoggedEvent]) -> list[str]:
+    """URIs of every workspace folder that the session ever had."""
+    of_session = [
+        uri for event in events if event.type.startswith("session.") for uri in event.data.get("folders", ())
+    ]
+    return of_session or [folder.uri for folder in services.folders.folders]
+
+
+def _paths(path: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((path, str(Path(path).resolve()))))

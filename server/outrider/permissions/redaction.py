@@ -1,0 +1,238 @@
+"""What must not leave the machine in an export: which stretches of a text they are, and what stands there instead.
+
+It only decides, and knows no files and no environment: a caller says what is private here, and gives it texts.
+A secret that is found in one text is taken out of all of them, wherever it stands, so that texts put together
+from others stay equal to what they were put together from. Line breaks are never taken out: line numbers stay.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+from urllib.parse import quote
+
+from outrider.permissions.secret_shapes import MARKER, Finding, Kind, credentials, findings
+
+SHORTEST_KEY = 8
+"""Characters of the shortest value of the environment that is looked for; a shorter one may stand anywhere."""
+LONGEST_COMMON = 3
+"""Characters of a name that may be anybody's, or any word."""
+
+HOME = "/home/user"
+"""Stands for the home folder."""
+WORKSPACE = "/workspace"
+"""Stands for the workspace folder; with several it is followed by the folder's name."""
+
+COMMON_NAME = re.compile(
+    r"admin|administrator|agent|build|builder|codespace|container|debian|default|demo|docker|fedora|guest|home|host"
+    r"|localhost|local|main|model|name|node|nobody|path|person|root|runner|secret|server|session|system|test|tester"
+    r"|text|tool|turn|ubuntu|user|username|vagrant|vscode|workspaces?",
+    re.IGNORECASE,
+)
+"""Names of accounts and machines that are nobody's, and words that stand in every log."""
+
+Removed = Kind | Literal["home folder", "workspace folder", "name"]
+
+_JSON_STRING = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*")(?P<colon>\s*:)?')
+
+
+@dataclass(frozen=True, slots=True)
+class Private:
+    """What is private on this machine. Paths are absolute."""
+
+    keys: frozenset[str] = frozenset()
+    """Values of the environment's variables that hold keys."""
+    homes: tuple[str, ...] = ()
+    """The home folder, by every name it has."""
+    folders: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """The workspace folders: what each is called, and every path it has. No two are called the same."""
+    user: str = ""
+    host: str = ""
+
+
+class Redaction:
+    """One redaction of many texts, in two steps: `look` at all of them, then ask for each `text`."""
+
+    def __init__(self, private: Private) -> None:
+        """Begin with what is private."""
+        self.removed: Counter[Removed] = Counter()
+        """In how many places something was taken out, by its kind."""
+        self._known: dict[str, tuple[Kind, str]] = {}
+        """Each secret: its kind and its marker."""
+        self._count = 0
+        self._everywhere: list[str] = []
+        """Secrets to take out wherever they stand, the longest first."""
+        self._places = _stand_ins_of_places(private)
+        self._place = _any_place(self._places)
+        self._names = _stand_ins_of_names(private)
+        self._name = _any_name(self._names)
+        self._keys = [
+            Finding("key of the environment", tuple(lines), everywhere=True)
+            for key in sorted(private.keys)
+            if (lines := [line for line in key.splitlines() if len(line) >= SHORTEST_KEY])
+        ]
+
+    def look(self, texts: Iterable[str]) -> None:
+        """Find the secrets in all texts. The order decides on the numbers of the markers."""
+        left = list(dict.fromkeys(map(whole_characters, texts)))
+        while left:
+            for text in left:
+                for finding in (*self._keys_in(text), *findings(text)):
+                    self._learn(finding)
+            self._everywhere = sorted(set(self._everywhere), key=lambda secret: (-len(secret), secret))
+            # What stands right beside a secret may be one only when that is gone.
+            left = [rest for text in left if (rest := self._without_secrets(text)) != text]
+        self.removed.clear()
+
+    def text(self, text: str) -> str:
+        """A text without what is private. Its lines stay its lines."""
+        text = self._without_places_and_secrets(whole_characters(text))
+        return text if self._name is None else self._name.sub(self._name_for, text)
+
+    def json_text(self, text: str) -> str:
+        """A text that may be JSON, without what is private in its strings; valid JSON stays valid."""
+        return self.text(text) if not is_json(text) else _JSON_STRING.sub(self._json_string, text)
+
+    def value(self, value: Any, *, keys: bool = False) -> Any:
+        """A JSON value without what is private in its strings; with `keys` also in the keys of its objects."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list):
+            return [self.value(item, keys=keys) for item in cast("list[Any]", value)]
+        if isinstance(value, dict):
+            return {
+                self._without_places_and_secrets(key) if keys else key: self.value(item, keys=keys)
+                for key, item in cast("dict[str, Any]", value).items()
+            }
+        return value
+
+    def _keys_in(self, text: str) -> list[Finding]:
+        return [key for key in self._keys if any(value in text for value in key.values)]
+
+    def _learn(self, finding: Finding) -> None:
+        first = next((value for value in finding.values if value in self._known), None)
+        if first is None:
+            self._count += 1
+        known = self._known[first] if first else (finding.kind, MARKER.format(self._count))
+        for value in finding.values:
+            self._known.setdefault(value, known)
+        if finding.everywhere:
+            self._everywhere += finding.values
+
+    def _without_places_and_secrets(self, text: str) -> str:
+        text = self._without_secrets(text)
+        return text if self._place is None else self._place.sub(self._place_for, text)
+
+    def _without_secrets(self, text: str) -> str:
+        for secret in self._everywhere:
+            if secret in text:
+                kind, marker = self._known[secret]
+                self.removed[kind] += text.count(secret)
+                text = text.replace(secret, marker)
+        return self._without_credentials(text)
+
+    def _without_credentials(self, text: str) -> str:
+        """Take out what is a secret only by what stands around it."""
+        pieces: list[str] = []
+        done = 0
+        for finding in credentials(text):
+            if finding.start < done:
+                continue
+            self._learn(finding)
+            (value,) = finding.values
+            kind, marker = self._known[value]
+            self.removed[kind] += 1
+            pieces += [text[done : finding.start], marker]
+            done = finding.start + len(value)
+        return "".join([*pieces, text[done:]]) if pieces else text
+
+    def _place_for(self, match: re.Match[str]) -> str:
+        kind, stand_in = self._places[match.group()]
+        if stand_in != match.group():
+            self.removed[kind] += 1
+        return stand_in
+
+    def _name_for(self, match: re.Match[str]) -> str:
+        self.removed["name"] += 1
+        return self._names[match.group()]
+
+    def _json_string(self, match: re.Match[str]) -> str:
+        string, colon = match.group("string"), match.group("colon") or ""
+        plain: str = json.loads(string)
+        redacted = self._without_places_and_secrets(plain) if colon else self.text(plain)
+        if redacted == plain:
+            return match.group()
+        return json.dumps(redacted, ensure_ascii=string.isascii()) + colon
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is JSON."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def json_strings(text: str) -> Iterator[str]:
+    """The strings in a text that is JSON, keys too; the text itself where it is none."""
+    if is_json(text):
+        yield from (json.loads(match.group("string")) for match in _JSON_STRING.finditer(text))
+    else:
+        yield text
+
+
+def whole_characters(text: str) -> str:
+    """The text with halves of a character that stand side by side put together, as any file would give them back."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return text
+
+
+def _stand_ins_of_places(private: Private) -> dict[str, tuple[Removed, str]]:
+    found: dict[str, tuple[Removed, str]] = {HOME: ("home folder", HOME)}
+    for name, paths in private.folders:
+        stand_in = WORKSPACE if len(private.folders) == 1 else f"{WORKSPACE}/{name}"
+        found |= dict.fromkeys(_spellings([stand_in, *paths]), ("workspace folder", stand_in))
+    for path in _spellings(private.homes):
+        found.setdefault(path, ("home folder", HOME))
+    return found
+
+
+def _spellings(paths: Iterable[str]) -> Iterator[str]:
+    """Each path as it is, as it stands in a URI, and as it stands in JSON."""
+    for path in paths:
+        plain = path.rstrip("/")
+        if plain:
+            yield plain
+            yield quote(plain, errors="surrogatepass")
+            yield json.dumps(plain)[1:-1]
+
+
+def _any_place(places: Mapping[str, object]) -> re.Pattern[str] | None:
+    # The folder /src is not meant in crates/src/lib.rs, and /root not in /rootfs.
+    shapes = [
+        rf"(?<![\w.)\]}}-]){re.escape(path)}(?![\w-])" if path.count("/") == 1 else re.escape(path)
+        for path in sorted(places, key=len, reverse=True)
+    ]
+    return re.compile("|".join(shapes)) if shapes else None
+
+
+def _stand_ins_of_names(private: Private) -> dict[str, str]:
+    named = [(private.host, "[host]"), (private.host.partition(".")[0], "[host]"), (private.user, "[user]")]
+    return {
+        name: stand_in
+        for name, stand_in in named
+        if len(name) > LONGEST_COMMON and not COMMON_NAME.fullmatch(name) and not name.isdigit()
+    }
+
+
+def _any_name(names: Mapping[str, object]) -> re.Pattern[str] | None:
+    if not names:
+        return None
+    words = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    return re.compile(rf"(?<!\w)(?:{words})(?!\w)")

@@ -1,0 +1,184 @@
+"""What secrets look like: a table of shapes, each with its source. It only looks at texts.
+
+Written for source code and its output: a shape is in the table if it hardly ever fits anything else. What is
+recognised only by what stands around it (`password = "…"`) is a secret at that place; what no program would call
+a name is one wherever it stands.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+Kind = Literal["key of the environment", "private key", "token", "credential of a header", "password"]
+
+MARKER = "[secret {}]"
+"""Stands for a secret; the same for the same secret. No shape fits it."""
+
+LONGEST_BLOCK = 32_768
+"""Characters of the longest private key block that is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A secret in a text. One of several lines has a value for each."""
+
+    kind: Kind
+    values: tuple[str, ...]
+    everywhere: bool
+    """Whether it is one wherever it stands; else only at `start`."""
+    start: int = 0
+    """For one known by what stands around it: where it stands."""
+
+
+def findings(text: str) -> list[Finding]:
+    """The secrets in a text."""
+    return [*_private_keys(text), *_tokens(text), *credentials(text)]
+
+
+def credentials(text: str) -> list[Finding]:
+    """The secrets in a text that are known by what stands around them, in order; each has one value."""
+    found = [
+        Finding(kind, (value,), everywhere=_is_unique(value), start=match.start(match.lastgroup))
+        for kind, shape in _AROUND
+        for match in shape.finditer(text)
+        if match.lastgroup and _may_be_secret(value := match.group(match.lastgroup), match.lastgroup)
+    ]
+    return sorted(found, key=lambda finding: finding.start)
+
+
+def _tokens(text: str) -> Iterator[Finding]:
+    for shape in _TOKENS:
+        for match in shape.finditer(text):
+            yield Finding("token", (match.group(),), everywhere=True)
+
+
+_TOKENS = tuple(
+    re.compile(rf"(?<![A-Za-z0-9]){shape}")
+    for shape in (
+        # GitHub, "About authentication": token formats. GitLab, "Token overview": token prefixes.
+        r"(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})",
+        r"gl(?:pat|oas|dt|rt|rtr|cbt|ptt|ft|imt|agent|wt|soat|ffct)-[A-Za-z0-9_.-]{20,}",
+        # AWS IAM, "Identifiers": unique id prefixes of access keys.
+        r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?![A-Za-z0-9])",
+        # Google Cloud, "API keys" and "OAuth 2.0": keys, access tokens, client secrets.
+        r"(?:AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{28})",
+        # Slack, "Token types" and "Incoming webhooks".
+        r"(?:xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-\d-[A-Za-z0-9-]{10,})",
+        r"https://hooks\.slack\.com/services/T[A-Za-z0-9]+/B[A-Za-z0-9]+/[A-Za-z0-9]{16,}",
+        # Stripe, "API keys" and "Webhooks".
+        r"(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/=]{24,})",
+        # Providers of models: their keys begin with sk- and go on with letters and digits of no word.
+        r"sk-(?:or-v1-)?[0-9a-f]{32,}",
+        r"sk-(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[A-Z])[A-Za-z0-9_-]{20,}",
+        r"(?:gsk_[A-Za-z0-9]{40,}|xai-[A-Za-z0-9]{60,}|hf_[A-Za-z0-9]{30,}|r8_[A-Za-z0-9]{37})",
+        # npm, "About access tokens"; PyPI, "API tokens" (macaroons for pypi.org); Docker Hub; RubyGems.
+        r"npm_[A-Za-z0-9]{36}",
+        r"pypi-AgE[A-Za-z0-9_-]{40,}",
+        r"(?:dckr_pat_[A-Za-z0-9_-]{27,}|rubygems_[0-9a-f]{48})",
+        # SendGrid, DigitalOcean, Shopify, Telegram, Databricks, Atlassian, HashiCorp Vault, Azure storage, age:
+        # each from its service's page on keys.
+        r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}",
+        r"do[opr]_v1_[0-9a-f]{64}",
+        r"shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32}",
+        r"\d{8,10}:AA[A-Za-z0-9_-]{33}",
+        r"dapi[0-9a-f]{32}",
+        r"ATATT3[A-Za-z0-9_=-]{100,}",
+        r"hv[sb]\.[A-Za-z0-9_-]{24,}",
+        r"(?<=AccountKey=)[A-Za-z0-9+/]{86}==",
+        r"AGE-SECRET-KEY-1[0-9A-Z]{58}",
+        # RFC 7519 and RFC 7515, section 7.1: two encoded JSON objects and a signature.
+        r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
+    )
+)
+
+_NAME = (
+    r"(?:passw(?:or)?d|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?token"
+    r"|access[_-]?token|token|credentials?)"
+)
+_AROUND: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    # RFC 9110, section 11.6.2: a scheme and its credentials.
+    (
+        "credential of a header",
+        re.compile(
+            r"authorization[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?(?:[A-Za-z][A-Za-z0-9-]{1,20}[ \t]{1,4})?"
+            r"(?P<header>[A-Za-z0-9._~+/-]{8,}={0,2})",
+            re.IGNORECASE,
+        ),
+    ),
+    # RFC 3986, section 3.2.1: the userinfo of an authority.
+    (
+        "password",
+        re.compile(
+            r"://[^\s/:@\"'<>]{0,200}:"
+            r"(?P<url>[^\s/:@\"'<>\[\]{}$*%][^\s/:@\"'<>\[\]{}]{0,200})@(?=[A-Za-z0-9\[])"
+        ),
+    ),
+    # A literal in code and data, and a line of a file of settings.
+    (
+        "password",
+        re.compile(
+            _NAME + r"[A-Za-z0-9_-]{0,30}[\"'\\]{0,3}[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8}"
+            r"(?:(?P<quote>\\{0,3}[\"'])(?P<quoted>[^\s\"'\\\[\]{}<>$()]{12,})(?P=quote)"
+            r"|(?P<bare>[A-Za-z0-9_+/=~!@#%^&*-]{16,})(?=\s|$|\\n))",
+            re.IGNORECASE,
+        ),
+    ),
+)
+
+_PLACEHOLDER = re.compile(
+    r"example|placeholder|change.?me|your[_-]|dummy|xxxx|\*\*\*|\.\.\.|12345678", re.IGNORECASE
+)
+_LONG_ENOUGH = 16
+"""Characters that make a value with letters and digits one that no program calls a name."""
+
+
+def _may_be_secret(value: str, group: str) -> bool:
+    """Whether a value at such a place is one, and no name of a variable or a placeholder."""
+    if group == "url":
+        return True
+    if group == "bare" and not _is_unique(value):
+        return False
+    if group == "header" and value.endswith("="):
+        return True
+    mixed = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+    return mixed and _PLACEHOLDER.search(value) is None
+
+
+def _is_unique(value: str) -> bool:
+    """Whether a value is no word of any program, so that it can be taken out wherever it stands."""
+    kinds = [0 if c.isdigit() else 1 if c.islower() else 2 for c in value if c not in "_-"]
+    digits, changes = kinds.count(0), sum(a != b for a, b in pairwise(kinds))
+    mixed = digits * 3 >= len(kinds) or (digits > 1 and changes * 9 >= len(kinds) * 4)
+    return len(kinds) >= _LONG_ENOUGH and mixed
+
+
+_BLOCK = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_BLOCK_LINE = re.compile(r"\r?\n|\\r\\n|\\n")
+_BLOCK_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY")
+_KEY_TEXT = re.compile(r"[A-Za-z0-9+/=]{16,}")
+_HEADER_LINE = re.compile(r"[A-Za-z-]{2,30}: ")
+_SEARCH_RESULT = re.compile(r"^[^\s:]{1,400}[:-]\d+[:-]")
+
+
+def _private_keys(text: str) -> Iterator[Finding]:
+    """RFC 7468, section 10, and RFC 9580, section 6.2: the lines of the block, whatever was put before each."""
+    for begin in _BLOCK.finditer(text) if "PRIVATE KEY" in text else ():
+        block = text[begin.end() : begin.end() + LONGEST_BLOCK]
+        if end := _BLOCK_END.search(block):
+            block = block[: end.start()]
+        values: list[str] = []
+        for line in _BLOCK_LINE.split(block):
+            found = _KEY_TEXT.findall(line)
+            rest = _KEY_TEXT.sub("", _SEARCH_RESULT.sub("", line))
+            if found and not _has_letters(rest):
+                values += found
+            elif end is None and _has_letters(rest) and not _HEADER_LINE.search(line):
+                break
+        if values:
+            yield Finding("private key", tuple(dict.fromkeys(values)), everywhere=True)
+
+
+def _has_letters(text: str) -> bool:
+    return any(c.isalpha() for c in text)
