@@ -27,16 +27,23 @@ _TITLE_WIDTH: Final = 16
 _CHECK_STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
-class _RefusedError(Exception):
+class RefusedError(Exception):
+    """The server said no, and the person was told."""
+
     def __init__(self, code: ExitCode) -> None:
         super().__init__()
         self.code = code
 
 
 @asynccontextmanager
-async def _server(
+async def server_of(
     workspace: Path, options: Object, renderer: Renderer, on_question: OnQuestion = leave_unanswered
 ) -> AsyncGenerator[Client, None]:
+    """A server of a workspace, for a few commands that tell of its sessions.
+
+    Raises:
+        RefusedError: It said no, or failed; the renderer showed why.
+    """
     try:
         async with Client.start(
             workspace, options, on_question=on_question, on_message=renderer.message
@@ -44,20 +51,26 @@ async def _server(
             yield client
     except CommandError as problem:
         renderer.problem(explained(problem))
-        raise _RefusedError(exit_of_refusal(problem)) from problem
+        raise RefusedError(exit_of_refusal(problem)) from problem
     except ClientError as problem:
         renderer.problem(str(problem))
-        raise _RefusedError(ExitCode.FAILED) from problem
+        raise RefusedError(ExitCode.FAILED) from problem
     finally:
         renderer.show_held()
+
+
+async def latest_session(client: Client) -> str | None:
+    """The id of the workspace's latest session, None where it has none."""
+    listed = cast("list[Object]", (await client.command(names.SESSIONS))["sessions"])
+    return str(listed[0]["sessionId"]) if listed else None
 
 
 async def sessions(workspace: Path, options: Object, console: Console) -> ExitCode:
     """List the sessions of a workspace."""
     try:
-        async with _server(workspace, options | {"events": False}, Renderer(console)) as client:
+        async with server_of(workspace, options | {"events": False}, Renderer(console)) as client:
             listed = cast("list[Object]", (await client.command(names.SESSIONS))["sessions"])
-    except _RefusedError as refused:
+    except RefusedError as refused:
         return refused.code
     if not listed:
         console.print("no sessions in this folder yet")
@@ -119,13 +132,11 @@ async def events(
     """Show a session's log from event `first` on: rendered, or as JSON lines to `lines`; without an id the latest."""
     renderer = Renderer(console)
     try:
-        async with _server(workspace, options | {"events": False}, renderer) as client:
+        async with server_of(workspace, options | {"events": False}, renderer) as client:
+            session_id = session_id or await latest_session(client)
             if session_id is None:
-                listed = cast("list[Object]", (await client.command(names.SESSIONS))["sessions"])
-                if not listed:
-                    console.print("no sessions in this folder yet")
-                    return ExitCode.COMPLETED
-                session_id = str(listed[0]["sessionId"])
+                console.print("no sessions in this folder yet")
+                return ExitCode.COMPLETED
             more = True
             while more:
                 page = await client.command(names.EVENTS, {"sessionId": session_id, "fromSeq": first})
@@ -135,7 +146,7 @@ async def events(
                     else:
                         lines.write(json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n")
                 more, first = bool(page["more"]), int(page["nextSeq"])
-    except _RefusedError as refused:
+    except RefusedError as refused:
         return refused.code
     return ExitCode.COMPLETED
 
@@ -147,10 +158,10 @@ async def undo(
     renderer = Renderer(console)
     answerer = Answerer(renderer, OpenItems(), Rules(), keyboard, _nothing)
     try:
-        async with _server(workspace, options | {"events": False}, renderer, answerer) as client:
+        async with server_of(workspace, options | {"events": False}, renderer, answerer) as client:
             params = {} if session_id is None else {"sessionId": session_id}
             done = await client.command(names.UNDO, params, seconds=None)
-    except _RefusedError as refused:
+    except RefusedError as refused:
         return refused.code
     for row in cast("list[Object]", done["undone"]):
         console.print(
@@ -175,9 +186,9 @@ async def _nothing(params: Object) -> None:
 async def doctor(workspace: Path, options: Object, console: Console) -> ExitCode:
     """Show the checks of the server; gives 1 if one failed."""
     try:
-        async with _server(workspace, options | {"events": False}, Renderer(console)) as client:
+        async with server_of(workspace, options | {"events": False}, Renderer(console)) as client:
             checked = cast("list[Object]", (await client.command(names.DOCTOR))["checks"])
-    except _RefusedError as refused:
+    except RefusedError as refused:
         return refused.code
     # Here the editor is this program itself, which says nothing about the person's own.
     checks = [check for check in checked if check["name"] != "editor"]

@@ -46,6 +46,14 @@ UrlOption = Annotated[
 KeyOption = Annotated[
     str | None, typer.Option("--key-env", help="NAME of the environment variable that holds the key.")
 ]
+SessionArgument = Annotated[
+    str | None, typer.Argument(metavar="[SESSION]", help="The session's id. Default: the latest.")
+]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="The file to write.", show_default="standard output"),
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")]
 KindOption = Annotated[
     Literal["openai-chat"], typer.Option("--provider-kind", help="Dialect of the provider.")
 ]
@@ -174,9 +182,7 @@ def sessions(workspace: WorkspaceOption = Path(), state_dir: StateOption = None)
 
 @app.command()
 def events(
-    session: Annotated[
-        str | None, typer.Argument(metavar="[SESSION]", help="The session's id. Default: the latest.")
-    ] = None,
+    session: SessionArgument = None,
     first: Annotated[int, typer.Option("--from", min=1, help="The first event wanted.")] = 1,
     json_lines: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
     workspace: WorkspaceOption = Path(),
@@ -193,6 +199,22 @@ def events(
         sys.stdout if json_lines else None,
     )
     raise typer.Exit(asyncio.run(shown))
+
+
+@app.command()
+def export(
+    session: SessionArgument = None,
+    output: OutputOption = None,
+    force: ForceOption = False,
+    workspace: WorkspaceOption = Path(),
+    state_dir: StateOption = None,
+) -> None:
+    """Write a session into one file to share, without secrets and without names and places of this machine."""
+    from outrider.cli.export import export as export_session
+
+    options, console = settings(None, None, state_dir), make_console(sys.stderr)
+    done = export_session(folder(workspace), options, session, output, console, force=force)
+    raise typer.Exit(asyncio.run(done))
 
 
 @app.command()
