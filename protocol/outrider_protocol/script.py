@@ -66,6 +66,13 @@ class StallFault(ScriptWire):
     seconds: Annotated[float, Field(gt=0)] = 3600.0
 
 
+class HangFault(ScriptWire):
+    """Nothing more comes, after `after` characters of the text, until the turn is cancelled."""
+
+    kind: Literal["hang"]
+    after: Annotated[int, Field(ge=0)] = 0
+
+
 class ScriptTurn(ScriptWire):
     """One answer of the model."""
 
@@ -79,7 +86,7 @@ class ScriptTurn(ScriptWire):
     delay: Annotated[float, Field(ge=0)] = 0.0
     """Seconds of the clock before the first delta and between deltas."""
     usage: Usage | None = None
-    fault: Annotated[HttpFault | CutFault | StallFault, Field(discriminator="kind")] | None = None
+    fault: Annotated[HttpFault | CutFault | StallFault | HangFault, Field(discriminator="kind")] | None = None
     expect: Expectation | None = None
 
 

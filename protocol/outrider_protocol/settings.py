@@ -100,7 +100,7 @@ class Settings(Wire):
     """Everything that can be set."""
 
     model: str | None = None
-    """`provider/name` or `scripted:PATH` (relative to the first workspace folder)."""
+    """`provider/name`, `scripted:PATH` or `recorded:PATH` (relative to the first workspace folder)."""
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)
     """Providers by the name that stands before the `/` of `model`."""
     permission_mode: PermissionMode = "ask"

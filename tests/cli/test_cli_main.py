@@ -36,7 +36,7 @@ def script(tmp_path: Path) -> Path:
         (["run", "  "], "the task is empty"),
         (["run", "x", "--workspace", "/no/such/folder"], "is not a folder"),
         (["run", "x", "--model", "nonsense"], "neither provider/name nor scripted:PATH"),
-        (["run", "x", "--model", "scripted:/no/such.json"], "there is no script"),
+        (["run", "x", "--model", "scripted:/no/such.json"], "there is no file"),
         (["run", "x", "--mode", "destroy"], "destroy"),
         (["run", "x", "--permission-mode", "everything"], "everything"),
         (["run", "x", "--provider-url", "http://localhost/v1"], "needs --model provider/name"),

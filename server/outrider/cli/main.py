@@ -36,7 +36,10 @@ WorkspaceOption = Annotated[
     Path, typer.Option("--workspace", "-C", help="The folder to work in.", show_default="this folder")
 ]
 ModelOption = Annotated[
-    str | None, typer.Option("--model", help="provider/name, or scripted:PATH. Default: the user's settings.")
+    str | None,
+    typer.Option(
+        "--model", help="provider/name, scripted:PATH or recorded:PATH. Default: the user's settings."
+    ),
 ]
 StateOption = Annotated[Path | None, typer.Option("--state-dir", help="Where the log of sessions is kept.")]
 UrlOption = Annotated[
@@ -232,6 +235,31 @@ def undo(
 
 
 @app.command()
+def replay(
+    session: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SESSION|FILE]", help="A session's id, or an exported one. Default: the latest session."
+        ),
+    ] = None,
+    first: Annotated[int, typer.Option("--from", min=1, help="The first event wanted.")] = 1,
+    must_agree: Annotated[
+        bool, typer.Option("--assert", help="Show the verdict alone; exit with 1 at a difference.")
+    ] = False,
+    workspace: WorkspaceOption = Path(),
+    state_dir: StateOption = None,
+) -> None:
+    """Run a session again from its log alone, and compare every event."""
+    from outrider.cli.replay import replay as replay_session
+
+    options = settings(None, None, state_dir)
+    done = replay_session(
+        folder(workspace), options, session, first, make_console(sys.stdout), must_agree=must_agree
+    )
+    raise typer.Exit(asyncio.run(done))
+
+
+@app.command()
 def doctor(
     workspace: WorkspaceOption = Path(), model: ModelOption = None, state_dir: StateOption = None
 ) -> None:
@@ -271,17 +299,18 @@ def settings(
     if model is not None:
         options["model"] = model
         scheme, _, path = model.partition(":")
-        if scheme == "scripted":
+        if scheme in {"scripted", "recorded"}:
             # Relative to the workspace, as in the settings; else to where the command is given.
             places = [(place / Path(path).expanduser()).resolve() for place in (workspace, Path.cwd())]
             script = next((place for place in places if place.is_file()), None)
             if script is None:
                 looked = " nor ".join(dict.fromkeys(map(str, places)))
-                raise typer.BadParameter(f"there is no script {looked}", param_hint="--model")
-            options["model"] = f"scripted:{script}"
+                raise typer.BadParameter(f"there is no file {looked}", param_hint="--model")
+            options["model"] = f"{scheme}:{script}"
         elif "/" not in model:
             raise typer.BadParameter(
-                f"“{model}” is neither provider/name nor scripted:PATH", param_hint="--model"
+                f"“{model}” is neither provider/name nor scripted:PATH nor recorded:PATH",
+                param_hint="--model",
             )
     if permission_mode is not None:
         options["permissionMode"] = permission_mode

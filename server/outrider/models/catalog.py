@@ -1,4 +1,4 @@
-"""From a model's reference to the model: `provider/name` or `scripted:PATH`.
+"""From a model's reference to the model: `provider/name`, `scripted:PATH` or `recorded:PATH`.
 
 It owns the connections of the providers. It reads no environment and no settings file: all it knows is given.
 """
@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from outrider.models.openai_chat import OpenAiChatModel
 from outrider.models.provider import HttpProvider
+from outrider.models.recorded import load_recorded
 from outrider.models.scripted import ScriptedModel, ScriptProblem, load_script
 from outrider.ports.clock import Clock
 from outrider.ports.ids import Ids
@@ -20,6 +21,7 @@ from outrider.ports.secrets import Secrets
 from outrider_protocol.settings import ProviderSettings
 
 _SCRIPTED = "scripted:"
+_RECORDED = "recorded:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +69,14 @@ class Catalog:
         """The model of a session; connections are made at its first request.
 
         Args:
-            reference: `provider/name`, or `scripted:PATH`.
+            reference: `provider/name`, `scripted:PATH` or `recorded:PATH`.
             cursor: How many main-loop answers the session has used; only scripts look at it.
         """
         if reference is None or not reference.strip():
             return ModelProblem(f"no model is set: set `model` to `provider/name`{self._configured()}")
         reference = reference.strip()
-        if reference.startswith(_SCRIPTED):
-            return await self._open_script(reference, cursor)
+        if reference.startswith((_SCRIPTED, _RECORDED)):
+            return await self._open_file(reference, cursor)
         name, slash, model = reference.partition("/")
         if not slash or not name or not model:
             return ModelProblem(f"the model {reference!r} is not `provider/name`{self._configured()}")
@@ -103,8 +105,9 @@ class Catalog:
             )
         return provider
 
-    async def _open_script(self, reference: str, cursor: int) -> Model | ModelProblem:
-        path = Path(reference.removeprefix(_SCRIPTED))
+    async def _open_file(self, reference: str, cursor: int) -> Model | ModelProblem:
+        kind, _, name = reference.partition(":")
+        path = Path(name)
         if not path.is_absolute():
             if self._root is None:
                 return ModelProblem(
@@ -114,7 +117,10 @@ class Catalog:
             if inside is None:
                 return ModelProblem(f"{reference}: leads out of the workspace; an absolute path may")
             path = inside
-        script = await load_script(path)
+        if kind == "scripted":
+            script = await load_script(path)
+        else:
+            script = await asyncio.to_thread(load_recorded, path)
         if isinstance(script, ScriptProblem):
             return ModelProblem(f"the script cannot be used: {script.message}")
         return ScriptedModel(reference, script, clock=self._clock, ids=self._ids, cursor=cursor)

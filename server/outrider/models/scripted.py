@@ -33,6 +33,7 @@ from outrider.ports.model import (
 from outrider_protocol.script import (
     CutFault,
     Expectation,
+    HangFault,
     HttpFault,
     Script,
     ScriptToolCall,
@@ -146,6 +147,9 @@ class ScriptedModel:
                     "cut_stream", f"the stream of {self._name} ended in the middle of an answer"
                 )
                 return
+            if isinstance(delta, HangFault):
+                await asyncio.get_running_loop().create_future()
+                return
             if failure := await self._pause(
                 delta.seconds if isinstance(delta, StallFault) else turn.delay, began=began
             ):
@@ -216,12 +220,12 @@ class ScriptedModel:
         return ToolCall(call.id or self._ids.new("call"), call.name, arguments)
 
 
-def _deltas(turn: ScriptTurn) -> Iterator[ReasoningDelta | TextDelta | CutFault | StallFault]:
+def _deltas(turn: ScriptTurn) -> Iterator[ReasoningDelta | TextDelta | CutFault | StallFault | HangFault]:
     """The deltas of a turn, with its fault at the place where it strikes."""
     for piece in _pieces(turn.reasoning or "", turn.chunk):
         yield ReasoningDelta(piece)
     fault = turn.fault
-    if isinstance(fault, CutFault | StallFault):
+    if isinstance(fault, CutFault | StallFault | HangFault):
         for piece in _pieces(turn.text[: fault.after], turn.chunk):
             yield TextDelta(piece)
         yield fault

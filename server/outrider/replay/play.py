@@ -181,7 +181,7 @@ class _Player:
         if self._difference is None:
             wanted = expected and {"type": expected.type, "turnId": expected.turn_id, "data": expected.data}
             self._difference = Difference(self._tape.position + 1, wanted or None, got)
-            self._tape.wake()
+            self._tape.end()
 
     def seen(self, event: LoggedEvent) -> None:
         """Pass an event on that is the same."""
@@ -229,6 +229,7 @@ class _Player:
             settings=self._settings,
             on_frame=lambda _: None,
             version=tape.events[0].data.get("version", tape.program),
+            host="",
         )
 
     def _modes(self) -> tuple[Any, frozenset[str]]:

@@ -86,6 +86,7 @@ class RecordedModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelItem, None]:
         """Give the recorded answer to the latest request."""
         tape = self._tape
+        await tape.hang_if_over()
         message_id = next(
             e.data["messageId"] for e in tape.behind(tape.position) if e.type == "model.requested"
         )
@@ -216,6 +217,7 @@ class RecordedTools(Registry):
 
     async def _plan(self, effect: Effect, call: ToolCall, context: ToolContext) -> Action | ToolResult:
         tape = self._tape
+        await tape.hang_if_over()
         story = [event for event in tape.story(call.id) if not _superseded(event)]
         finished = next((event for event in story if event.type == "tool.finished"), None)
         requested = next((event for event in story if event.type == "approval.requested"), None)

@@ -60,6 +60,7 @@ class Tape:
         self._hanging: set[asyncio.Future[None]] = set()
         self._holding = 0
         self._is_cut = False
+        self._is_over = False
 
     # --- where it is -----------------------------------------------------------------------------------------
 
@@ -154,8 +155,19 @@ class Tape:
         finally:
             self._hanging.discard(waiting)
 
+    def end(self) -> None:
+        """Nothing that follows counts any more."""
+        self._is_over = True
+        self.wake()
+
+    async def hang_if_over(self) -> None:
+        """Hang if nothing that follows counts any more."""
+        if self._is_over:
+            await self.hang()
+
     async def hang_if_cut_off(self) -> None:
         """Hang if the turn came no further than this."""
+        await self.hang_if_over()
         coming = self.next
         if coming is None or coming.type == "session.restored":
             await self.hang()
