@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -175,7 +175,7 @@ class Session:
         self._closing = True
         if self._turn is not None and self._task is not None:
             if waiting := self.inbox.open:
-                self._on_parked(waiting[0])
+                self._on_parked(waiting)
                 self._turn.suspended = True
             self._turn.cancel(reason)
             await asyncio.wait([self._task], timeout=CANCEL_SECONDS)
@@ -278,10 +278,13 @@ class Session:
 
     def answer(self, params: AnswerParams, channel: Channel) -> Refusal | None:
         """Answer an open item."""
-        title = decision_title(params.decision) if params.decision is not None else params.answer or ""
-        return self.inbox.answer(
-            params.id, title, params.note, channel, is_decision=params.decision is not None
-        )
+        if params.decision is not None:
+            return self.inbox.answer(
+                params.id, "decision", decision_title(params.decision), params.note, channel
+            )
+        if params.answer is not None:
+            return self.inbox.answer(params.id, "answer", params.answer, None, channel)
+        return self.inbox.answer(params.id, "error", params.error or "", None, channel)
 
     async def answer_when_asked(self, params: AnswerParams, channel: Channel) -> Refusal | None:
         """Answer an item of a session that was just resumed, as soon as its turn comes to ask it again."""
@@ -427,10 +430,10 @@ class Session:
         """What belongs to no turn sees this of the house."""
         return TurnContext(self._services, self._record, self.inbox, self._touched, turn_id=None, label=label)
 
-    def _on_parked(self, item: Open) -> None:
+    def _on_parked(self, items: Sequence[Open]) -> None:
         turn = self._record.state.turn
         if turn is not None and not turn.parked:
-            self._record.append(TurnParked(open=[item]), turn_id=turn.turn_id)
+            self._record.append(TurnParked(open=list(items)), turn_id=turn.turn_id)
         self._wake()
 
     def _on_answered(self, item: Open) -> None:
