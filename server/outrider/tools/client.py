@@ -50,7 +50,7 @@ class HandedTool(Tool[Given]):
         if isinstance(given, str):
             return given
         try:
-            json.dumps(to_jsonable_python(given), allow_nan=False)
+            json.dumps(to_jsonable_python(given), ensure_ascii=False, allow_nan=False).encode()
         except (ValueError, RecursionError):
             return "the arguments hold NaN or no Unicode, or are nested too deeply"
         return _misfit(self.schema, given) or Given(values=given)
@@ -116,8 +116,9 @@ def _validator_type(schema: Mapping[str, Any]) -> Any:
     from jsonschema import validators
 
     found: Any = validators
-    default = found.Draft202012Validator
-    return found.validator_for(schema, default=None) if "$schema" in schema else default
+    if "$schema" not in schema:
+        return found.Draft202012Validator
+    return found.validator_for(schema, default=None) if isinstance(schema["$schema"], str) else None
 
 
 def _references(value: Any) -> Iterator[str]:
