@@ -399,6 +399,7 @@ async def at_the_client(house, *, kill=False, **how):
             await connection.wait()
             await editor.wait_for(lambda: editor.ended, "the end of the connection")
             connection.fault = None
+    assert kill or types(editor)[-2:] == ["turn.parked", "session.closed"]
     assert not asked.withdrawn, "a server that ends leaves the client at work"
     return started["sessionId"], started["turnId"], asked
 
