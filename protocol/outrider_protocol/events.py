@@ -100,6 +100,8 @@ class SessionStarted(EventData):
     permission_mode: PermissionMode
     version: str
     """Version of the program that started it."""
+    tools_hash: str | None = None
+    """Content hash of the definitions of the client's tools; absent where it registered none."""
 
 
 class SessionRestored(EventData):
@@ -112,6 +114,8 @@ class SessionRestored(EventData):
     permission_mode: PermissionMode
     limits: Limits | None = None
     """The limits of the settings now; absent in logs of old."""
+    tools_hash: str | None = None
+    """As in `session.started`, of the client of now."""
 
 
 class SessionForked(EventData):

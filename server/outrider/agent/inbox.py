@@ -43,6 +43,9 @@ MESSAGE_CHARACTERS = 2000
 MESSAGE_LINES = 24
 """Lines of an item's detail that are put in the message; the rest is in its document."""
 
+MARK_BYTES = 80
+"""Room for the mark of what is missing."""
+
 _DECISIONS: dict[str, Decision] = {ALLOW_ONCE: "allow_once", ALLOW_SESSION: "allow_session", REJECT: "reject"}
 
 
@@ -380,8 +383,10 @@ def _resolved(item: Open, answer: _Answer, channel: Channel) -> EventData:
 
 
 def _cut(content: str, most_bytes: int) -> str:
-    capture = Capture(most_bytes)
-    capture.feed(content.encode("utf-8", "replace"))
+    """A content of `most_bytes` at most, the mark of what is missing included: cut again, it stays the same."""
+    encoded = content.encode("utf-8", "replace")
+    capture = Capture(most_bytes if len(encoded) <= most_bytes else most_bytes - MARK_BYTES)
+    capture.feed(encoded)
     return capture.text()
 
 

@@ -1,6 +1,7 @@
 """A session: its log, its queue, one turn at a time, and what the person can do to it."""
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
@@ -17,8 +18,9 @@ from outrider.agent.turn import Turn
 from outrider.agent.undo import take_back
 from outrider.models.catalog import ModelProblem
 from outrider.permissions.decide import narrowest
-from outrider.ports.model import Message, Model
+from outrider.ports.model import Message, Model, content_hash
 from outrider.store.locks import SessionLock
+from outrider.tools.client import definition_of
 from outrider_protocol.commands import (
     AnswerParams,
     PendingSteering,
@@ -132,7 +134,9 @@ class Session:
                 folders=[folder.uri for folder in self._services.folders.folders],
                 permission_mode=self._services.settings().permission_mode,
                 version=self._services.version,
-            )
+                tools_hash=next(iter(tools := self._client_tools()), None),
+            ),
+            blobs=tools,
         )
 
     async def restore(self) -> Refused | None:
@@ -146,7 +150,9 @@ class Session:
                 folders=[folder.uri for folder in self._services.folders.folders],
                 permission_mode=self._services.settings().permission_mode,
                 limits=self._services.settings().limits,
-            )
+                tools_hash=next(iter(tools := self._client_tools()), None),
+            ),
+            blobs=tools,
         )
         context = self._context("Outrider")
         for data in list(state.undoing.values()):
@@ -421,6 +427,12 @@ class Session:
                 turn_id=turn.turn_id,
             )
             self._launch(self.turns[turn.turn_id])
+
+    def _client_tools(self) -> dict[str, bytes]:
+        """The definitions of the tools that the client registered, by their content hash; empty where there are none."""
+        tools = self._services.settings().tools
+        encoded = json.dumps([definition_of(tool) for tool in tools], ensure_ascii=False).encode()
+        return {content_hash(encoded): encoded} if tools else {}
 
     def _settings(self) -> TurnSettings:
         settings = self._services.settings()

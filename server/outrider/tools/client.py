@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 from pydantic_core import to_jsonable_python
 
 from outrider.permissions.decide import Access
@@ -59,6 +59,26 @@ class HandedTool(Tool[Given]):
 def handed_tools(registered: Iterable[ClientTool]) -> list[Tool[Any]]:
     """The tools that a client registered, ready for a registry."""
     return [_tool(one) for one in registered]
+
+
+def definition_of(registered: ClientTool) -> dict[str, Any]:
+    """A tool as the log keeps it."""
+    return {
+        "name": registered.name,
+        "description": registered.description,
+        "schema": registered.input_schema,
+        "effect": registered.effect,
+    }
+
+
+def defined(definition: Mapping[str, Any]) -> ClientTool | None:
+    """The tool of such a definition, which may come from a file of anybody; None if it is none."""
+    fields = {key: value for key, value in definition.items() if key != "schema"}
+    try:
+        tool = ClientTool.from_wire({**fields, "inputSchema": definition.get("schema")})
+    except ValidationError:
+        return None
+    return None if schema_problem(tool.input_schema) else tool
 
 
 def _tool(registered: ClientTool) -> HandedTool:
