@@ -9,6 +9,7 @@ from outrider.testing.connections import Stdio
 from outrider.testing.profiles import BAD_TOOLS
 from outrider.testing.scenario import client_tool, scripted, start_session
 from outrider.testing.wire_client import RpcError
+from replayed import assert_replays
 
 CITY = {"type": "string"}
 WEATHER = client_tool("weather", city=CITY)
@@ -388,6 +389,13 @@ class House:
         return events
 
 
+@pytest.fixture
+async def open_house(workspace):
+    """Makes a house of its turns; its log must give the same when it is run again."""
+    yield lambda turns: House(workspace, turns)
+    await assert_replays(workspace.parent / f"{workspace.name}.state")
+
+
 async def at_the_client(house, *, kill=False, **how):
     """Run until the client has the call, and end the server; gives the session, the turn and the call."""
     connection = Stdio(cwd=house.workspace.parent) if kill else "in-process"
@@ -406,8 +414,8 @@ async def at_the_client(house, *, kill=False, **how):
 
 @pytest.mark.parametrize("kill", [False, True], ids=["closed", "killed"])
 @pytest.mark.parametrize("one", [ROME, LIVE], ids=["read", "execute"])
-async def test_after_a_restart_the_call_is_asked_again_as_the_same(one, kill, workspace):
-    house = House(workspace, [step(one), DONE])
+async def test_after_a_restart_the_call_is_asked_again_as_the_same(one, kill, open_house):
+    house = open_house([step(one), DONE])
     session, turn, before = await at_the_client(house, kill=kill, answers=["Allow once"])
     async with house.server(tool_answers=["done"]) as editor:
         await editor.command("outrider.resume", {"sessionId": session})
@@ -422,8 +430,8 @@ async def test_after_a_restart_the_call_is_asked_again_as_the_same(one, kill, wo
         assert result(editor) == ("ok", "done")
 
 
-async def test_a_call_of_the_log_is_answered_without_a_resume(workspace):
-    house = House(workspace, [step(ROME), DONE])
+async def test_a_call_of_the_log_is_answered_without_a_resume(open_house):
+    house = open_house([step(ROME), DONE])
     session, turn, before = await at_the_client(house)
     async with house.server(tool_answers=[Never()]) as editor:
         await editor.command("outrider.answer", {"id": before.id, "answer": "sunny"})
@@ -433,8 +441,8 @@ async def test_a_call_of_the_log_is_answered_without_a_resume(workspace):
         await house.checked(editor, session)
 
 
-async def test_a_tool_that_is_gone_after_a_restart_is_an_error_that_says_so(workspace):
-    house = House(workspace, [step(LIVE), DONE])
+async def test_a_tool_that_is_gone_after_a_restart_is_an_error_that_says_so(open_house):
+    house = open_house([step(LIVE), DONE])
     session, turn, before = await at_the_client(house, answers=["Allow once"])
     async with house.server(tools=[WEATHER]) as editor:
         await editor.command("outrider.resume", {"sessionId": session})
@@ -447,8 +455,8 @@ async def test_a_tool_that_is_gone_after_a_restart_is_an_error_that_says_so(work
         await house.checked(editor, session)
 
 
-async def test_an_answer_that_came_before_the_end_is_not_asked_for_again(workspace):
-    house = House(workspace, [step(ROME, BERN), DONE])
+async def test_an_answer_that_came_before_the_end_is_not_asked_for_again(open_house):
+    house = open_house([step(ROME, BERN), DONE])
     async with house.server(tool_answers=["sunny", Never()]) as editor:
         started = await editor.command("outrider.run", {"prompt": "Go."})
         await editor.event("tool.answered")
@@ -462,8 +470,8 @@ async def test_an_answer_that_came_before_the_end_is_not_asked_for_again(workspa
 
 
 @pytest.mark.parametrize(("mode", "status"), [("read-only", "denied"), ("ask", "denied")])
-async def test_a_mode_that_is_narrower_now_holds_for_what_was_handed_over(mode, status, workspace):
-    house = House(workspace, [step(LIVE), DONE])
+async def test_a_mode_that_is_narrower_now_holds_for_what_was_handed_over(mode, status, open_house):
+    house = open_house([step(LIVE), DONE])
     session, turn, _ = await at_the_client(house, settings={"permissionMode": "full"})
     async with house.server(
         settings={"permissionMode": mode}, tool_answers=["done"], answers=["Reject"]
