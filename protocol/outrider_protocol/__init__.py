@@ -2,7 +2,7 @@
 
 This module holds plain constants only, so that importing it costs nothing on the way to the answer of
 `initialize`. The pydantic models of what travels under these names are in `settings`, `commands`, `events`,
-`notifications` and `script`; import those where they are needed. `protocol/README.md` documents all of it.
+`notifications`, `requests` and `script`; import those where they are needed. `protocol/README.md` documents all of it.
 """
 
 from typing import Final
@@ -36,6 +36,9 @@ COMMAND_NAMES: Final = (
 # Notifications to the client, sent only where it set `events: true`.
 EVENT_NOTIFICATION: Final = "outrider/event"
 STREAM_NOTIFICATION: Final = "outrider/stream"
+
+# The request to a client that registered tools: run one of them.
+TOOL_REQUEST: Final = "outrider/tool"
 
 CONFIGURATION_SECTION: Final = "outrider"
 

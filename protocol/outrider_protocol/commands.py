@@ -9,7 +9,7 @@ import outrider_protocol as names
 from outrider_protocol.events import Context, Decision, Mode, Open, Outcome, Phase, PlanItem, Usage
 from outrider_protocol.export import Export
 from outrider_protocol.notifications import Event
-from outrider_protocol.settings import LimitsPatch
+from outrider_protocol.settings import Effect, LimitsPatch
 from outrider_protocol.wire import Wire
 
 Text = Annotated[str, Field(min_length=1)]
@@ -74,17 +74,20 @@ class CancelResult(Wire):
 
 
 class AnswerParams(Wire):
-    """The answer to an open item: `decision` for an approval, `answer` for a question."""
+    """The answer to an open item: `decision` for an approval, `answer` for a question or a tool, or its `error`."""
 
     id: str
     decision: Decision | None = None
     answer: str | None = None
+    error: str | None = None
     note: str | None = None
 
     @model_validator(mode="after")
     def _one_of(self) -> "AnswerParams":
-        if (self.decision is None) == (self.answer is None):
-            raise ValueError("give either decision (for an approval) or answer (for a question)")
+        if [self.decision, self.answer, self.error].count(None) != 2:
+            raise ValueError(
+                "give one of decision (for an approval), answer (for a question or a tool) and error (for a tool)"
+            )
         return self
 
 
@@ -248,7 +251,7 @@ class ToolInfo(Wire):
     name: str
     description: str
     input_schema: dict[str, Any]
-    effect: Literal["read", "edit", "execute", "ask"]
+    effect: Effect
 
 
 class ToolsResult(Wire):
@@ -312,7 +315,7 @@ COMMANDS: dict[str, Command] = {
         Command(names.EXPLORE, ExploreParams, RunResult, "Give a task that may only look."),
         Command(names.STEER, SteerParams, SteerResult, "Say something to the running turn, or take it back."),
         Command(names.CANCEL, CancelParams, CancelResult, "End a turn and everything it started."),
-        Command(names.ANSWER, AnswerParams, AnswerResult, "Answer an open approval or question."),
+        Command(names.ANSWER, AnswerParams, AnswerResult, "Answer an open item."),
         Command(names.STATUS, StatusParams, StatusResult, "Say what the sessions are doing."),
         Command(names.WAIT, WaitParams, WaitResult, "Wait for a turn to finish or to need an answer."),
         Command(names.EVENTS, EventsParams, EventsResult, "Read a session's log."),

@@ -38,10 +38,10 @@ class Usage(Wire):
 
 
 class Open(Wire):
-    """An open item: something that waits for the person."""
+    """An open item: something that waits for the person, or for a tool of the client."""
 
     id: str
-    kind: Literal["approval", "question"]
+    kind: Literal["approval", "question", "tool"]
     turn_id: str
     call_id: str | None = None
     title: str
@@ -100,6 +100,8 @@ class SessionStarted(EventData):
     permission_mode: PermissionMode
     version: str
     """Version of the program that started it."""
+    tools_hash: str | None = None
+    """Content hash of the definitions of the client's tools; absent where it registered none."""
 
 
 class SessionRestored(EventData):
@@ -112,6 +114,8 @@ class SessionRestored(EventData):
     permission_mode: PermissionMode
     limits: Limits | None = None
     """The limits of the settings now; absent in logs of old."""
+    tools_hash: str | None = None
+    """As in `session.started`, of the client of now."""
 
 
 class SessionForked(EventData):
@@ -395,6 +399,28 @@ class QuestionAnswered(EventData):
     channel: str | None = None
 
 
+class ToolAsked(EventData):
+    """A call went to the client, whose tool it is. It is asked again under the same id after a restart."""
+
+    TYPE = "tool.asked"
+    id: str
+    call_id: str
+    name: str
+
+
+class ToolAnswered(EventData):
+    """The client, or somebody in its place, gave the result of such a call."""
+
+    TYPE = "tool.answered"
+    id: str
+    call_id: str
+    status: Literal["ok", "error"]
+    content: str
+    """The result, cut to `limits.outputBytes`: `tool.finished` may come much later, or after a crash."""
+    channel: str | None = None
+    """How it came: `client` for the answer to `outrider/tool`, else as for an approval."""
+
+
 # --- edits ---------------------------------------------------------------------------------------------------
 
 
@@ -540,7 +566,7 @@ EVENTS: tuple[type[EventData], ...] = (
     TurnQueued, TurnStarted, TurnPhase, TurnParked, TurnResumed, TurnFinished, SettingsChanged,
     ModelRequested, ModelResponded, ModelFailed, ModelReset, ModelRetried, ModelFellBack,
     ToolRequested, ToolStarted, ToolFinished,
-    ApprovalRequested, ApprovalResolved, QuestionAsked, QuestionAnswered,
+    ApprovalRequested, ApprovalResolved, QuestionAsked, QuestionAnswered, ToolAsked, ToolAnswered,
     EditProposed, EditApplying, EditApplied, EditRejected, EditMerged, WorkspaceChanged,
     PlanUpdated, ContextCompacted, ContextPruned, BudgetExhausted, SteeringReceived, ErrorRaised,
 )  # fmt: skip

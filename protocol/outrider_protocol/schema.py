@@ -9,13 +9,14 @@ from pydantic.json_schema import models_json_schema
 from outrider_protocol.commands import COMMANDS
 from outrider_protocol.events import EVENTS
 from outrider_protocol.notifications import Event, Frame
+from outrider_protocol.requests import ToolParams, ToolReply
 from outrider_protocol.script import Script
 from outrider_protocol.settings import Settings
 
 
 def build() -> dict[str, Any]:
-    """Give the schema: `commands`, `events`, `notifications`, `settings` and `script`, over shared `$defs`."""
-    models = [Settings, Script, Event, Frame, *EVENTS]
+    """Give the schema: `commands`, `events`, `notifications`, `requests`, `settings` and `script`, over shared `$defs`."""
+    models = [Settings, Script, Event, Frame, ToolParams, ToolReply, *EVENTS]
     for command in COMMANDS.values():
         models += [command.params, command.result]
     unique = list(dict.fromkeys(models))
@@ -33,6 +34,7 @@ def build() -> dict[str, Any]:
             for name, row in COMMANDS.items()
         },
         "notifications": {"outrider/event": ref[Event], "outrider/stream": ref[Frame]},
+        "requests": {"outrider/tool": {"params": ref[ToolParams], "result": ref[ToolReply]}},
         "events": {event.TYPE: ref[event] for event in EVENTS},
         "$defs": top["$defs"],
     }

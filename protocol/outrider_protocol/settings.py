@@ -12,6 +12,14 @@ PermissionMode = Literal["read-only", "ask", "auto-edit", "full"]
 
 PERMISSION_MODES: tuple[PermissionMode, ...] = ("read-only", "ask", "auto-edit", "full")
 
+Effect = Literal["read", "edit", "execute", "ask"]
+"""What a tool does: look, change texts, do anything else, talk to the person."""
+
+MOST_TOOLS = 64
+"""Tools of clients that are registered at once."""
+SCHEMA_BYTES = 32_768
+"""Bytes of a tool's `inputSchema` as JSON."""
+
 EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
@@ -80,6 +88,19 @@ class LimitsPatch(Wire):
     output_bytes: Annotated[int, Field(ge=1024)] | None = None
 
 
+class ClientTool(Wire):
+    """A tool that the client runs: its calls go there as `outrider/tool`."""
+
+    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
+    """What the model calls it by; none of Outrider's own."""
+    description: Annotated[str, StringConstraints(min_length=1, max_length=4096)]
+    """What the model is told about it."""
+    input_schema: dict[str, Any]
+    """JSON Schema of its arguments, which are an object."""
+    effect: Effect
+    """The client's word for what it does. `read` and `ask` go at once, the others need a yes."""
+
+
 class TestingClock(Wire):
     """A clock that stands still: it moves by `stepMs` at each reading and by every delay a script asks for."""
 
@@ -113,5 +134,7 @@ class Settings(Wire):
     """Whether the client wants `outrider/event` and `outrider/stream`."""
     trusted: bool | None = None
     """Whether the client vouches for the workspace. False: it runs read-only."""
+    tools: Annotated[list[ClientTool], Field(max_length=MOST_TOOLS)] = Field(default_factory=list[ClientTool])
+    """Tools that the client runs."""
     testing: TestingSettings | None = None
     """Fixed clock and ids."""

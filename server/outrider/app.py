@@ -29,6 +29,7 @@ from outrider.settings import Layered, from_layers, narrowed, read_user_file
 from outrider.store.log import Store
 from outrider.store.problem import StoreProblem, StoreReadError
 from outrider.tools.all import own_tools
+from outrider.tools.client import handed_tools
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Editing
 from outrider.workspace.overlay import Overlay
@@ -163,7 +164,7 @@ async def start(
         briefing=Briefing(folders, overlay, documents),
         supervisor=supervisor,
         catalog=catalog,
-        tools=own_tools(),
+        tools=own_tools().with_others(handed_tools(settings.tools)),
         env=around.env,
         host=around.host,
         settings=lambda: app.current,

@@ -13,7 +13,9 @@ from typing import Any, Final, cast
 from pydantic import ValidationError
 
 from outrider.permissions.decide import narrowest
-from outrider_protocol.settings import PERMISSION_MODES, Limits, Settings
+from outrider.tools.all import own_tools
+from outrider.tools.client import schema_problem
+from outrider_protocol.settings import MOST_TOOLS, PERMISSION_MODES, ClientTool, Limits, Settings
 
 _OF_PARTS: Final = ("limits", "providers", "testing")
 """Settings that are merged part by part."""
@@ -33,7 +35,7 @@ def from_layers(*layers: tuple[str, Any]) -> Layered:
     """Merge layers value by value, the later ones over the earlier.
 
     Limits count one by one, providers as a whole by their name: a part of one is never completed by another layer,
-    which could send a key to an address it was not meant for.
+    which could send a key to an address it was not meant for. Tools count one by one, by their name.
 
     Args:
         layers: Each one's name, for messages, and what it holds: an object, or None for nothing.
@@ -44,7 +46,10 @@ def from_layers(*layers: tuple[str, Any]) -> Layered:
         if layer is not None and not isinstance(layer, Mapping):
             messages.append(f"{name}: must be an object; {_shown(layer)} is ignored")
             continue
-        for path, value in _entries(_object(layer)):
+        given = dict(_object(layer))
+        values["tools"], problems = _with_tools(values.get("tools", []), given.pop("tools", None))
+        messages += [f"{name}: {problem}" for problem in problems]
+        for path, value in _entries(given):
             trial = _with(values, path, value)
             if problem := _problem(trial, path):
                 messages.append(f"{name}: {problem}; {_used_instead(values, path)}")
@@ -68,6 +73,47 @@ def _entries(layer: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
 def _with(values: Mapping[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
     key, *rest = path
     return {**values, key: {**_object(values.get(key)), rest[0]: value} if rest else value}
+
+
+def _with_tools(before: list[Any], given: Any) -> tuple[list[Any], list[str]]:
+    """The tools of weaker layers and those of the next one, as they stand on the wire, and what is wrong with these."""
+    if given is None:
+        return before, []
+    if not isinstance(given, list):
+        return before, [f"tools: must be a list; {_shown(given)} is ignored"]
+    taken: dict[str, Any] = {}
+    problems: list[str] = []
+    names = {tool["name"] for tool in before}
+    for number, item in enumerate(cast("list[Any]", given)):
+        place = f"tools.{number}"
+        tool = _tool(item, taken)
+        if not isinstance(tool, ClientTool):
+            problems.append(f"{place}{tool}; this tool is left out")
+        elif len(names | taken.keys() | {tool.name}) > MOST_TOOLS:
+            problems.append(f"{place}: there are {MOST_TOOLS} tools already; this one is left out")
+        else:
+            taken[tool.name] = item
+    return [*(tool for tool in before if tool["name"] not in taken), *taken.values()], problems
+
+
+def _tool(item: Any, taken: Mapping[str, Any]) -> ClientTool | str:
+    """A tool, or the key in it that is wrong and why."""
+    try:
+        tool = ClientTool.from_wire(item)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = "".join(f".{_cut(str(part))}" for part in first["loc"])
+        unknown = first["type"] == "extra_forbidden"
+        return (
+            f"{place}: {'there is no such key' if unknown else first['msg'][:1].lower() + first['msg'][1:]}"
+        )
+    if tool.name in own_tools():
+        return f".name: {tool.name} is a tool of Outrider"
+    if tool.name in taken:
+        return f".name: {tool.name} is there already"
+    if problem := schema_problem(tool.input_schema):
+        return f".inputSchema: {problem}"
+    return tool
 
 
 def _without_nulls(values: Mapping[str, Any]) -> dict[str, Any]:

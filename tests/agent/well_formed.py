@@ -33,6 +33,7 @@ class _Log:
         self.requested, self.started, self.results = set(), set(), set()
         self.responded = set()
         self.items, self.resolved = {}, set()
+        self.handed = set()
         self.changes = {}
         self.steering, self.closed = {}, False
 
@@ -139,7 +140,8 @@ class _Log:
     def on_approval_requested(self, _turn, data):
         assert data["id"] not in self.items
         assert data["id"] not in self.resolved
-        assert data["callId"] not in self.started, "asked after it began"
+        # A call that was handed to the client before a restart may need a yes under a mode that is narrower now.
+        assert data["callId"] not in self.started - self.handed, "asked after it began"
         self.items[data["id"]] = data
 
     def on_approval_resolved(self, _turn, data):
@@ -163,6 +165,18 @@ class _Log:
         assert data["id"] not in self.resolved
         asked = self.items.pop(data["id"])
         assert asked["allowFreeForm"] or data["answer"] in asked["options"]
+        self.resolved.add(data["id"])
+
+    def on_tool_asked(self, _turn, data):
+        assert data["id"] not in self.items | dict.fromkeys(self.resolved)
+        assert data["callId"] in self.started, "handed over before it began"
+        assert data["callId"] not in self.handed, "handed over under two ids"
+        self.handed.add(data["callId"])
+        self.items[data["id"]] = data
+
+    def on_tool_answered(self, _turn, data):
+        assert data["id"] not in self.resolved, f"{data['id']} answered twice"
+        assert self.items.pop(data["id"])["callId"] == data["callId"]
         self.resolved.add(data["id"])
 
     # edits

@@ -36,6 +36,17 @@ def test_a_rule_allows_what_it_names(rule, item):
     assert Rules((rule,)).allowing(item) == rule
 
 
+def test_a_call_of_a_tool_waits_until_it_is_answered_and_no_rule_does():
+    items = OpenItems()
+    items.event({"type": "tool.asked", "data": {"id": "open_1", "callId": "c", "name": "weather"}})
+    (item,) = items
+    assert (item.kind, item.title, item.free_form, item.has_buttons) == ("tool", "Tool weather", True, False)
+    assert Rules(("all",)).allowing(item) is None
+    assert can_match("Tool deploy *")
+    items.event({"type": "tool.answered", "data": {"id": "open_1", "callId": "c"}})
+    assert list(items) == []
+
+
 @pytest.mark.parametrize(
     ("rule", "item"),
     [

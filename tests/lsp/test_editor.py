@@ -1,15 +1,16 @@
 """The editor façade: questions, edits, documents, and live text in order with events."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from fakes import Client, Outbox
+from fakes import Client, Outbox, eventually
 
 from outrider.lsp.frames import FrameSender
 from outrider.lsp.outgoing import NEARLY_EMPTY
 from outrider.ports.clock import SteppingClock
-from outrider.ports.editor import Answered, Applied, DocumentEdit, Unanswered
+from outrider.ports.editor import Answered, Applied, DocumentEdit, ToolAnswer, ToolRequest, Unanswered
 from outrider.ports.events import LoggedEvent, StreamFrame
 from outrider.ports.text import Place, PlacedEdit
 
@@ -127,6 +128,74 @@ async def test_questions_end_with_the_connection():
     await client.call("shutdown")
     assert await asking == Unanswered("closed")
     assert await editor.ask("2", TITLES, seconds=5) == Unanswered("closed")
+
+
+CALL = ToolRequest("ses_1", "turn_1", "call_1", "open_1", "weather", {"city": "Rome"})
+
+
+@pytest.mark.parametrize(
+    ("result", "answer"),
+    [
+        ({"content": "sunny"}, ToolAnswer("sunny")),
+        ({"content": "", "isError": False, "more": 1}, ToolAnswer("")),
+        ({"content": "gone", "isError": True}, ToolAnswer("gone", is_error=True)),
+        ({"content": "sunny", "isError": None}, ToolAnswer("sunny")),
+        (None, Unanswered("dismissed")),
+        ({}, Unanswered("error")),
+        ("sunny", Unanswered("error")),
+        ({"content": ["sunny"]}, Unanswered("error")),
+        ({"content": "sunny", "isError": 0}, Unanswered("error")),
+        ([{"content": "sunny"}], Unanswered("error")),
+    ],
+)
+async def test_only_a_content_is_what_a_tool_gives(result, answer):
+    client, editor = await editor_of()
+    calling = soon(editor.call_tool(CALL, seconds=5, overdue=lambda: None))
+    request = await client.asked("outrider/tool")
+    assert request["params"] == {
+        "sessionId": "ses_1", "turnId": "turn_1", "callId": "call_1", "id": "open_1", "name": "weather",
+        "input": {"city": "Rome"},
+    }  # fmt: skip
+    client.answer(request, result)
+    assert await calling == answer
+
+
+async def test_a_call_that_is_overdue_may_still_be_answered():
+    clock = SteppingClock(datetime(2026, 1, 1, tzinfo=UTC))
+    client, editor = await editor_of(clock=clock)
+    overdue = []
+    again = replace(CALL, again=True)
+    calling = soon(editor.call_tool(again, seconds=120, overdue=lambda: overdue.append(True)))
+    request = await client.asked("outrider/tool")
+    assert request["params"]["again"] is True
+    assert overdue == []
+    clock.advance(121)
+    await eventually(lambda: overdue == [True])
+    client.answer(request, {"content": "sunny"})
+    client.answer(request, {"content": "rain"})
+    assert await calling == ToolAnswer("sunny")
+    assert not [m for m in client.outbox.messages if m.get("method") == "$/cancelRequest"]
+
+
+async def test_a_call_that_nobody_waits_for_is_taken_back():
+    client, editor = await editor_of()
+    calling = soon(editor.call_tool(CALL, seconds=5, overdue=lambda: None))
+    request = await client.asked("outrider/tool")
+    calling.cancel()
+    taken_back = await client.asked("$/cancelRequest")
+    assert taken_back["params"] == {"id": request["id"]}
+    client.answer(request, {"content": "sunny"})
+    assert await client.execute("outrider.status")
+
+
+async def test_a_server_that_ends_takes_no_call_back():
+    client, editor = await editor_of()
+    calling = soon(editor.call_tool(CALL, seconds=5, overdue=lambda: None))
+    await client.asked("outrider/tool")
+    await client.call("shutdown")
+    assert await calling == Unanswered("closed")
+    assert not [m for m in client.outbox.messages if m.get("method") == "$/cancelRequest"]
+    assert await editor.call_tool(CALL, seconds=5, overdue=lambda: None) == Unanswered("closed")
 
 
 async def test_edits_carry_versions_where_the_client_takes_them():

@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from wire_page import Page, Table, read_page
 
 import outrider_protocol as names
-from outrider_protocol import commands, events, notifications, script, settings
+from outrider_protocol import commands, events, notifications, requests, script, settings
 from outrider_protocol.wire import Wire
 
 SERVER = Path(__file__).resolve().parents[2] / "server" / "outrider"
@@ -140,6 +140,7 @@ def test_what_the_page_lets_the_workspace_set_is_what_it_may_set(page: Page) -> 
         "providers": {},
         "stateDir": "/elsewhere",
         "testing": {"ids": "sequential"},
+        "tools": [{"name": "x", "description": "x", "inputSchema": {"type": "object"}, "effect": "read"}],
     }
     rows = {quoted(row["key"])[0]: row["workspace"] for row in page.table("Settings", "key").rows}
     assert tried.keys() == {path for path in rows if "." not in path}
@@ -196,6 +197,15 @@ def test_every_notification_is_described(page: Page, name: str, model: type[Wire
         assert str(literal) in rest
 
 
+def test_the_request_to_the_client_is_described(page: Page) -> None:
+    for column, model in (("param", requests.ToolParams), ("result", requests.ToolReply)):
+        table = page.table("Tools of the client", column)
+        check_keys(column, keys_of(table, column), model)
+    section = page.text.partition("\n## Tools of the client\n")[2].partition("\n## ")[0]
+    for bound in (settings.MOST_TOOLS, settings.SCHEMA_BYTES):
+        assert str(bound) in section
+
+
 def test_every_title_is_described(page: Page) -> None:
     titles = {
         names.ALLOW_ONCE, names.ALLOW_SESSION, names.REVIEW, names.REJECT,
@@ -205,7 +215,7 @@ def test_every_title_is_described(page: Page) -> None:
     assert {quoted(row["title"])[0] for row in page.table("Titles", "title").rows} == titles
     others = {
         *names.COMMAND_NAMES, names.EVENT_NOTIFICATION, names.STREAM_NOTIFICATION,
-        names.CONFIGURATION_SECTION, names.ACTION_PREFIX, names.ACTION_KIND,
+        names.TOOL_REQUEST, names.CONFIGURATION_SECTION, names.ACTION_PREFIX, names.ACTION_KIND,
     }  # fmt: skip
     constants = {value for name, value in vars(names).items() if name.isupper() and isinstance(value, str)}
     assert constants == titles | others, "a constant is of no kind that this test knows"
@@ -283,8 +293,14 @@ def test_the_examples_are_valid(page: Page) -> None:
 
 
 def test_the_messages_of_the_session_are_valid(page: Page) -> None:
-    (block,) = page.blocks("text")
+    session, tool_call = page.blocks("text")
+    check_messages(session)
+    check_messages(tool_call)
+
+
+def check_messages(block: str) -> None:
     asked: dict[Any, dict[str, Any]] = {}
+    handed: set[Any] = set()
     for line in block.splitlines():
         way, _, text = line.partition(" ")
         assert way in {"→", "←"}
@@ -298,6 +314,11 @@ def test_the_messages_of_the_session_are_valid(page: Page) -> None:
                 asked[message["id"]] = params
             case "initialize":
                 settings.Settings.from_wire(params["initializationOptions"])
+            case names.TOOL_REQUEST:
+                requests.ToolParams.from_wire(params)
+                handed.add(message["id"])
+            case None if message["id"] in handed:
+                requests.ToolReply.from_wire(message["result"])
             case names.EVENT_NOTIFICATION:
                 event = notifications.Event.from_wire(params)
                 events.EVENT_TYPES[event.type].from_wire(event.data)
@@ -387,9 +408,8 @@ def setting_keys(model: type[Wire], prefix: str) -> Iterator[tuple[str, FieldInf
         yield path, field
         inner = next(iter(models_in(field.annotation)), None)
         if inner is not None:
-            yield from setting_keys(
-                inner, f"{path}.<name>." if get_origin(field.annotation) is dict else f"{path}."
-            )
+            part = {dict: ".<name>.", list: "[]."}.get(get_origin(field.annotation), ".")
+            yield from setting_keys(inner, f"{path}{part}")
 
 
 # --- what the page says --------------------------------------------------------------------------------------
@@ -461,7 +481,7 @@ def models_in(annotation: Any) -> Iterator[type[Wire]]:
 
 
 def is_object(field: FieldInfo) -> bool:
-    return get_origin(field.annotation) is not dict and any(True for _ in models_in(field.annotation))
+    return get_origin(field.annotation) not in {dict, list} and any(True for _ in models_in(field.annotation))
 
 
 def nested(model: type[Wire]) -> set[type[Wire]]:

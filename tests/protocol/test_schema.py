@@ -37,6 +37,8 @@ def parts() -> dict[str, dict[str, Any]]:
     found = {"settings": SCHEMA["settings"], "script": SCHEMA["script"]}
     for name, command in SCHEMA["commands"].items():
         found |= {f"{name} params": command["params"], f"{name} result": command["result"]}
+    for name, request in SCHEMA["requests"].items():
+        found |= {f"{name} params": request["params"], f"{name} result": request["result"]}
     return found | SCHEMA["notifications"] | SCHEMA["events"]
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from outrider.settings import Layered, from_layers, narrowed, read_user_file
 from outrider_protocol.settings import PERMISSION_MODES, Limits, Settings
 
+TOOL = {"name": "t", "description": "t", "inputSchema": {"type": "object"}, "effect": "read"}
 PROVIDER = {"kind": "openai-chat", "baseUrl": "https://models.example/v1", "apiKeyEnv": "MY_KEY"}
 
 
@@ -341,6 +342,7 @@ likely_values = st.fixed_dictionaries(
         "stateDir": json_values,
         "testing": st.just({"ids": "sequential"}) | json_values,
         "events": json_values,
+        "tools": st.lists(st.just(TOOL) | json_values, max_size=3) | json_values,
     },
 )
 anything = json_values | likely_values
@@ -372,8 +374,8 @@ def is_wider(settings: Settings, base: Settings) -> bool:
         or any(name not in limits or not limits[name] <= most for name, most in allowed.items())
         or (settings.trusted is not base.trusted and settings.trusted is not False)
         or (settings.model != base.model and (settings.model or "").partition("/")[0] not in base.providers)
-        or (settings.providers, settings.state_dir, settings.testing)
-        != (base.providers, base.state_dir, base.testing)
+        or (settings.providers, settings.state_dir, settings.testing, settings.tools)
+        != (base.providers, base.state_dir, base.testing, base.tools)
     )
 
 

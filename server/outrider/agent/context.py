@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from outrider.agent.budget import Budget
 from outrider.agent.inbox import Inbox
@@ -10,6 +11,7 @@ from outrider.agent.services import Services
 from outrider.agent.state import CallState
 from outrider.permissions.decide import Access, Judgement, decide, narrowest
 from outrider.ports.clock import Clock
+from outrider.ports.editor import ToolAnswer
 from outrider.ports.events import StreamFrame
 from outrider.ports.ids import IdKind
 from outrider.ports.model import ToolCall
@@ -175,6 +177,18 @@ class TurnContext:
                 self.limits.ask_seconds,
                 free_form=free_form,
             )
+
+    async def call_client(self, call: ToolCall, given: Mapping[str, Any], *, durable: bool) -> ToolAnswer:
+        """Have the client run a call."""
+        with self._waiting():
+            return await self._inbox.call(
+                self.new_id("open"), self._turn_id or "", call, given, self.limits, durable=durable
+            )
+
+    def handed_over(self, call: ToolCall) -> bool:
+        """Whether the client was asked to run that call."""
+        known = self._known(call.id)
+        return known is not None and known.handed
 
     def agent_buffers(self) -> Sequence[str]:
         """URIs of the open documents that this session has changed and that were not saved since."""

@@ -1,17 +1,19 @@
-"""The inbox of a session: every approval and question that waits for the person.
+"""The inbox of a session: what waits for the person (approvals, questions) or for a tool of the client.
 
 An item is asked in the editor and stays open until somebody answers it, through whichever channel; the first
-answer wins. No answer is never a yes.
+answer wins. No answer is never a yes, and never a result.
 """
 
 import asyncio
 import unicodedata
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from outrider.agent.record import Record
-from outrider.ports.editor import Answered, Editor
+from outrider.ports.editor import Answered, Editor, ToolAnswer, ToolRequest, Unanswered
+from outrider.ports.model import ToolCall
+from outrider.processes import Capture
 from outrider.tools.context import Action, Approval
 from outrider_protocol import (
     ALLOW_ONCE,
@@ -24,18 +26,34 @@ from outrider_protocol.events import (
     ApprovalRequested,
     ApprovalResolved,
     Decision,
+    EventData,
     Open,
     QuestionAnswered,
     QuestionAsked,
+    ToolAnswered,
+    ToolAsked,
 )  # fmt: skip
+from outrider_protocol.settings import Limits
 
-Channel = Literal["message", "command", "action", "document"]
+Channel = Literal["message", "command", "action", "document", "client"]
+Way = Literal["decision", "answer", "error"]
+"""What an answer says it is."""
 MESSAGE_CHARACTERS = 2000
 """Characters of an item beyond which it can be looked at in a document."""
 MESSAGE_LINES = 24
 """Lines of an item's detail that are put in the message; the rest is in its document."""
 
+MARK_BYTES = 80
+"""Room for the mark of what is missing."""
+
 _DECISIONS: dict[str, Decision] = {ALLOW_ONCE: "allow_once", ALLOW_SESSION: "allow_session", REJECT: "reject"}
+
+
+_TAKES: dict[str, tuple[Way, ...]] = {
+    "approval": ("decision",),
+    "question": ("answer",),
+    "tool": ("answer", "error"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +64,23 @@ class Refusal:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    text: str
+    """The title of a decision, the answer to a question, or what a tool gave."""
+    note: str | None = None
+    is_error: bool = False
+    """Of a tool: whether it went wrong."""
+
+
 @dataclass(slots=True)
 class _Waiting:
     item: Open
-    answer: "asyncio.Future[tuple[str, str | None]]"
+    answer: "asyncio.Future[_Answer]"
+    most_bytes: int | None = None
+    """Of a tool: what is kept of its result."""
+    left: bool = False
+    """Whether the editor gave no answer."""
 
 
 class Inbox:
@@ -62,7 +93,7 @@ class Inbox:
         *,
         show: Callable[[Open], Coroutine[Any, Any, str | None]],
         on_asked: Callable[[], None],
-        on_parked: Callable[[Open], None],
+        on_parked: Callable[[Sequence[Open]], None],
         on_answered: Callable[[Open], None],
         watch: Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"],
     ) -> None:
@@ -73,7 +104,7 @@ class Inbox:
             editor: Where items are asked.
             show: Opens the document of an item and gives its URI, None if it cannot be shown.
             on_asked: Told when an item can be answered.
-            on_parked: Told when an item stays without an answer.
+            on_parked: Told when nothing is left that the editor could answer: all that is open stays so.
             on_answered: Told when an item is answered.
             watch: Starts a supervised background task.
         """
@@ -119,8 +150,9 @@ class Inbox:
             self._record.append(requested, turn_id=turn_id)
             item = self._record.state.open[item_id]
         covers = f"\n“{ALLOW_SESSION}” covers {action.covers}." if action.covers else ""
-        title, note = await self._settle(item, seconds, covers)
-        return Approval(_DECISIONS[title], note)
+        waiting = self._wait_for(item)
+        answer = await self._settle(waiting, self._ask_in_editor(waiting, seconds, covers))
+        return Approval(_DECISIONS[answer.text], answer.note)
 
     async def ask(
         self,
@@ -141,38 +173,83 @@ class Inbox:
             )
             self._record.append(asked, turn_id=turn_id)
             known = self._record.state.open[item_id]
-        return (await self._settle(known, seconds, ""))[0]
+        waiting = self._wait_for(known)
+        return (await self._settle(waiting, self._ask_in_editor(waiting, seconds, ""))).text
 
-    def answer(
-        self, item_id: str, title: str, note: str | None, channel: Channel, *, is_decision: bool
-    ) -> Refusal | None:
-        """Take an answer: a decision's title for an approval, a text for a question. None: it was taken."""
+    async def call(
+        self,
+        item_id: str,
+        turn_id: str,
+        call: ToolCall,
+        given: Mapping[str, Any],
+        limits: Limits,
+        *,
+        durable: bool,
+    ) -> ToolAnswer:
+        """Have the client run a call, and give its result.
+
+        Args:
+            item_id: The id of the item, unless the call was asked before this process.
+            turn_id: The turn.
+            call: The call.
+            given: Its arguments.
+            limits: How long the client may take before the turn parks, and how much of the result is kept.
+            durable: Whether the item must be on the disk before the client is asked.
+        """
+        known = self._pending(call.id, "tool")
+        if known is None:
+            self._record.append(ToolAsked(id=item_id, call_id=call.id, name=call.name), turn_id=turn_id)
+        item = known or self._record.state.open[item_id]
+        request = ToolRequest(
+            session_id=self._record.state.session_id,
+            turn_id=turn_id,
+            call_id=call.id,
+            id=item.id,
+            name=call.name,
+            input=given,
+            again=known is not None,
+        )
+        waiting = self._wait_for(item, limits.output_bytes)
+        asking = self._ask_client(waiting, request, limits.ask_seconds, durable=durable)
+        answer = await self._settle(waiting, asking)
+        return ToolAnswer(answer.text, answer.is_error)
+
+    def answer(self, item_id: str, way: Way, text: str, note: str | None, channel: Channel) -> Refusal | None:
+        """Take an answer: a decision's title for an approval, a text for the others. None: it was taken."""
         waiting = self._waiting.get(item_id)
         if waiting is None:
             return Refusal("unknown_id", f"there is no open item {item_id!r}")
         if waiting.answer.done():
             return Refusal("already_resolved", f"{item_id} was answered already")
         item = waiting.item
-        if (item.kind == "approval") != is_decision:
-            wanted = "a decision" if item.kind == "approval" else "an answer"
-            return Refusal("invalid", f"{item_id} takes {wanted}")
-        if item.kind == "approval" and (title not in _DECISIONS or title not in item.options):
+        if way not in _TAKES[item.kind]:
+            return Refusal("invalid", f"{item_id} takes {' or '.join(_TAKES[item.kind])}")
+        if item.kind == "approval" and (text not in _DECISIONS or text not in item.options):
             return Refusal("invalid", f"{item_id} takes one of {', '.join(item.options)}")
-        if item.kind == "question" and not item.allow_free_form and title not in item.options:
+        if item.kind == "question" and not item.allow_free_form and text not in item.options:
             return Refusal("invalid", f"{item_id} takes one of {', '.join(item.options)}")
-        self._resolve(waiting, title, note, channel)
+        self._resolve(waiting, _Answer(text, note, way == "error"), channel)
         return None
 
     @property
     def open(self) -> list[Open]:
         """The items that wait for an answer now."""
-        return [waiting.item for waiting in self._waiting.values() if not waiting.answer.done()]
+        return [waiting.item for waiting in self._still_open]
+
+    @property
+    def for_person(self) -> list[Open]:
+        """Those of them that a person can do something about: not what the client is at work on."""
+        return [waiting.item for waiting in self._still_open if waiting.left or waiting.item.kind != "tool"]
+
+    @property
+    def _still_open(self) -> list[_Waiting]:
+        return [waiting for waiting in self._waiting.values() if not waiting.answer.done()]
 
     @property
     def _reject_first(self) -> bool:
         return self._editor.traits.reject_first
 
-    def _pending(self, call_id: str, kind: Literal["approval", "question"]) -> Open | None:
+    def _pending(self, call_id: str, kind: Literal["approval", "question", "tool"]) -> Open | None:
         """The item of a call that was open before this process: it keeps its identity."""
         items = self._record.state.open.values()
         return next((item for item in items if item.call_id == call_id and item.kind == kind), None)
@@ -189,35 +266,29 @@ class Inbox:
             turn_id=turn_id,
         )
 
-    async def _settle(self, item: Open, seconds: float, covers: str) -> tuple[str, str | None]:
-        waiting = _Waiting(item, asyncio.get_running_loop().create_future())
+    def _wait_for(self, item: Open, most_bytes: int | None = None) -> _Waiting:
+        waiting = _Waiting(item, asyncio.get_running_loop().create_future(), most_bytes)
         self._waiting[item.id] = waiting
         self._on_asked()
-        asking = self._watch(self._ask_in_editor(waiting, seconds, covers))
+        return waiting
+
+    async def _settle(self, waiting: _Waiting, asking: Coroutine[Any, Any, None]) -> _Answer:
+        task = self._watch(asking)
         try:
             return await waiting.answer
         finally:
-            asking.cancel()
-            del self._waiting[item.id]
+            task.cancel()
+            del self._waiting[waiting.item.id]
 
-    def _resolve(self, waiting: _Waiting, title: str, note: str | None, channel: Channel) -> None:
+    def _resolve(self, waiting: _Waiting, answer: _Answer, channel: Channel) -> None:
         """Take the first answer: it is recorded at once, and whoever waits for it goes on."""
         item = waiting.item
-        resolved = (
-            ApprovalResolved(
-                id=item.id,
-                call_id=item.call_id or "",
-                decision=_DECISIONS[title],
-                by="person",
-                channel=channel,
-                note=note,
-            )
-            if item.kind == "approval"
-            else QuestionAnswered(id=item.id, call_id=item.call_id, answer=title, channel=channel)
-        )
-        self._record.append(resolved, turn_id=item.turn_id)
+        if waiting.most_bytes is not None:
+            answer = _Answer(_cut(answer.text, waiting.most_bytes), is_error=answer.is_error)
+        self._record.append(_resolved(item, answer, channel), turn_id=item.turn_id)
+        waiting.answer.set_result(answer)
         self._on_answered(item)
-        waiting.answer.set_result((title, note))
+        self._park_if_nothing_moves()
 
     async def _ask_in_editor(self, waiting: _Waiting, seconds: float, covers: str) -> None:
         if problem := await self._record.settled():
@@ -253,17 +324,70 @@ class Inbox:
             self._take(waiting, answer.title)
             return
 
+    async def _ask_client(
+        self, waiting: _Waiting, request: ToolRequest, seconds: float, *, durable: bool
+    ) -> None:
+        problem = await self._record.settled(durable=durable)
+        if waiting.answer.done():
+            return
+        if problem:
+            waiting.answer.set_result(_Answer(f"Nothing was done: {problem}", is_error=True))
+            return
+        answer = await self._editor.call_tool(request, seconds=seconds, overdue=lambda: self._park(waiting))
+        if isinstance(answer, Unanswered):
+            self._park(waiting)
+        elif not waiting.answer.done():
+            self._resolve(waiting, _Answer(answer.content, is_error=answer.is_error), "client")
+
     def _park(self, waiting: _Waiting) -> None:
-        self._on_parked(waiting.item)
+        waiting.left = True
+        self._park_if_nothing_moves()
+
+    def _park_if_nothing_moves(self) -> None:
+        """Calls of client tools wait at the same time: the turn parks when the last of them has no answer."""
+        waiting = self._still_open
+        if waiting and all(one.left for one in waiting):
+            self._on_parked([one.item for one in waiting])
 
     def _take(self, waiting: _Waiting, title: str) -> None:
         if not waiting.answer.done() and title not in {REVIEW, ANSWER_IN_DOCUMENT}:
-            self._resolve(waiting, title, None, "message")
+            self._resolve(waiting, _Answer(title), "message")
 
 
 def decision_title(decision: Decision) -> str:
     """The button that stands for a decision."""
     return next(title for title, value in _DECISIONS.items() if value == decision)
+
+
+def _resolved(item: Open, answer: _Answer, channel: Channel) -> EventData:
+    match item.kind:
+        case "approval":
+            return ApprovalResolved(
+                id=item.id,
+                call_id=item.call_id or "",
+                decision=_DECISIONS[answer.text],
+                by="person",
+                channel=channel,
+                note=answer.note,
+            )
+        case "question":
+            return QuestionAnswered(id=item.id, call_id=item.call_id, answer=answer.text, channel=channel)
+        case "tool":
+            return ToolAnswered(
+                id=item.id,
+                call_id=item.call_id or "",
+                status="error" if answer.is_error else "ok",
+                content=answer.text,
+                channel=channel,
+            )
+
+
+def _cut(content: str, most_bytes: int) -> str:
+    """A content of `most_bytes` at most, the mark of what is missing included: cut again, it stays the same."""
+    encoded = content.encode("utf-8", "replace")
+    capture = Capture(most_bytes if len(encoded) <= most_bytes else most_bytes - MARK_BYTES)
+    capture.feed(encoded)
+    return capture.text()
 
 
 def _visible(text: str) -> str:

@@ -51,8 +51,8 @@ async def task_paper(folders: Folders) -> Path | str:
 
 
 async def answer_paper(folders: Folders, item: Open) -> Path | str:
-    """The document to answer a question in."""
-    quoted = "\n".join(f"> {line}" for line in item.title.splitlines())
+    """The document to answer a question in, or to write what a tool of the client gives."""
+    quoted = "\n".join(f"> {line}" for line in f"{item.title}\n{item.detail}".strip().splitlines())
     return await _write(folders, f"answer-{item.id}.md", f"{quoted}\n\n{MARK}\n\n", keep=True)
 
 

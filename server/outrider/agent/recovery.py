@@ -1,7 +1,8 @@
 """After a crash: what became of the calls that had begun.
 
 An edit is looked up in the text as it is now and found applied, not applied or altered. A command is not run
-again: its effect is unknown. What had not begun, or has no effect, is simply run.
+again: its effect is unknown. A call of a client's tool is handed to the client again, which knows whether it ran
+it. What had not begun, or has no effect, is simply run.
 """
 
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from outrider.agent.state import CallState, TurnState
 from outrider.ports.model import content_hash
 from outrider.tools import changes
+from outrider.tools.client import HandedTool
 from outrider.tools.context import ToolContext
 from outrider.tools.registry import Registry
 from outrider.workspace.journal import Journal
@@ -33,12 +35,22 @@ async def _found(context: ToolContext, tools: Registry, call: CallState) -> tupl
         return await settle_change(context, call.change)
     if call.changed:
         return "ok", "The edit was made; the server stopped just after it."
-    if tools.effect(call.call.name) in {"read", "ask", "edit"}:
+    if call.returned is not None:
+        return "error" if call.returned.is_error else "ok", call.returned.content
+    tool = tools.get(call.call.name)
+    if isinstance(tool, str):  # it has begun, so there was one
+        return "error", _not_registered(call)
+    if isinstance(tool, HandedTool) or tool.effect in {"read", "ask", "edit"}:
         return None
     return (
         "interrupted",
         "Interrupted when the server stopped; the effect is unknown. Look before you do it again.",
     )
+
+
+def _not_registered(call: CallState) -> str:
+    gone = f"The client of now has not registered {call.call.name}, so that it cannot be run."
+    return f"{gone} Whether the client of then did it is unknown." if call.handed else gone
 
 
 async def settle_change(context: ToolContext, data: dict[str, Any]) -> tuple[ToolStatus, str]:

@@ -1,8 +1,9 @@
 """A session: its log, its queue, one turn at a time, and what the person can do to it."""
 
 import asyncio
+import json
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,8 +18,9 @@ from outrider.agent.turn import Turn
 from outrider.agent.undo import take_back
 from outrider.models.catalog import ModelProblem
 from outrider.permissions.decide import narrowest
-from outrider.ports.model import Message, Model
+from outrider.ports.model import Message, Model, content_hash
 from outrider.store.locks import SessionLock
+from outrider.tools.client import definition_of
 from outrider_protocol.commands import (
     AnswerParams,
     PendingSteering,
@@ -132,7 +134,9 @@ class Session:
                 folders=[folder.uri for folder in self._services.folders.folders],
                 permission_mode=self._services.settings().permission_mode,
                 version=self._services.version,
-            )
+                tools_hash=next(iter(tools := self._client_tools()), None),
+            ),
+            blobs=tools,
         )
 
     async def restore(self) -> Refused | None:
@@ -146,7 +150,9 @@ class Session:
                 folders=[folder.uri for folder in self._services.folders.folders],
                 permission_mode=self._services.settings().permission_mode,
                 limits=self._services.settings().limits,
-            )
+                tools_hash=next(iter(tools := self._client_tools()), None),
+            ),
+            blobs=tools,
         )
         context = self._context("Outrider")
         for data in list(state.undoing.values()):
@@ -175,7 +181,7 @@ class Session:
         self._closing = True
         if self._turn is not None and self._task is not None:
             if waiting := self.inbox.open:
-                self._on_parked(waiting[0])
+                self._on_parked(waiting)
                 self._turn.suspended = True
             self._turn.cancel(reason)
             await asyncio.wait([self._task], timeout=CANCEL_SECONDS)
@@ -278,10 +284,13 @@ class Session:
 
     def answer(self, params: AnswerParams, channel: Channel) -> Refusal | None:
         """Answer an open item."""
-        title = decision_title(params.decision) if params.decision is not None else params.answer or ""
-        return self.inbox.answer(
-            params.id, title, params.note, channel, is_decision=params.decision is not None
-        )
+        if params.decision is not None:
+            return self.inbox.answer(
+                params.id, "decision", decision_title(params.decision), params.note, channel
+            )
+        if params.answer is not None:
+            return self.inbox.answer(params.id, "answer", params.answer, None, channel)
+        return self.inbox.answer(params.id, "error", params.error or "", None, channel)
 
     async def answer_when_asked(self, params: AnswerParams, channel: Channel) -> Refusal | None:
         """Answer an item of a session that was just resumed, as soon as its turn comes to ask it again."""
@@ -419,6 +428,12 @@ class Session:
             )
             self._launch(self.turns[turn.turn_id])
 
+    def _client_tools(self) -> dict[str, bytes]:
+        """The definitions of the tools that the client registered, by their content hash; empty where there are none."""
+        tools = self._services.settings().tools
+        encoded = json.dumps([definition_of(tool) for tool in tools], ensure_ascii=False).encode()
+        return {content_hash(encoded): encoded} if tools else {}
+
     def _settings(self) -> TurnSettings:
         settings = self._services.settings()
         return TurnSettings(permission_mode=settings.permission_mode, limits=settings.limits)
@@ -427,10 +442,10 @@ class Session:
         """What belongs to no turn sees this of the house."""
         return TurnContext(self._services, self._record, self.inbox, self._touched, turn_id=None, label=label)
 
-    def _on_parked(self, item: Open) -> None:
+    def _on_parked(self, items: Sequence[Open]) -> None:
         turn = self._record.state.turn
         if turn is not None and not turn.parked:
-            self._record.append(TurnParked(open=[item]), turn_id=turn.turn_id)
+            self._record.append(TurnParked(open=list(items)), turn_id=turn.turn_id)
         self._wake()
 
     def _on_answered(self, item: Open) -> None:

@@ -58,8 +58,8 @@ class Sessions:
 
     @property
     def waiting(self) -> list[Open]:
-        """Every open item: first those of the sessions here, then those of the log, as far as they were looked for."""
-        asked = [item for session in self.running for item in session.inbox.open]
+        """What waits for the person: first the items of the sessions here, then of the log, as far as it was read."""
+        asked = [item for session in self.running for item in session.inbox.for_person]
         return [*asked, *(item for items in self._resting.values() for item in items)]
 
     def get(self, session_id: str) -> Session | Refused:

@@ -6,11 +6,15 @@ Reads plain event data, so that folding a long log costs no validation.
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from outrider.ports.editor import ToolAnswer
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import Message, Tokens, ToolCall
 from outrider.workspace.journal import Journal
 from outrider_protocol.events import Context, Mode, Open, Outcome, Phase, PlanItem, Usage
 from outrider_protocol.settings import PermissionMode
+
+DETAIL_CHARACTERS = 2000
+"""Characters of a call's arguments that an open item shows; `tool.requested` has them whole."""
 
 
 @dataclass(slots=True)
@@ -27,6 +31,10 @@ class CallState:
     """Digest of what the person rejected, and their note."""
     answered: tuple[str, str] | None = None
     """The latest question of the call that was answered, and the answer."""
+    handed: bool = False
+    """Whether the client was asked to run it."""
+    returned: ToolAnswer | None = None
+    """What came of that."""
     change: dict[str, Any] | None = None
     """The data of its `edit.applying`, while it is not known how that went."""
     changed: bool = False
@@ -303,6 +311,28 @@ def _answered(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) ->
     _close(state, data["id"])
 
 
+def _tool_asked(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> None:
+    call = state.turn.calls.get(data["callId"]) if state.turn else None
+    if call is not None:
+        call.handed = True
+    given = call.call.arguments if call is not None else ""
+    state.open[data["id"]] = Open(
+        id=data["id"],
+        kind="tool",
+        turn_id=event.turn_id or "",
+        call_id=data["callId"],
+        title=f"Tool {data['name']}",
+        detail=given if len(given) <= DETAIL_CHARACTERS else f"{given[: DETAIL_CHARACTERS - 1]}…",
+        allow_free_form=True,
+    )
+
+
+def _tool_answered(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    if state.turn and (call := state.turn.calls.get(data["callId"])):
+        call.returned = ToolAnswer(data["content"], data["status"] == "error")
+    _close(state, data["id"])
+
+
 def _close(state: SessionState, item_id: str) -> None:
     state.open.pop(item_id, None)
     state.resolved.add(item_id)
@@ -369,6 +399,8 @@ _FOLDS = {
     "approval.resolved": _approved,
     "question.asked": _question,
     "question.answered": _answered,
+    "tool.asked": _tool_asked,
+    "tool.answered": _tool_answered,
     "plan.updated": _plan,
     "steering.received": _steering,
 }

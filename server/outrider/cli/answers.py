@@ -34,6 +34,7 @@ _BEGINNINGS: Final = (
     "Read ",
     "List ",
     "Search ",
+    "Tool ",
     "*",
     "?",
 )
@@ -41,7 +42,7 @@ _BEGINNINGS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class OpenItem:
-    """An approval or a question that waits."""
+    """An approval, a question or a call of a client's tool that waits."""
 
     id: str
     kind: str
@@ -77,7 +78,9 @@ class OpenItems:
                 self._add(data | {"kind": "approval"})
             case "question.asked":
                 self._add(data | {"kind": "question", "title": data["question"]})
-            case "approval.resolved" | "question.answered":
+            case "tool.asked":
+                self._add(data | {"kind": "tool", "title": f"Tool {data['name']}", "allowFreeForm": True})
+            case "approval.resolved" | "question.answered" | "tool.answered":
                 self._items.pop(data["id"], None)
             case "turn.parked":
                 self.status(data["open"])

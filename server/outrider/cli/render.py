@@ -182,7 +182,7 @@ class Renderer:
             waiting: The ids of the open items.
         """
         for event in events:
-            asked = event["type"] in ("approval.requested", "question.asked")
+            asked = event["type"] in ("approval.requested", "question.asked", "tool.asked")
             self._console.quiet = not (asked and event["data"]["id"] in waiting)
             try:
                 self.event(event)
@@ -230,6 +230,11 @@ class Renderer:
                 self._line(f"? {visible(data['question'])}", "bold")
             case "question.answered":
                 self._line(f"  answered: {visible(data['answer'])}", "dim")
+            case "tool.asked":
+                self._line("")
+                self._line(f"? Tool {visible(data['name'])}, which the client runs", "bold")
+            case "tool.answered" if data.get("channel") != "client":
+                self._line(f"  answered: {visible(data['content'])}", "dim")
             case "edit.proposed":
                 if call_id := data.get("callId"):
                     self._proposed[call_id] = data

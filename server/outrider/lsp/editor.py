@@ -1,6 +1,7 @@
 """The editor at the other end, as the agent sees it: `ports.editor.Editor` over the protocol."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, cast
 
@@ -10,10 +11,20 @@ from outrider.lsp.frames import FrameSender
 from outrider.lsp.outgoing import Outgoing
 from outrider.lsp.profile import ClientProfile
 from outrider.lsp.protocol import LspProtocol, NoReply
-from outrider.ports.editor import Answered, Applied, DocumentEdit, EditorTraits, Unanswered
+from outrider.ports.editor import (
+    Answered,
+    Applied,
+    DocumentEdit,
+    EditorTraits,
+    ToolAnswer,
+    ToolRequest,
+    Unanswered,
+)  # fmt: skip
 from outrider.ports.events import LoggedEvent, StreamFrame
 from outrider.ports.text import Place
-from outrider_protocol import EVENT_NOTIFICATION, PROTOCOL_VERSION
+from outrider_protocol import EVENT_NOTIFICATION, PROTOCOL_VERSION, TOOL_REQUEST
+
+logger = logging.getLogger(__name__)
 
 APPLY_SECONDS: Final = 10.0
 SHOW_SECONDS: Final = 5.0
@@ -70,6 +81,25 @@ class ClientEditor:
             self._can_ask = reply.why != "unsupported"
             return Unanswered(reply.why)
         return _answer(reply.result, titles)
+
+    async def call_tool(
+        self, request: ToolRequest, *, seconds: float, overdue: Callable[[], None]
+    ) -> ToolAnswer | Unanswered:
+        """Have the client run a tool; see `ports.editor.Editor.call_tool`."""
+        params = {
+            "sessionId": request.session_id,
+            "turnId": request.turn_id,
+            "callId": request.call_id,
+            "id": request.id,
+            "name": request.name,
+            "input": request.input,
+            **({"again": True} if request.again else {}),
+        }
+        reply = await self._protocol.long_request(TOOL_REQUEST, params, seconds=seconds, overdue=overdue)
+        if isinstance(reply, NoReply):
+            logger.info("%s was not run by the client: %s", request.name, reply.message)
+            return Unanswered(reply.why)
+        return _tool_answer(reply.result)
 
     async def apply(self, label: str, edits: Sequence[DocumentEdit]) -> Applied:
         """Ask the client to change open documents; see `ports.editor.Editor.apply`."""
@@ -132,6 +162,15 @@ def _answer(result: Any, titles: Sequence[str]) -> Answered | Unanswered:
     if not isinstance(title, str):
         return Unanswered("error")
     return Answered(title) if title in titles else Unanswered("unknown_title")
+
+
+def _tool_answer(result: Any) -> ToolAnswer | Unanswered:
+    if result is None:
+        return Unanswered("dismissed")
+    content, is_error = _field(result, "content"), _field(result, "isError")
+    if not isinstance(content, str) or not isinstance(is_error, bool | None):
+        return Unanswered("error")
+    return ToolAnswer(content, is_error is True)
 
 
 def _late(titles: Sequence[str], told: Callable[[str], None] | None) -> Callable[[Any], None] | None:

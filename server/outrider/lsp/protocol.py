@@ -122,6 +122,10 @@ class LspProtocol(LanguageServerProtocol):
         """Whether `shutdown` was asked for."""
         return self._shutdown
 
+    @property
+    def _is_closing(self) -> bool:
+        return self._stage == "closing"
+
     # What comes in
 
     def receive(self, body: bytes) -> None:
@@ -339,7 +343,7 @@ class LspProtocol(LanguageServerProtocol):
             seconds: How long to wait.
             late: Called with a result that comes when nobody waits for it any more.
         """
-        if self._clock is None or self._stage == "closing":
+        if self._clock is None or self._is_closing:
             return NoReply("closed", "the connection is closed")
         number = next(self._ids)
         future = asyncio.wrap_future(self.send_request(method, params, msg_id=number))
@@ -357,6 +361,39 @@ class LspProtocol(LanguageServerProtocol):
                 self._late[number] = late
                 while len(self._late) > _MOST_LATE:
                     self._late.popitem(last=False)
+
+    async def long_request(
+        self, method: str, params: Any, *, seconds: float, overdue: Callable[[], None]
+    ) -> Reply | NoReply:
+        """Ask the client for something that may take its time. Who stops waiting takes it back (`$/cancelRequest`).
+
+        Args:
+            method: The request.
+            params: Its params, as JSON.
+            seconds: When to call `overdue`; the wait goes on.
+            overdue: Told that there is no answer yet.
+        """
+        if self._clock is None or self._is_closing:
+            return NoReply("closed", "the connection is closed")
+        number = next(self._ids)
+        future = asyncio.wrap_future(self.send_request(method, params, msg_id=number))
+        try:
+            try:
+                async with self._clock.timeout(seconds):
+                    return Reply(await asyncio.shield(future))
+            except TimeoutError:
+                overdue()
+            return Reply(await future)
+        except _ClosedError as error:
+            return NoReply("closed", error.message)
+        except JsonRpcException as error:
+            return NoReply("unsupported" if error.code == METHOD_NOT_FOUND else "error", error.message)
+        finally:
+            if self._request_futures.pop(number, None) is not None:
+                future.cancel()
+                # A server that ends leaves the client at work: the next one asks for what came of it.
+                if not self._is_closing:
+                    self.notify(types.CANCEL_REQUEST, {"id": number})
 
     # The end
 

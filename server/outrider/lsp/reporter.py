@@ -59,9 +59,12 @@ class Reporter:
                     self._prompts[turn] = session.turns[turn].prompt
                     self._begin(turn)
             case "turn.parked" if turn_id:
-                title = _short(data["open"][0]["title"], MESSAGE_LENGTH)
+                item = data["open"][0]
+                title = _short(item["title"], MESSAGE_LENGTH)
                 self._end(turn_id, f"needs you: {title}")
-                self._editor.say("info", f"Outrider waits for you: “{title}”. Code actions answer it.")
+                why = " The editor gave no result;" if item["kind"] == "tool" else ""
+                answer = "code actions answer it." if why else "Code actions answer it."
+                self._editor.say("info", f"Outrider waits for you: “{title}”.{why} {answer}")
             case "turn.resumed" if turn_id:
                 self._begin(turn_id)
             case "model.responded" if turn_id and (running := self._turns.get(turn_id)):

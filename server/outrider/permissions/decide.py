@@ -7,9 +7,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Literal
 
-from outrider_protocol.settings import PermissionMode
+from outrider_protocol.settings import Effect, PermissionMode
 
-Effect = Literal["read", "edit", "execute", "ask"]
 Verdict = Literal["allow", "ask", "deny"]
 
 _WIDTH: dict[PermissionMode, int] = {"read-only": 0, "ask": 1, "auto-edit": 2, "full": 3}

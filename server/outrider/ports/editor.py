@@ -1,8 +1,8 @@
 """What the agent needs from the editor. `lsp` implements it; nothing above this floor knows which editor it is."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from outrider.ports.text import PlacedEdit
 
@@ -21,6 +21,29 @@ class Unanswered:
     """There is no answer, which is never a yes."""
 
     why: WhyUnanswered
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRequest:
+    """A call of a tool that the client runs."""
+
+    session_id: str
+    turn_id: str
+    call_id: str
+    id: str
+    """The open item, the same when the call is asked again."""
+    name: str
+    input: Mapping[str, Any]
+    again: bool = False
+    """Whether it was asked before a restart."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """What came of such a call."""
+
+    content: str
+    is_error: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +103,18 @@ class Editor(Protocol):
             late: Called with the title when an answer comes after `seconds`.
             still_open: Looked at when the slot becomes free; False: do not ask any more (the answer came
                 through another channel), gives `Unanswered("closed")`.
+        """
+        ...
+
+    async def call_tool(
+        self, request: ToolRequest, *, seconds: float, overdue: Callable[[], None]
+    ) -> ToolAnswer | Unanswered:
+        """Have the client run a tool; any number of them at once. Who stops waiting takes the call back.
+
+        Args:
+            request: The call.
+            seconds: How long the client may take before `overdue` is called. It may still answer then.
+            overdue: Told that there is no answer yet.
         """
         ...
 

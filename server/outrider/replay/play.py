@@ -226,6 +226,7 @@ class _Player:
             catalog=RecordedCatalog(tape, self._clock),
             tools=RecordedTools(tape, self._modes),
             env={},
+            host="",
             settings=self._settings,
             on_frame=lambda _: None,
             version=tape.events[0].data.get("version", tape.program),
@@ -295,8 +296,12 @@ class _Player:
                 await self._answer(
                     AnswerParams(id=data["id"], answer=data["answer"]), data.get("channel", "message")
                 )
+            case "tool":
+                way = "error" if data["status"] == "error" else "answer"
+                given = AnswerParams.from_wire({"id": data["id"], way: data["content"]})
+                await self._answer(given, data.get("channel", "client"))
             case "park":
-                await self._until(lambda: self._editor.asking or self._tape.position >= event.seq)
+                await self._until(lambda: self._editor.has(data["open"]) or self._tape.position >= event.seq)
                 self._editor.dismiss()
             case "cancel":
                 await self._until(lambda: self._can_be_cancelled(event.turn_id or ""))

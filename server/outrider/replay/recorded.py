@@ -8,7 +8,7 @@ from typing import Any, cast
 from pydantic import ConfigDict
 
 from outrider.models.catalog import Catalog, ModelProblem
-from outrider.permissions.decide import Access, Effect, decide
+from outrider.permissions.decide import Access, decide
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import (
     FailureKind,
@@ -27,11 +27,12 @@ from outrider.ports.model import (
 from outrider.replay.tape import Tape
 from outrider.replay.world import RecordedClock, located
 from outrider.tools.all import own_tools
+from outrider.tools.client import handed_tools
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Registry, Tool
 from outrider.tools.result import ToolResult
 from outrider.workspace.editing import Change
-from outrider_protocol.settings import PermissionMode
+from outrider_protocol.settings import Effect, PermissionMode
 
 _CANCELLED = "[cancelled]"
 _UNFINISHED = frozenset({"cancelled", "interrupted"})
@@ -192,6 +193,23 @@ class RecordedTools(Registry):
         for request in reversed(requests):
             tools |= {tool.name: tool for tool in self._of_request(request)}
         super().__init__(tools.values())
+        self._begun = [
+            event.seq for event in tape.events if event.type in {"session.started", "session.restored"}
+        ]
+
+    def get(self, name: str) -> Tool[Any] | str:
+        """The tool of that name, as far as it was registered at this moment; else a text."""
+        return self._now().get(name)
+
+    def effect(self, name: str) -> Effect | None:
+        """The effect of that tool."""
+        return self._now().effect(name)
+
+    def _now(self) -> Registry:
+        """The tools at this moment: those of the client are real, and were other ones before a restart."""
+        handed = handed_tools(self._tape.client_tools(self._tape.position))
+        ever = {tool.name for seq in self._begun for tool in self._tape.client_tools(seq)}
+        return Registry([*(tool for name, tool in self._tools.items() if name not in ever), *handed])
 
     def offered(self, *, read_only: bool) -> Sequence[Tool[Any]]:
         """The tools of the next request."""

@@ -4,16 +4,30 @@ It answers for everything outside the loop, and keeps the order: what came from 
 """
 
 import asyncio
+import json
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from outrider.ports.events import LoggedEvent
+from outrider.tools.client import defined
 from outrider_protocol.export import Export
+from outrider_protocol.settings import ClientTool
 
 InputKind = Literal[
-    "begin", "restore", "close", "task", "steer", "settings", "approve", "answer", "park", "cancel", "undo"
+    "begin",
+    "restore",
+    "close",
+    "task",
+    "steer",
+    "settings",
+    "approve",
+    "answer",
+    "tool",
+    "park",
+    "cancel",
+    "undo",
 ]
 
 _OF_TYPE: Mapping[str, InputKind] = {
@@ -27,6 +41,7 @@ _OF_TYPE: Mapping[str, InputKind] = {
     "settings.changed": "settings",
     "approval.resolved": "approve",
     "question.answered": "answer",
+    "tool.answered": "tool",
 }
 
 
@@ -55,6 +70,7 @@ class Tape:
         self.position = 0
         """Seq of the last event that was replayed."""
         self.inputs: Sequence[Input] = sorted(_inputs(self.events), key=lambda one: one.due)
+        self._client_tools: dict[str, list[ClientTool]] = {}
         self._fed = 0
         self._waiters: list[asyncio.Future[None]] = []
         self._hanging: set[asyncio.Future[None]] = set()
@@ -99,6 +115,19 @@ class Tape:
     def text(self, digest: str | None) -> str | None:
         """The content of that hash; None for none."""
         return None if digest is None else self.contents[digest]
+
+    def client_tools(self, seq: int) -> list[ClientTool]:
+        """The tools that the client had registered at that event."""
+        begun = next(
+            (one for one in self.behind(seq) if one.type in {"session.started", "session.restored"}), None
+        )
+        digest = begun.data.get("toolsHash") if begun else None
+        if digest is None:
+            return []
+        if digest not in self._client_tools:
+            listed = [defined(one) for one in json.loads(self.contents[digest])]
+            self._client_tools[digest] = [tool for tool in listed if tool is not None]
+        return self._client_tools[digest]
 
     # --- moving on -------------------------------------------------------------------------------------------
 

@@ -5,10 +5,18 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from outrider.agent.prompt import Briefing
-from outrider.ports.editor import Answered, Applied, DocumentEdit, EditorTraits, Unanswered
+from outrider.ports.editor import (
+    Answered,
+    Applied,
+    DocumentEdit,
+    EditorTraits,
+    ToolAnswer,
+    ToolRequest,
+    Unanswered,
+)  # fmt: skip
 from outrider.ports.ids import IdKind
 from outrider.ports.model import Message
 from outrider.ports.text import Snapshot
@@ -111,6 +119,7 @@ class RecordedSettings:
             permission_mode=mode or "ask",
             limits=Limits.from_wire(limits) if limits else Limits(),
             trusted=True,
+            tools=tape.client_tools(tape.position + 1),
         )
 
 
@@ -254,6 +263,7 @@ class RecordedEditor:
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
         self._asked: list[asyncio.Future[Answered | Unanswered]] = []
+        self._called: dict[str, asyncio.Future[ToolAnswer | Unanswered]] = {}
 
     @property
     def traits(self) -> EditorTraits:
@@ -268,14 +278,15 @@ class RecordedEditor:
             reject_first=bool(options) and options[0] == REJECT,
         )
 
-    @property
-    def asking(self) -> bool:
-        """Whether a question is on the screen."""
-        return any(not waiting.done() for waiting in self._asked)
+    def has(self, items: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether all these open items have come here: the question is on the screen, the calls are at the client."""
+        calls = [item["id"] for item in items if item["kind"] == "tool"]
+        asked = len(calls) == len(items) or any(not waiting.done() for waiting in self._asked)
+        return asked and all(one in self._called for one in calls)
 
     def dismiss(self) -> None:
-        """Close the question without an answer."""
-        for waiting in self._asked:
+        """Close the question without an answer, and leave the calls."""
+        for waiting in (*self._asked, *self._called.values()):
             if not waiting.done():
                 waiting.set_result(Unanswered("dismissed"))
 
@@ -296,6 +307,18 @@ class RecordedEditor:
             return await waiting
         finally:
             self._asked.remove(waiting)
+
+    async def call_tool(
+        self, request: ToolRequest, *, seconds: float, overdue: Callable[[], None]
+    ) -> ToolAnswer | Unanswered:
+        """Wait until the tape leaves the call, or lets the result in in its own way."""
+        waiting: asyncio.Future[ToolAnswer | Unanswered] = asyncio.get_running_loop().create_future()
+        self._called[request.id] = waiting
+        self._tape.wake()
+        try:
+            return await waiting
+        finally:
+            del self._called[request.id]
 
     async def apply(self, label: str, edits: Sequence[DocumentEdit]) -> Applied:
         """Never asked for: nothing is open."""

@@ -54,6 +54,8 @@ def contents_named(event_type: str, data: Mapping[str, Any]) -> Iterator[Named]:
         for index, digest in enumerate(data["messages"]):
             yield Named(f"messages.{index}", digest, "message")
         yield Named("toolsHash", data["toolsHash"], "tools")
+    elif event_type in {"session.started", "session.restored"} and "toolsHash" in data:
+        yield Named("toolsHash", data["toolsHash"], "tools")
     elif event_type.startswith("edit."):
         for key in ("before", "after"):
             if key in data:

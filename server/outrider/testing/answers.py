@@ -1,4 +1,4 @@
-"""What the fake editor's person says to a question, and the record of what was asked."""
+"""What the fake editor's person says to a question and its tools give, and the record of what was asked."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ class Never:
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """The question stays on the screen; `FakeEditor.answer_late` gives this title."""
+    """Nothing now: `FakeEditor.answer_late` gives this title, or this content of a tool."""
 
     title: str
 
@@ -35,6 +35,13 @@ class Fail:
 
     code: int = -32603
     message: str = "the editor could not ask"
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """Of a tool: a result that says that it went wrong."""
+
+    content: str
 
 
 Answer = str | Dismiss | Never | Late | Reply | Fail
@@ -61,3 +68,31 @@ class Question:
 
 Answers = list[Answer] | Callable[[Question], Answer]
 """Answers in the order of the questions, or a function that decides."""
+
+
+ToolAnswer = str | Wrong | Dismiss | Never | Late | Reply | Fail
+"""What a tool of the editor gives: a content, or one of the other ways a call can end. `Dismiss` is null."""
+
+
+@dataclass(slots=True)
+class ToolCall:
+    """An `outrider/tool` as it was asked."""
+
+    request_id: str | int
+    id: str
+    """The open item."""
+    call_id: str
+    name: str
+    input: dict[str, Any]
+    again: bool
+    """Whether the server says that it was asked before."""
+    answer: ToolAnswer | None = None
+    """What the editor was told to answer; None while nobody has decided."""
+    answered: bool = False
+    """Whether a response went out."""
+    withdrawn: bool = False
+    """Whether the server took it back (`$/cancelRequest`)."""
+
+
+ToolAnswers = list[ToolAnswer] | Callable[[ToolCall], ToolAnswer]
+"""Answers in the order of the calls, or a function that decides; a list that has run out gives `Dismiss`."""

@@ -15,6 +15,7 @@ import outrider_protocol as names
 from outrider_protocol.commands import COMMANDS
 from outrider_protocol.events import EVENT_TYPES
 from outrider_protocol.notifications import Event, Frame
+from outrider_protocol.requests import ToolParams
 
 Object = dict[str, Any]
 
@@ -61,6 +62,8 @@ class Watch:
         self._capabilities = capabilities
         self._events_wanted = options.get("events") is True
         self._lenient_edits = lenient_edits
+        self._tools = {tool.get("name") for tool in cast("list[Object]", options.get("tools") or [])}
+        self._tools_asked: set[str] = set()
         self._sent: dict[int | str, Object] = {}
         self._received: set[int | str] = set()
         self._ever_received: set[int | str] = set()
@@ -145,6 +148,8 @@ class Watch:
                     self._creating[number] = token
             case "window/showMessageRequest":
                 self._question(message, params)
+            case names.TOOL_REQUEST:
+                self._tool_call(message, params)
             case _:
                 pass
 
@@ -156,6 +161,19 @@ class Watch:
             self._wrong(message, f"an action has no title: {titles}")
         if params.get("type") not in (1, 2, 3, 4):
             self._wrong(message, f"no message type: {params.get('type')!r}")
+
+    def _tool_call(self, message: Object, params: Object) -> None:
+        self._check_nulls(message, params)
+        try:
+            call = ToolParams.from_wire(params)
+        except ValidationError as problem:
+            self._wrong(message, str(problem))
+            return
+        if self._tools and call.name not in self._tools:
+            self._wrong(message, f"the client registered no tool {call.name!r}")
+        if call.id in self._tools_asked:
+            self._wrong(message, f"{call.id} was asked before on this connection")
+        self._tools_asked.add(call.id)
 
     def _workspace_edit(self, message: Object, edit: Object) -> None:
         edit_capabilities: Object = capability(self._capabilities, "workspace.workspaceEdit") or {}

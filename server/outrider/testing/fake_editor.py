@@ -17,8 +17,8 @@ from outrider.testing.buffers import PositionEncoding
 from outrider.testing.checks import Watch, capability
 from outrider.testing.connections import Connection
 from outrider.testing.desk import EditOutcome, first_edit_only, path_of, targets
-from outrider.testing.document_client import DocumentClient
 from outrider.testing.profiles import Profile
+from outrider.testing.tool_client import ToolClient
 from outrider.testing.wire_client import WAIT_SECONDS, Pending, RpcError
 
 Object = dict[str, Any]
@@ -62,7 +62,7 @@ class Progress:
         return self.begin is not None and self.end is None
 
 
-class FakeEditor(DocumentClient):
+class FakeEditor(ToolClient):
     """An editor with a workspace, a person and a server."""
 
     def __init__(
@@ -444,6 +444,8 @@ class FakeEditor(DocumentClient):
                 self._respond(number, [self._section(item.get("section")) for item in params["items"]])
             case "workspace/workspaceFolders":
                 self._respond(number, [_folder(path) for path in self.folders])
+            case names.TOOL_REQUEST if self.tool_answers is not None:
+                self._run_tool(number, params)
             case "client/registerCapability":
                 self.registrations.extend(params["registrations"])
                 self._respond(number, None)
@@ -469,8 +471,8 @@ class FakeEditor(DocumentClient):
             case "textDocument/publishDiagnostics":
                 self.diagnostics[params["uri"]] = params["diagnostics"]
             case "$/cancelRequest":
-                for question in self.questions:
-                    question.withdrawn = question.withdrawn or question.request_id == params["id"]
+                for asked in (*self.questions, *self.tool_calls):
+                    asked.withdrawn = asked.withdrawn or asked.request_id == params["id"]
             case _:
                 pass
 

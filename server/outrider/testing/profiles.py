@@ -25,6 +25,13 @@ EditFault = Literal["claims", "partly", "refuses", "fails", "never_answers"]
 `refuses`: `applied: false`. `fails`: a JSON-RPC error. `never_answers`: applies it and says nothing.
 """
 
+ToolFault = Literal["twice", "garbage", "error"]
+"""How a hostile client treats `outrider/tool`, whatever it was told.
+
+`twice`: answers, and answers something else after that. `garbage`: a result of another shape. `error`: a JSON-RPC
+error.
+"""
+
 _NULL: Final = Reply(None)
 
 
@@ -83,6 +90,7 @@ class Profile:
     stops_reading: bool = False
     """Whether it stops reading what the server sends once it is initialized, until it is told to read on."""
     edit_fault: EditFault | None = None
+    tool_fault: ToolFault | None = None
     types_before_edit: str | None = None
     """What the person types at the start of a document just before an edit of it is applied."""
     typing_times: int = 1
@@ -345,7 +353,14 @@ SILENT: Final = (
 )
 """Clients that leave something unanswered or unread."""
 
-HOSTILE: Final = NEVER_YES + BAD_EDITS + MOVING + SILENT
+BAD_TOOLS: Final = (
+    replace(STOCK, name="answers-tools-twice", tool_fault="twice"),
+    replace(STOCK, name="answers-tools-garbage", tool_fault="garbage"),
+    replace(STOCK, name="answers-tools-error", tool_fault="error"),
+)
+"""Clients that do something else with a call of their tool than they should."""
+
+HOSTILE: Final = NEVER_YES + BAD_EDITS + MOVING + SILENT + BAD_TOOLS
 
 PROFILES: Final[Mapping[str, Profile]] = {profile.name: profile for profile in EDITORS + HOSTILE}
 """Every profile by its name."""

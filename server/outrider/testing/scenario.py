@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from outrider.lsp.outgoing import Outgoing
 from outrider.ports.clock import Clock
 from outrider.ports.outside import Outside
-from outrider.testing.answers import Answers
+from outrider.testing.answers import Answers, ToolAnswers
 from outrider.testing.connections import Connection, InProcess, Stdio, encoded
 from outrider.testing.fake_editor import FakeEditor
 from outrider.testing.profiles import PROFILES, Profile
@@ -58,6 +58,20 @@ def options(workspace: Path, model: str, settings: Mapping[str, Any] | None = No
     return _merged(defaults, settings or {})
 
 
+def client_tool(
+    name: str, effect: Literal["read", "edit", "execute", "ask"] = "read", **properties: Any
+) -> Object:
+    """A tool that an editor can register.
+
+    Args:
+        name: Its name.
+        effect: What it says it does.
+        properties: The JSON Schema of each of its arguments; all are required.
+    """
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    return {"name": name, "description": f"Does {name}.", "inputSchema": schema, "effect": effect}
+
+
 @asynccontextmanager
 async def start_session(
     profile: Profile | str,
@@ -67,6 +81,8 @@ async def start_session(
     *,
     connection: Connection | Literal["in-process", "stdio"] = "in-process",
     answers: Answers | None = None,
+    tools: Sequence[Mapping[str, Any]] = (),
+    tool_answers: ToolAnswers | None = None,
     folders: Sequence[Path] | None = None,
     configuration: Mapping[str, Any] | None = None,
 ) -> AsyncGenerator[FakeEditor, None]:
@@ -79,6 +95,8 @@ async def start_session(
         settings: Changes of the `initializationOptions`; a key with None is left out.
         connection: How the server is reached: in this process, in a child process, or as a test made it.
         answers: What the person says to questions.
+        tools: The tools that the editor registers, as they stand on the wire; `client_tool` makes one.
+        tool_answers: What they give; None: the editor knows no `outrider/tool`.
         folders: The workspace folders; absent means `workspace` alone.
         configuration: The section `outrider` of the editor's configuration.
 
@@ -88,12 +106,13 @@ async def start_session(
     editor = FakeEditor(
         PROFILES[profile] if isinstance(profile, str) else profile,
         workspace,
-        options=options(workspace, model, settings),
+        options=options(workspace, model, {**(settings or {}), **({"tools": list(tools)} if tools else {})}),
         folders=folders,
         configuration=configuration,
     )
     if answers is not None:
         editor.answers = answers
+    editor.tool_answers = tool_answers
     if connection == "in-process":
         connection = embedded(workspace)
     elif connection == "stdio":

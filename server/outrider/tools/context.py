@@ -2,10 +2,11 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from outrider.permissions.decide import Access, Judgement
 from outrider.ports.clock import Clock
+from outrider.ports.editor import ToolAnswer
 from outrider.ports.ids import IdKind
 from outrider.ports.model import ToolCall
 from outrider.processes import Supervisor
@@ -135,6 +136,20 @@ class ToolContext(Protocol):
 
     async def ask(self, call: ToolCall, question: str, options: Sequence[str], *, free_form: bool) -> str:
         """Ask the person a question and give the answer."""
+        ...
+
+    async def call_client(self, call: ToolCall, given: Mapping[str, Any], *, durable: bool) -> ToolAnswer:
+        """Have the client run a call. Returns only with a result; the turn parks meanwhile if need be.
+
+        Args:
+            call: The call, of a tool that the client registered.
+            given: Its arguments.
+            durable: Whether it must be on the disk first that the client was asked.
+        """
+        ...
+
+    def handed_over(self, call: ToolCall) -> bool:
+        """Whether the client was asked to run that call, before a restart."""
         ...
 
     def agent_buffers(self) -> Sequence[str]:

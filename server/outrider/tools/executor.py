@@ -102,7 +102,8 @@ class Executor:
             call, action = plan.call, plan.action
             judgement = context.judge(action.access)
             if judgement.verdict == "deny":
-                return ToolResult("denied", f"{call.name} is not possible: {judgement.reason}.")
+                reason = f"{call.name} is not possible: {judgement.reason}."
+                return ToolResult("denied", reason + _done_before(context, call))
             if TIMES_ASKED in (asked, tried) and action.digest != approved:
                 return _refused(plan)
             if judgement.verdict == "ask" and action.digest != approved:
@@ -137,7 +138,8 @@ class Executor:
         if change is not None:
             writing = changes.write(context, call, change_id or context.new_id("chg"), change)
             return await self._to_its_end(call, writing)
-        if plan.action.access.effect == "execute" and (problem := await context.settled(durable=True)):
+        effect = plan.action.access.effect
+        if effect in {"edit", "execute"} and (problem := await context.settled(durable=True)):
             return error(f"Nothing was done: {problem}")
         return await self._perform(plan)
 
@@ -194,7 +196,12 @@ def _rejected(context: ToolContext, change_id: str, plan: Planned, note: str | N
         described = changes.describe(change_id, plan.call, plan.action.change)
         context.record(EditRejected(**described, reason="the person rejected it"))
     said = f" and said: {note}" if note else ""
-    return ToolResult("denied", f"The person rejected this{said}.")
+    return ToolResult("denied", f"The person rejected this{said}.{_done_before(context, plan.call)}")
+
+
+def _done_before(context: ToolContext, call: ToolCall) -> str:
+    handed = context.handed_over(call)
+    return " The client was asked to do it before; whether it did is unknown." if handed else ""
 
 
 def _refused(plan: Planned) -> ToolResult:

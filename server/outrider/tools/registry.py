@@ -8,10 +8,10 @@ from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from outrider.permissions.decide import Effect
 from outrider.ports.model import ToolCall, ToolSpec
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.result import ToolResult
+from outrider_protocol.settings import Effect
 
 
 class Params(BaseModel):
@@ -39,18 +39,26 @@ class Tool(Generic[P]):
 
     def parse(self, arguments: str) -> P | str:
         """The arguments as `params`; a text says what is wrong with them."""
-        try:
-            given = json.loads(arguments or "{}")
-        except (ValueError, RecursionError) as problem:
-            return f"the arguments are not valid JSON: {problem}"
-        if not isinstance(given, dict):
-            return "the arguments must be a JSON object"
+        given = read_object(arguments)
+        if isinstance(given, str):
+            return given
         try:
             return self.params.model_validate(given)
         except ValidationError as problem:
             return "; ".join(
                 _say(error) for error in problem.errors(include_url=False, include_context=False)
             )
+
+
+def read_object(arguments: str) -> dict[str, Any] | str:
+    """The arguments as the model wrote them, read as a JSON object; a text says what is wrong with them."""
+    try:
+        given = json.loads(arguments or "{}")
+    except (ValueError, RecursionError) as problem:
+        return f"the arguments are not valid JSON: {problem}"
+    if not isinstance(given, dict):
+        return "the arguments must be a JSON object"
+    return cast("dict[str, Any]", given)
 
 
 def _say(error: Any) -> str:
@@ -83,6 +91,13 @@ class Registry:
 
     def __init__(self, tools: Iterable[Tool[Any]]) -> None:
         self._tools = {tool.name: tool for tool in tools}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._tools
+
+    def with_others(self, tools: Iterable[Tool[Any]]) -> "Registry":
+        """These tools, and others after them."""
+        return Registry([*self._tools.values(), *tools])
 
     def offered(self, *, read_only: bool) -> Sequence[Tool[Any]]:
         """The tools that make sense in a mode: a read-only turn is not offered what it could never do."""

@@ -1,0 +1,186 @@
+"""Tools that the client runs: checked and allowed like all others, then handed over as `outrider/tool`.
+
+What a tool does is the client's word. Arguments that do not fit its schema never leave this process.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from pydantic import Field, ValidationError
+from pydantic_core import to_jsonable_python
+
+from outrider.permissions.decide import Access
+from outrider.ports.model import ToolCall, ToolSpec
+from outrider.tools.context import Action, ToolContext
+from outrider.tools.registry import Params, Tool, read_object
+from outrider.tools.result import ToolResult
+from outrider_protocol.settings import SCHEMA_BYTES, ClientTool
+
+TITLE_CHARACTERS: Final = 200
+"""Characters of a title; longer arguments stand in the detail."""
+MOST_PROBLEMS: Final = 3
+"""Wrong arguments that one result names."""
+PROBLEM_CHARACTERS: Final = 200
+"""Characters of one of them."""
+
+
+class Given(Params):
+    """Arguments that fit the tool's schema."""
+
+    values: dict[str, Any] = Field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class HandedTool(Tool[Given]):
+    """A tool that the client registered."""
+
+    schema: Mapping[str, Any]
+
+    def spec(self) -> ToolSpec:
+        """The tool as the model sees it."""
+        return ToolSpec(self.name, self.description, self.schema)
+
+    def parse(self, arguments: str) -> Given | str:
+        """The arguments, held against the schema; a text says where they do not fit."""
+        given = read_object(arguments)
+        if isinstance(given, str):
+            return given
+        try:
+            json.dumps(to_jsonable_python(given), ensure_ascii=False, allow_nan=False).encode()
+        except (ValueError, RecursionError):
+            return "the arguments hold NaN or no Unicode, or are nested too deeply"
+        return _misfit(self.schema, given) or Given(values=given)
+
+
+def handed_tools(registered: Iterable[ClientTool]) -> list[Tool[Any]]:
+    """The tools that a client registered, ready for a registry."""
+    return [_tool(one) for one in registered]
+
+
+def definition_of(registered: ClientTool) -> dict[str, Any]:
+    """A tool as the log keeps it."""
+    return {
+        "name": registered.name,
+        "description": registered.description,
+        "schema": registered.input_schema,
+        "effect": registered.effect,
+    }
+
+
+def defined(definition: Mapping[str, Any]) -> ClientTool | None:
+    """The tool of such a definition, which may come from a file of anybody; None if it is none."""
+    fields = {key: value for key, value in definition.items() if key != "schema"}
+    try:
+        tool = ClientTool.from_wire({**fields, "inputSchema": definition.get("schema")})
+    except ValidationError:
+        return None
+    return None if schema_problem(tool.input_schema) else tool
+
+
+def _tool(registered: ClientTool) -> HandedTool:
+    name, effect = registered.name, registered.effect
+
+    async def plan(params: Given, call: ToolCall, context: ToolContext) -> Action | ToolResult:
+        async def perform() -> ToolResult:
+            # What asks for a yes has an effect: that it was handed over must be on the disk before it is.
+            answer = await context.call_client(call, params.values, durable=effect in {"edit", "execute"})
+            return ToolResult("error" if answer.is_error else "ok", answer.content)
+
+        key = f"{name}\0{json.dumps(params.values, sort_keys=True)}"
+        title = f"Tool {name} {_visible(json.dumps(params.values, ensure_ascii=False))}"
+        detail = "Your editor runs it."
+        if len(title) > TITLE_CHARACTERS:
+            title = f"{title[: TITLE_CHARACTERS - 1]}…"
+            detail += f"\n{_visible(json.dumps(params.values, ensure_ascii=False, indent=2))}"
+        return Action(
+            access=Access(effect, grant=f"tool:{key}"),
+            perform=perform,
+            title=title,
+            detail=detail,
+            digest=hashlib.sha256(key.encode()).hexdigest(),
+            covers="this tool with exactly these arguments",
+        )
+
+    return HandedTool(name, registered.description, effect, Given, plan, registered.input_schema)
+
+
+def schema_problem(schema: Mapping[str, Any]) -> str | None:
+    """Why an `inputSchema` cannot be used, None if it can."""
+    from jsonschema import SchemaError
+
+    try:
+        size = len(json.dumps(schema, ensure_ascii=False, allow_nan=False).encode())
+        if size > SCHEMA_BYTES:
+            return f"has {size} bytes; {SCHEMA_BYTES} are possible"
+        if schema.get("type") != "object":
+            return "must describe an object: its type is not “object”"
+        if outside := next((ref for ref in _references(schema) if not ref.startswith("#")), None):
+            return f"refers to {_cut(outside)}, which is outside of it"
+        validator_type = _validator_type(schema)
+        if validator_type is None:
+            return f"is in a dialect that is not known: {_cut(str(schema['$schema']))}"
+        validator_type.check_schema(schema)
+    except SchemaError as problem:
+        return f"is no JSON Schema: {_cut(f'{problem.json_path}: {problem.message}')}"
+    except (TypeError, ValueError, RecursionError):  # of TOML, no Unicode, nested too deeply
+        return "cannot be written as JSON"
+    return None
+
+
+def _validator_type(schema: Mapping[str, Any]) -> Any:
+    # jsonschema has no types of its own.
+    from jsonschema import validators
+
+    found: Any = validators
+    if "$schema" not in schema:
+        return found.Draft202012Validator
+    return found.validator_for(schema, default=None) if isinstance(schema["$schema"], str) else None
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, inner in cast("Mapping[str, Any]", value).items():
+            if key in {"$ref", "$dynamicRef", "$recursiveRef"} and isinstance(inner, str):
+                yield inner
+            else:
+                yield from _references(inner)
+    elif isinstance(value, list):
+        for inner in cast("list[Any]", value):
+            yield from _references(inner)
+
+
+def _misfit(schema: Mapping[str, Any], given: dict[str, Any]) -> str | None:
+    """Where arguments do not fit a schema, None if they do."""
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    # An empty registry: the default one of jsonschema would fetch what a schema refers to.
+    registry = cast("Any", Registry)()
+    validator = _validator_type(schema)(schema, registry=registry)
+    try:
+        errors: list[Any] = []
+        for problem in validator.iter_errors(given):
+            errors.append(problem)
+            if len(errors) == MOST_PROBLEMS:
+                break
+    except (Unresolvable, RecursionError, re.error) as problem:
+        return f"they cannot be checked, because the schema of the tool is faulty: {_cut(str(problem))}"
+    return "; ".join(
+        f"{problem.json_path.removeprefix('$').removeprefix('.') or 'arguments'}: {_cut(problem.message)}"
+        for problem in errors
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= PROBLEM_CHARACTERS else f"{text[: PROBLEM_CHARACTERS - 1]}…"
+
+
+def _visible(text: str) -> str:
+    """JSON in which nothing hides: what cannot be printed is escaped."""
+    return "".join(
+        sign if sign.isprintable() or sign == "\n" else json.dumps(sign).strip('"') for sign in text
+    )
