@@ -145,6 +145,7 @@ class Step:
     reasoning: str | None = None
     finish_reason: str | None = None
     failure: str | None = None
+    failure_kind: str = ""
     withdrawn: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """Texts that were taken back, each with the reason."""
     calls: list[Call] = field(default_factory=list[Call])
@@ -369,7 +370,7 @@ class _Fold:
                 step.tokens.add(data.get("usage"))
             case "model.failed" if step:
                 step.answered_at = event.ts
-                step.failure = f"{data.get('message', '')} ({data.get('kind', '')})"
+                step.failure, step.failure_kind = str(data.get("message", "")), str(data.get("kind", ""))
             case "model.reset" if step:
                 step.withdrawn.append((str(data.get("text", "")), str(data.get("reason", ""))))
             case "model.retried":

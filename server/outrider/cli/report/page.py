@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable
 from importlib import resources
 from typing import Any, cast
@@ -146,8 +147,9 @@ def _turn(report: Report, turn: Turn) -> Html:
     alone = len(report.turns) == 1  # the head of the page says all this already
     badge = None if alone else tag("span", said, class_=f"badge {colour}")
     steps = turn.steps
-    last_text = next((step.text for step in reversed(steps) if step.purpose == "main"), "")
-    summary = turn.summary.strip() if turn.summary.strip() != last_text.strip() else ""
+    summary = turn.summary.strip()
+    if steps and summary in (steps[-1].text.strip(), steps[-1].failure or ""):
+        summary = ""
     return tag(
         "section",
         tag("h2", "What happened" if alone else f"Turn {turn.number}", " ", badge),
@@ -155,7 +157,7 @@ def _turn(report: Report, turn: Turn) -> Html:
         None if alone else _turn_facts(turn),
         _context(turn),
         _plan(turn),
-        _timeline(turn) if steps else None,
+        _timeline(turn) if len(steps) > 1 else None,
         *(_note(item) if isinstance(item, Note) else _step(turn, item) for item in turn.items),
         tag("div", tag("h4", "Summary"), _prose(summary), class_="summary") if summary else None,
         id=f"t{turn.number}",
@@ -285,8 +287,8 @@ def _note(note: Note) -> Html:
 
 def _step(turn: Turn, step: Step) -> Html:
     meta = [
-        f"model {words.duration(step.spent.model)}",
-        f"tools {words.duration(step.spent.tools)}" if step.calls else "",
+        f"model {words.duration(step.spent.model)}" if step.spent.model else "",
+        f"tools {words.duration(step.spent.tools)}" if step.spent.tools else "",
         f"waiting {words.duration(step.spent.waiting)}" if step.spent.waiting else "",
         words.tokens(step.tokens),
         f"ended: {step.finish_reason}" if step.finish_reason not in (None, "stop", "tool_calls") else "",
@@ -303,7 +305,9 @@ def _step(turn: Turn, step: Step) -> Html:
         _folded("Reasoning", step.reasoning) if step.reasoning else None,
         *(_withdrawn(text, reason) for text, reason in step.withdrawn),
         _prose(step.text) if step.text.strip() else None,
-        tag("p", "No answer came: ", step.failure, class_="note error") if step.failure else None,
+        tag("p", f"No answer came: {step.failure} ({step.failure_kind})", class_="note error")
+        if step.failure is not None
+        else None,
         tag("p", "No answer is in the log.", class_="note warning") if unanswered else None,
         tag("div", *(_call(call) for call in step.calls), class_="calls") if step.calls else None,
         id=_anchor(turn, step),
@@ -327,13 +331,14 @@ def _call(call: Call) -> Html:
         tag("span", telling, class_="arg"),
         tag("span", words.duration(call.seconds), class_="took") if call.seconds >= LEAST_SHOWN else None,
     )
-    shown_by_edit = bool(call.edits) and call.status == "ok"
+    edited = bool(call.edits) and call.status == "ok"
+    told = call.status == "ok" and call.name == "ask_user" and bool(call.asked)
     body = tag(
         "div",
         *(_asked(asked, call, telling) for asked in call.asked),
         *(_edit(edit) for edit in call.edits),
-        _input(call, telling),
-        tag("p", call.content) if shown_by_edit else _output(call),
+        None if told else _input(call, telling),
+        tag("p", call.content, class_="soft") if edited else None if told else _output(call),
         class_="body",
     )
     is_open = (
@@ -397,7 +402,7 @@ def _edit(edit: Edit) -> Html:
     verb = {"create": "Create", "delete": "Delete", "rename": "Rename"}.get(edit.operation, "Edit")
     colour = "good" if edit.state in {"applied", "merged"} else "warn"
     shown, rest = lines[:MOST_LINES], len(lines) - MOST_LINES
-    diff = tag("pre", *(_diff_line(line) for line in shown), class_="diff") if lines else None
+    diff = tag("pre", *(_diff_line(line) for line in shown), class_="diff", tabindex=0) if lines else None
     return joined(
         tag(
             "p",
@@ -436,20 +441,28 @@ def _outside(report: Report) -> Html | None:
 # --- pieces --------------------------------------------------------------------------------------------------
 
 
+_CODE_BLOCK = re.compile(r"^```[^\n`]*\n(.*?)^```[ \t]*$\n?", re.DOTALL | re.MULTILINE)
+_STRESSED = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*")
+
+
 def _prose(text: str) -> Html:
-    """What somebody wrote, as it is; stretches in backticks as code."""
-    parts = text.strip("\n").split("`")
-    if len(parts) % 2 == 0:  # a backtick without its fellow
-        return tag("div", text.strip("\n"), class_="said")
+    """What somebody wrote, as it is, but for the code and the stressed words of Markdown."""
+    # Every second part is what stood in a code block.
+    parts = _CODE_BLOCK.split(text.strip("\n"))
     pieces = (
-        tag("code", part)
-        if index % 2 and part.strip() and "\n" not in part
-        else f"`{part}`"
-        if index % 2
-        else part
-        for index, part in enumerate(parts)
+        tag("pre", part, class_="box") if index % 2 else _words(part) for index, part in enumerate(parts)
     )
     return tag("div", *pieces, class_="said")
+
+
+def _words(text: str) -> Html:
+    pieces: list[Html | str] = []
+    done = 0
+    for match in _STRESSED.finditer(text):
+        code, stressed = match.groups()
+        pieces += [text[done : match.start()], tag("code", code) if code else tag("strong", stressed)]
+        done = match.end()
+    return joined(*pieces, text[done:])
 
 
 def _folded(name: str, text: str) -> Html:
@@ -463,7 +476,8 @@ def _box(text: str) -> list[Html]:
 
 
 def _title(prompt: str) -> str:
-    line = " ".join(prompt.split())
+    """The first line of a task."""
+    line = " ".join(prompt.strip().partition("\n")[0].split())
     return line if len(line) <= LONGEST_TITLE else f"{line[: LONGEST_TITLE - 1]}…"
 
 

@@ -125,6 +125,8 @@ def cut(text: str, most_lines: int, most_characters: int) -> tuple[str, str | No
     left = len(text) - len(kept)
     if left <= 0:
         return text, None
-    lines_left = text.count("\n", len(kept))
-    more = counted(lines_left, "more line") if lines_left else counted(left, "more character")
+    if text[len(kept)] == "\n":
+        more = counted(text.removesuffix("\n").count("\n", len(kept)), "more line")
+    else:
+        more = counted(left, "more character")
     return kept, f"{more} left out here; an export of the session has the whole."
