@@ -221,6 +221,27 @@ def export(
 
 
 @app.command()
+def report(
+    of: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SESSION|FILE]", help="A session's id, or an exported file. Default: the latest session."
+        ),
+    ] = None,
+    output: OutputOption = None,
+    force: ForceOption = False,
+    workspace: WorkspaceOption = Path(),
+    state_dir: StateOption = None,
+) -> None:
+    """Write a session as one page for a browser: what was said and done, and where the time went."""
+    from outrider.cli.report.command import report as write_report
+
+    options, console = settings(None, None, state_dir), make_console(sys.stderr)
+    done = write_report(folder(workspace), options, of, output, console, force=force)
+    raise typer.Exit(asyncio.run(done))
+
+
+@app.command()
 def undo(
     session: Annotated[
         str | None, typer.Argument(metavar="SESSION", help="Default: the latest session.")

@@ -39,7 +39,7 @@ _ENDS: Final = (
     "Outrider, budget exhausted:",
 )
 """How messages begin that say how a turn ended."""
-_VERDICTS: Final = {
+VERDICTS: Final = {
     "checked": ", checked by a command",
     "unverified": ", unverified: nothing was run after the last change",
     "check_failed": ", but the last command failed",
@@ -450,7 +450,7 @@ class Renderer:
             self._end_flow()
         reason = str(data["reason"])
         why = f" ({reason})" if reason not in ("", outcome) else ""
-        verdict = _VERDICTS.get(reason, "") if outcome == "completed" else why
+        verdict = VERDICTS.get(reason, "") if outcome == "completed" else why
         parts = [f"{outcome.replace('_', ' ')}{verdict}"]
         parts.append(counted(self._steps, "step"))
         if (seconds := _seconds_between(self._started, ts)) is not None:

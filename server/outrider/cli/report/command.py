@@ -1,0 +1,74 @@
+"""What `outrider report` does: gets a session, of the log or of a file, and writes its page."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from rich.console import Console
+from rich.text import Text
+
+from outrider.cli.export import fetch_export, hand_over
+from outrider.cli.render import Renderer
+from outrider.cli.report.model import report_of
+from outrider.cli.report.page import page_of
+from outrider.cli.run import ExitCode
+from outrider.store.exported import ExportProblem, read_export
+from outrider_protocol.export import Export
+
+Object = dict[str, Any]
+
+
+async def report(
+    workspace: Path,
+    options: Object,
+    of: str | None,
+    target: Path | None,
+    console: Console,
+    *,
+    force: bool,
+) -> ExitCode:
+    """Write a session as a page.
+
+    Args:
+        workspace: The folder whose sessions are meant.
+        options: The server's `initializationOptions`.
+        of: A session's id, or an exported file; None for the latest session.
+        target: The file to write; None for standard output.
+        console: Where problems are said.
+        force: Whether a file that is there may be replaced.
+    """
+    file = None if of is None else exported_file(of)
+    if file is not None:
+        export = await asyncio.to_thread(read_export, file)
+    else:
+        export = await _of_session(workspace, options, of, console)
+    if isinstance(export, ExitCode):
+        return export
+    if isinstance(export, ExportProblem):
+        Renderer(console).problem(export.message)
+        return ExitCode.FAILED
+    page = await asyncio.to_thread(lambda: page_of(report_of(export)).encode())
+    if not await hand_over(page, target, console, force=force):
+        return ExitCode.FAILED
+    if target is not None:
+        console.print(Text(f"The report of session {export.session_id} is in {target}."), soft_wrap=True)
+    return ExitCode.COMPLETED
+
+
+def exported_file(name: str) -> Path | None:
+    """The file that is meant; None where it is a session's id."""
+    path = Path(name).expanduser()
+    return path if "/" in name or path.suffix == ".json" or path.is_file() else None
+
+
+async def _of_session(
+    workspace: Path, options: Object, session_id: str | None, console: Console
+) -> Export | ExportProblem | ExitCode:
+    exported = await fetch_export(workspace, options, session_id, console)
+    if isinstance(exported, ExitCode):
+        return exported
+    try:
+        return Export.from_wire(exported)
+    except ValidationError as error:
+        return ExportProblem(f"the server gave something else than an export: {error.errors()[0]['msg']}")
