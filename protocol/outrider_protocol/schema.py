@@ -8,14 +8,16 @@ from pydantic.json_schema import models_json_schema
 
 from outrider_protocol.commands import COMMANDS
 from outrider_protocol.events import EVENTS
+from outrider_protocol.export import Export
 from outrider_protocol.notifications import Event, Frame
+from outrider_protocol.scenario import Scenario
 from outrider_protocol.script import Script
 from outrider_protocol.settings import Settings
 
 
 def build() -> dict[str, Any]:
-    """Give the schema: `commands`, `events`, `notifications`, `settings` and `script`, over shared `$defs`."""
-    models = [Settings, Script, Event, Frame, *EVENTS]
+    """Give the schema: `commands`, `events`, `notifications`, `settings`, `script`, `scenario` and `export`, over shared `$defs`."""
+    models = [Settings, Script, Scenario, Export, Event, Frame, *EVENTS]
     for command in COMMANDS.values():
         models += [command.params, command.result]
     unique = list(dict.fromkeys(models))
@@ -28,6 +30,8 @@ def build() -> dict[str, Any]:
         "title": "Outrider wire contract",
         "settings": ref[Settings],
         "script": ref[Script],
+        "scenario": ref[Scenario],
+        "export": ref[Export],
         "commands": {
             name: {"description": row.summary, "params": ref[row.params], "result": ref[row.result]}
             for name, row in COMMANDS.items()

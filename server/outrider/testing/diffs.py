@@ -2,7 +2,8 @@
 
 import difflib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from outrider.testing.places import holds
@@ -29,28 +30,72 @@ def event_diff(expected: Sequence[Object], actual: Sequence[Object]) -> str:
         expected: Objects with `type` and `data`, of which `data` is what the event's data must hold.
         actual: Events as they are logged.
     """
+    wanted = [_Row("", event["type"], event["data"]) for event in expected]
+    came = [_Row(str(event["seq"]), event["type"], event["data"]) for event in actual]
+    return _aligned(wanted, came, differing)
+
+
+def line_diff(expected: str, actual: str) -> str:
+    """Two transcripts beside each other, line by line."""
+
+    def both_ways(wanted: Object, came: Object) -> list[str]:
+        return [*differing(wanted, came), *(f"{place}: not expected" for place in _unexpected(wanted, came))]
+
+    return _aligned(_rows(expected), _rows(actual), both_ways)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    number: str
+    label: str
+    """What rows are aligned by."""
+    data: Object
+
+
+def _rows(text: str) -> list[_Row]:
+    rows: list[_Row] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            data: Any = json.loads(line)
+        except ValueError:
+            data = {"line": line}
+        row = cast("Object", data if isinstance(data, dict) else {"line": line})
+        event = cast("Object", row.get("event") or {})
+        label = event.get("type") or f"{row.get('method', 'line')} to the {row.get('to', 'file')}"
+        rows.append(_Row(str(number), label, event or row))
+    return rows
+
+
+def _aligned(
+    expected: Sequence[_Row], actual: Sequence[_Row], compare: Callable[[Object, Object], list[str]]
+) -> str:
     shown: list[tuple[bool, str]] = []
-    kinds = [event["type"] for event in expected], [event["type"] for event in actual]
-    matcher = difflib.SequenceMatcher(None, *kinds, autojunk=False)
+    labels = [row.label for row in expected], [row.label for row in actual]
+    matcher = difflib.SequenceMatcher(None, *labels, autojunk=False)
     for kind, first, last, start, end in matcher.get_opcodes():
-        if kind == "equal":
-            for wanted, event in zip(expected[first:last], actual[start:end], strict=True):
-                differences = differing(wanted["data"], event["data"])
-                if differences:
-                    shown.append((True, f"~ {event['seq']:>3} {event['type']}"))
-                    shown += [(True, f"        {line}") for line in differences]
-                else:
-                    shown.append((False, f"  {event['seq']:>3} {event['type']}"))
+        if kind != "equal":
+            shown += [
+                (True, f"-     {row.label}{_short(row.data)}   missing") for row in expected[first:last]
+            ]
+            shown += [
+                (True, f"+ {row.number:>3} {row.label}{_short(row.data)}   extra")
+                for row in actual[start:end]
+            ]
             continue
-        shown += [
-            (True, f"-     {wanted['type']}{_short(wanted['data'])}   missing")
-            for wanted in expected[first:last]
-        ]
-        shown += [
-            (True, f"+ {event['seq']:>3} {event['type']}{_short(event['data'])}   extra")
-            for event in actual[start:end]
-        ]
+        for wanted, came in zip(expected[first:last], actual[start:end], strict=True):
+            differences = compare(wanted.data, came.data)
+            shown.append((bool(differences), f"{'~' if differences else ' '} {came.number:>3} {came.label}"))
+            shown += [(True, f"        {line}") for line in differences]
     return "\n".join(_near(shown))
+
+
+def _unexpected(wanted: Object, came: Object, path: str = "") -> Iterator[str]:
+    for name, value in came.items():
+        place = f"{path}.{name}" if path else name
+        if name not in wanted:
+            yield f"{place} = {_json(value)}"
+        elif isinstance(value, dict) and isinstance(wanted[name], dict):
+            yield from _unexpected(wanted[name], cast("Object", value), place)
 
 
 def differing(expected: Mapping[str, Any], actual: Mapping[str, Any], path: str = "") -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 from outrider.agent.state import SessionState
 from outrider.ports.events import LoggedEvent
 from outrider.testing.answers import Question
+from outrider.testing.contents import read_contents
 from outrider.testing.failures import Failure
 from outrider.testing.fake_editor import FakeEditor, Said
 from outrider.testing.invocations import Invocation, read_invocations
@@ -20,6 +21,7 @@ from outrider.testing.places import Places
 from outrider.testing.profiles import PROFILES
 from outrider.testing.scenario import connect, options, scripted
 from outrider.testing.steps import Player
+from outrider.testing.transcript import Hashes, hashes_in, transcript
 from outrider.testing.wire_client import RpcError, Traffic
 from outrider_protocol.scenario import Connection, Scenario
 
@@ -50,6 +52,8 @@ class Played:
     """Answers of the script that the model was not asked for."""
     state: SessionState | None = None
     """The fold of the last session's log; None where there was none."""
+    transcript: str = ""
+    """What is the same in every run; see `transcript`."""
     failures: list[Failure] = field(default_factory=list[Failure])
     """Steps that could not be done, questions that were not to be asked, answers nobody asked for, broken rules."""
 
@@ -124,6 +128,8 @@ async def _collect(played: Played, editor: FakeEditor, turns: int, state_dir: Pa
         played.events = played.logs.get(editor.session_id, [])
         played.state = _fold(editor.session_id, played.events)
         played.invocations = await read_invocations(state_dir, editor.session_id)
+    contents = await read_contents(state_dir, hashes_in(list(played.logs.values())))
+    played.transcript = transcript(played.logs, played.messages, Hashes(contents, places), played.profile)
 
 
 def _fold(session_id: str, log: list[Object]) -> SessionState:
