@@ -39,7 +39,7 @@ Object = dict[str, Any]
 
 VERSIONS: Final = get_args(Scenario.model_fields["version"].annotation)
 """Versions of the format that can be played."""
-_MOST_INCLUDES: Final = 32
+_MOST_FILES: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +106,8 @@ def _collect(path: Path, parts: _Parts, chain: tuple[Path, ...]) -> str | None:
     way = "".join(f"{earlier}: includes " for earlier in chain)
     if path.resolve() in [earlier.resolve() for earlier in chain]:
         return f"{way}{path}, which includes itself"
-    if len(parts.files) >= _MOST_INCLUDES:
-        return f"{way}{path}: more than {_MOST_INCLUDES} files"
+    if len(parts.files) + len(chain) >= _MOST_FILES:
+        return f"{way}{path}: more than {_MOST_FILES} files"
     data = read_json(path, called="scenario" if not chain else "file")
     if isinstance(data, JsonProblem):
         return f"{way}{data.message}"

@@ -24,8 +24,10 @@ HASH: Final = re.compile(r"[0-9a-f]{32,64}")
 _SYSTEM: Final = re.compile(r"(?<=System: )\w+")
 _LOOKS: Final = frozenset({names.WAIT, names.EVENTS, names.STATUS})
 """Commands that only look, and that the runner gives as often as it likes."""
-_UNORDERED: Final = frozenset({"$/cancelRequest", "window/logMessage"})
-"""What comes at no certain moment, or says nothing without its number."""
+_LEFT_OUT: Final = frozenset(
+    {names.EVENT_NOTIFICATION, names.STREAM_NOTIFICATION, "$/cancelRequest", "window/logMessage"}
+)
+"""What stands there already, comes at no certain moment, or says nothing without its number."""
 
 
 def hashes_in(value: Any) -> Iterator[str]:
@@ -128,7 +130,7 @@ def _said(messages: Sequence[Traffic], profile: str) -> Iterator[Object]:
 def _is_kept(line: Object) -> bool:
     method: str = line["method"]
     params = cast("Object", line["params"] or {})
-    if method.startswith("outrider/") or method in _UNORDERED:
+    if method in _LEFT_OUT:
         return False
     if method == "workspace/executeCommand":
         return params["command"] not in _LOOKS
