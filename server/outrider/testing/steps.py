@@ -44,6 +44,9 @@ WAIT_SECONDS: Final = 30.0
 """Real seconds that one wait of a step may take."""
 
 
+_ASKING: Final = ("approval.requested", "question.asked")
+
+
 class Unexpected(Exception):  # noqa: N818 - not an error of the program
     """A step came out differently than it must."""
 
@@ -207,13 +210,33 @@ class Player:
                 return
 
     async def _until(self, event: Occurrence, count: int) -> None:
-        def come() -> bool:
+        def come() -> Object | None:
             same = [known for known in self._editor.events if known["type"] == event.type]
             fitting = [known for known in same if holds(event.data, self._places.neutral(known["data"]))]
-            return len(fitting) >= count
+            return fitting[count - 1] if len(fitting) >= count else None
 
         what = f"event {event.type} {event.data or ''}".rstrip() + (f", number {count}" if count > 1 else "")
-        await self._editor.wait_for(come, what, seconds=WAIT_SECONDS)
+        found = await self._editor.wait_for(come, what, seconds=WAIT_SECONDS)
+        if event.type in _ASKING and self._editor.profile.can_ask:
+            await self._asked(found)
+
+    async def _asked(self, event: Object) -> None:
+        """Wait until the question of an event is on the screen, or needs no answer any more.
+
+        The event is sent before the question; what a step does next must not depend on which of them is faster.
+        """
+        editor, data = self._editor, event["data"]
+        text = data.get("title") or data.get("question") or ""
+
+        def settled() -> bool:
+            later = [known for known in editor.events if known["seq"] > event["seq"]]
+            return (
+                any(text in question.message or not question.answered for question in editor.questions)
+                or any(known["data"].get("id") == data["id"] for known in later)
+                or any(known["type"] in ("turn.parked", "turn.finished") for known in later)
+            )
+
+        await editor.wait_for(settled, f"question {text!r}", seconds=WAIT_SECONDS)
 
     async def _reply(self, step: Reply) -> None:
         given = {"decision": step.decision, "answer": step.answer, "error": step.error, "note": step.note}
@@ -294,15 +317,17 @@ class Player:
         editor = self._editor
         self._servers += 1
         self._standing.clear()
-        if step.do == "kill":
-            self._killed = True
-            await kill(editor.connection, self._state_dir)
-        else:
-            await editor.shut_down()
-        await editor.reconnect(connect(self._connection, editor.root))
-        self._standing.set()
-        if step.resume and editor.session_id:
-            await self._command(names.RESUME, {"sessionId": editor.session_id})
+        try:
+            if step.do == "kill":
+                self._killed = True
+                await kill(editor.connection, self._state_dir)
+            else:
+                await editor.shut_down()
+            await editor.reconnect(connect(self._connection, editor.root))
+            if step.resume and editor.session_id:
+                await self._command(names.RESUME, {"sessionId": editor.session_id})
+        finally:
+            self._standing.set()
 
     async def _read_log(self, first: int) -> None:
         session = self._editor.session_id
