@@ -200,7 +200,7 @@ def _told(expect: Expect, played: Played) -> Iterator[Failure]:
             yield Failure(f"expect.said[{number}]", f"a message that contains {wanted!r}", _listed(said))
     if expect.questions is None:
         return
-    asked = [question.message for question in played.questions]
+    asked = played.questions
     for number, (wanted, question) in enumerate(zip(expect.questions, asked, strict=False)):
         if wanted not in question:
             yield Failure(

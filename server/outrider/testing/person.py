@@ -7,6 +7,7 @@ from outrider.testing import answers as editors
 from outrider.testing.answers import Question
 from outrider.testing.failures import Failure
 from outrider.testing.fake_editor import FakeEditor
+from outrider.testing.places import Places
 from outrider_protocol.scenario import Answer, Scenario, Step
 
 NOBODY_OFFERED = "Certainly"
@@ -20,9 +21,23 @@ class Person:
     """Answers the questions of one editor, in order."""
 
     def __init__(
-        self, scenario: Scenario, editor: FakeEditor, play: PlaySteps, fail: Callable[[Failure], None]
+        self,
+        scenario: Scenario,
+        editor: FakeEditor,
+        places: Places,
+        play: PlaySteps,
+        fail: Callable[[Failure], None],
     ) -> None:
-        """A person who has not been asked yet."""
+        """A person who has not been asked yet.
+
+        Args:
+            scenario: What they say.
+            editor: Where they are asked.
+            places: Takes the places of this machine out of what they are asked.
+            play: Does what they do before they answer.
+            fail: Told what goes wrong.
+        """
+        self._places = places
         self._answers = scenario.answers
         self._otherwise = scenario.otherwise
         self._editor = editor
@@ -40,15 +55,15 @@ class Person:
             where, planned = "otherwise", self._otherwise
         if planned is None:
             if self._editor.profile.forced_answer is None:
-                self._fail(Failure(where, f"no more than {number} questions", _said(question)))
+                self._fail(Failure(where, f"no more than {number} questions", self._said(question)))
             return editors.Dismiss()
         if isinstance(planned, str):
             planned = Answer(title=planned)
-        if planned.to is not None and planned.to not in question.message:
-            self._fail(Failure(where, f"a question that contains {planned.to!r}", _said(question)))
+        if planned.to is not None and planned.to not in self._places.neutral(question.message):
+            self._fail(Failure(where, f"a question that contains {planned.to!r}", self._said(question)))
             return editors.Dismiss()
         if planned.title is not None and planned.title not in question.titles:
-            self._fail(Failure(where, f"a button {planned.title!r}", _said(question)))
+            self._fail(Failure(where, f"a button {planned.title!r}", self._said(question)))
             return editors.Dismiss()
         answer = _answer(planned)
         if not planned.first:
@@ -79,10 +94,15 @@ class Person:
             return
         if question.replaced:
             self._fail(
-                Failure(where, "a question that is still on the screen", f"it is gone: {_said(question)}")
+                Failure(
+                    where, "a question that is still on the screen", f"it is gone: {self._said(question)}"
+                )
             )
             return
         self._editor.answer_late(question, answer)
+
+    def _said(self, question: Question) -> str:
+        return f"{self._places.neutral(question.message)!r} with {', '.join(question.titles)}"
 
 
 def _answer(planned: Answer) -> editors.Answer:
@@ -99,7 +119,3 @@ def _answer(planned: Answer) -> editors.Answer:
             return editors.Fail()
         case "unknown_title":
             return editors.Reply({"title": NOBODY_OFFERED})
-
-
-def _said(question: Question) -> str:
-    return f"{question.message!r} with {', '.join(question.titles)}"

@@ -11,7 +11,6 @@ from typing import Any
 
 from outrider.agent.state import SessionState
 from outrider.ports.events import LoggedEvent
-from outrider.testing.answers import Question
 from outrider.testing.contents import read_contents
 from outrider.testing.failures import Failure
 from outrider.testing.fake_editor import FakeEditor, Said
@@ -40,7 +39,8 @@ class Played:
     frames: list[Object] = field(default_factory=list[Object])
     messages: list[Traffic] = field(default_factory=list[Traffic])
     """Everything that went over the wire."""
-    questions: list[Question] = field(default_factory=list[Question])
+    questions: list[str] = field(default_factory=list[str])
+    """What the person was asked."""
     said: list[Said] = field(default_factory=list[Said])
     buffers: dict[str, str] = field(default_factory=dict[str, str])
     """Texts of the open documents, by path."""
@@ -82,7 +82,7 @@ async def play(
     how = connection or scenario.connection
     played = Played(editor.profile.name)
     player = Player(scenario, editor, state_dir, places, played.failures.append, connection=how)
-    person = Person(scenario, editor, player.play, played.failures.append)
+    person = Person(scenario, editor, places, player.play, played.failures.append)
     editor.answers = person
     try:
         await editor.start(connect(how, workspace))
@@ -114,7 +114,7 @@ async def _collect(played: Played, editor: FakeEditor, turns: int, state_dir: Pa
     root = editor.root.as_uri() + "/"
     played.buffers = {uri.removeprefix(root): buffer.text for uri, buffer in editor.desk.buffers.items()}
     played.frames = editor.frames
-    played.questions = editor.questions
+    played.questions = [places.neutral(question.message) for question in editor.questions]
     played.said = [Said(said.level, places.neutral(said.text), said.shown) for said in editor.said]
     played.messages = [Traffic(each.direction, places.neutral(each.message)) for each in editor.messages]
     wrong = dict.fromkeys(editor.watch.violations)
