@@ -284,7 +284,7 @@ class Session:
         )
 
     async def answer_when_asked(self, params: AnswerParams, channel: Channel) -> Refusal | None:
-        """Answer an item of a session that was just resumed, as soon as its turn comes to ask it again."""
+        """Answer an open item; after a resume as soon as its turn comes to ask it again."""
         try:
             async with self._services.deadlines.timeout(CANCEL_SECONDS):
                 while params.id in self._record.state.open:
