@@ -12,7 +12,6 @@ PARITY = [
     "f4_confirmation_denied",
     "f8_provider_parity",
     "multi_tool_turn_roundtrip",
-    "streaming_text",
     "tool_results_keep_their_calls",
     "write_file_allowed",
 ]
