@@ -40,7 +40,7 @@ class Answer(ScriptWire):
         return self
 
 
-class ToolReply(ScriptWire):
+class ToolAnswer(ScriptWire):
     """How the editor answers a call of its own tool."""
 
     content: str | None = None
@@ -62,7 +62,7 @@ class EditorTool(ScriptWire):
     description: str = "A tool of the editor."
     input_schema: dict[str, Any] = Field(default_factory=lambda: {"type": "object"})
     effect: Literal["read", "edit", "execute", "ask"] = "read"
-    replies: list[ToolReply] = Field(default_factory=list[ToolReply])
+    replies: list[ToolAnswer] = Field(default_factory=list[ToolAnswer])
     """In the order of the calls; a call beyond them fails the scenario."""
 
 
@@ -111,6 +111,12 @@ class Reply(ScriptWire):
     """The reason why this must be refused."""
     item: str | None = None
     """What its title contains; absent: the only open item, or the last one if it is answered again."""
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Self:
+        if sum(given is not None for given in (self.decision, self.answer, self.error)) != 1:
+            raise ValueError("give exactly one of `decision`, `answer` and `error`")
+        return self
 
 
 class Steer(ScriptWire):
@@ -170,6 +176,12 @@ class Type(ScriptWire):
     """A text that occurs once and is replaced; absent: the end of the document."""
     at: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)] | None = None
     """Line and column, from 0."""
+
+    @model_validator(mode="after")
+    def _says_one_place(self) -> Self:
+        if self.replace is not None and self.at is not None:
+            raise ValueError("`replace` and `at` exclude each other")
+        return self
 
 
 class Save(ScriptWire):
@@ -273,13 +285,15 @@ class Expect(ScriptWire):
     buffers: dict[str, str] = Field(default_factory=dict[str, str])
     """Texts of open documents."""
     requests: list[Expectation] | None = None
-    """Each request to the model, in order."""
+    """Each request of the main loop to the model, in order."""
     messages: list[WireMessage] = Field(default_factory=list[WireMessage])
     """Messages that must have gone over the wire in this order, others between them or not."""
     said: list[str] = Field(default_factory=list[str])
     """What messages to the person must contain, in any order."""
     questions: list[str] | None = None
     """What each question to the person contains, in order: exactly these were asked."""
+    left_over: Annotated[int, Field(ge=0)] = 0
+    """Answers of the script that the model is not asked for."""
     golden: str | None = None
     """A transcript beside this file that events and standard messages must equal to the byte."""
 
@@ -287,6 +301,8 @@ class Expect(ScriptWire):
 class Scenario(ScriptWire):
     """A whole scenario."""
 
+    schema_: str | None = Field(default=None, alias="$schema")
+    """Where editors find the schema of this file; not looked at."""
     version: Literal[1]
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
     description: str = ""

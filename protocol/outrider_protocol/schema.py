@@ -8,15 +8,17 @@ from pydantic.json_schema import models_json_schema
 
 from outrider_protocol.commands import COMMANDS
 from outrider_protocol.events import EVENTS
+from outrider_protocol.export import Export
 from outrider_protocol.notifications import Event, Frame
 from outrider_protocol.requests import ToolParams, ToolReply
+from outrider_protocol.scenario import Scenario
 from outrider_protocol.script import Script
 from outrider_protocol.settings import Settings
 
 
 def build() -> dict[str, Any]:
-    """Give the schema: `commands`, `events`, `notifications`, `requests`, `settings` and `script`, over shared `$defs`."""
-    models = [Settings, Script, Event, Frame, ToolParams, ToolReply, *EVENTS]
+    """Give the schema: commands, events, notifications, requests, settings, script, scenario, export; shared `$defs`."""
+    models = [Settings, Script, Scenario, Export, Event, Frame, ToolParams, ToolReply, *EVENTS]
     for command in COMMANDS.values():
         models += [command.params, command.result]
     unique = list(dict.fromkeys(models))
@@ -29,6 +31,8 @@ def build() -> dict[str, Any]:
         "title": "Outrider wire contract",
         "settings": ref[Settings],
         "script": ref[Script],
+        "scenario": ref[Scenario],
+        "export": ref[Export],
         "commands": {
             name: {"description": row.summary, "params": ref[row.params], "result": ref[row.result]}
             for name, row in COMMANDS.items()

@@ -56,47 +56,41 @@ class Killed(Stdio):
         await super().start()
 
 
-async def cut_off(cut, kind, count):
-    """Run until the server is killed; gives its events, and the texts of the editor's unsaved buffers."""
-    connection = Killed(kind, count, cut.workspace)
-    async with start_session("stock", cut.workspace, cut.model, RANDOM_IDS, connection=connection) as editor:
-        editor.answers = person(editor)
-        editor.open(OPEN)
-        started = editor.command_nowait(RUN, {"prompt": "Tidy up"})
+async def cut_off(editor, kind):
+    """Run until the server is killed; gives the events that came until then."""
+    connection = editor.connection
+    editor.answers = person(editor)
+    editor.open(OPEN)
+    started = editor.command_nowait(RUN, {"prompt": "Tidy up"})
 
-        def answer_what_is_parked():
-            for event in editor.events_of("turn.parked")[: editor.ended is None]:
-                editor.command_nowait(ANSWER, {"id": event["data"]["open"][0]["id"], "answer": ANSWERED})
-                return True
-            return editor.ended is not None
+    def answer_what_is_parked():
+        for event in editor.events_of("turn.parked")[: editor.ended is None]:
+            editor.command_nowait(ANSWER, {"id": event["data"]["open"][0]["id"], "answer": ANSWERED})
+            return True
+        return editor.ended is not None
 
-        await editor.wait_for(answer_what_is_parked, "parked turn or the death of the server")
-        while editor.ended is None:
-            await connection.wait()
-            await editor.wait_for(lambda: editor.ended, "end of the connection")
-        connection.fault = None  # it may have died in the middle of a message
-        if kind == "turn.finished":
-            assert started.done
-        return list(editor.events), dict(editor.desk.buffers)
-
-
-def open_again(editor, buffers):
-    """The same editor goes on with another server: what was open is open, unsaved text and all."""
-    for uri, buffer in buffers.items():
-        editor.desk.buffers[uri] = buffer
-        document = {"uri": uri, "languageId": "python", "version": buffer.version, "text": buffer.text}
-        editor.notify("textDocument/didOpen", {"textDocument": document})
+    await editor.wait_for(answer_what_is_parked, "parked turn or the death of the server")
+    while editor.ended is None:
+        await connection.wait()
+        await editor.wait_for(lambda: editor.ended, "end of the connection")
+    await connection.close()
+    if kind == "turn.finished":
+        assert started.done
+    return list(editor.events)
 
 
 @pytest.mark.parametrize(("kind", "count"), BOUNDARIES)
 async def test_a_killed_server_is_replaced_and_nothing_is_lost_or_done_twice(workspace, kind, count):
     cut = Cut(workspace)
     before = {name: (workspace / name).read_text() for name in cut.expected() if name != NEW}
-    seen, buffers = await cut_off(cut, kind, count)
-    session_id, turn_id = seen[0]["sessionId"], next(e["turnId"] for e in seen if e["type"] == "turn.started")
-    again = embedded(workspace, env={**os.environ, **home(workspace)})
-    async with start_session("stock", workspace, cut.model, RANDOM_IDS, connection=again) as editor:
-        open_again(editor, buffers)
+    connection = Killed(kind, count, workspace)
+    async with start_session("stock", workspace, cut.model, RANDOM_IDS, connection=connection) as editor:
+        seen = await cut_off(editor, kind)
+        session_id, turn_id = (
+            seen[0]["sessionId"],
+            next(e["turnId"] for e in seen if e["type"] == "turn.started"),
+        )
+        await editor.reconnect(embedded(workspace, env={**os.environ, **home(workspace)}))
         await resume(editor, session_id)
         result = await to_the_end(editor, turn_id)
         assert (result["outcome"], result["summary"]) == ("completed", "Done.")

@@ -293,7 +293,7 @@ class Session:
         return self.inbox.answer(params.id, "error", params.error or "", None, channel)
 
     async def answer_when_asked(self, params: AnswerParams, channel: Channel) -> Refusal | None:
-        """Answer an item of a session that was just resumed, as soon as its turn comes to ask it again."""
+        """Answer an open item; after a resume as soon as its turn comes to ask it again."""
         try:
             async with self._services.deadlines.timeout(CANCEL_SECONDS):
                 while params.id in self._record.state.open:

@@ -188,8 +188,8 @@ class Sessions:
         """Answer an open item, after a restart too: its session is resumed then."""
         await self._opened()
         for session in self._open.values():
-            if any(item.id == params.id for item in session.inbox.open):
-                return await _taken(session, session.answer(params, channel))
+            if params.id in session.record.state.open:
+                return await _taken(session, await session.answer_when_asked(params, channel))
         for session in self._open.values():
             if session.record.was_resolved(params.id):
                 return Refused("already_resolved", f"{params.id} was answered already")

@@ -289,6 +289,49 @@ def doctor(
     raise typer.Exit(asyncio.run(look.doctor(folder(workspace), options, make_console(sys.stdout))))
 
 
+scenario_app: Final = typer.Typer(
+    no_args_is_help=True, help="Play scenario files: tests of the agent that need no model."
+)
+app.add_typer(scenario_app, name="scenario")
+
+
+@scenario_app.callback()
+def _scenario() -> None:
+    # Its only command would become all of `outrider scenario` without this.
+    pass
+
+
+@scenario_app.command("run")
+def scenario_run(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE…", help="Scenario files, or folders with such files in them."),
+    ],
+    connection: Annotated[
+        Literal["in-process", "stdio"] | None,
+        typer.Option(help="How the server is reached. Default: what the scenario says."),
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Which editor is played. Default: what the scenario says."),
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the folder of each for a look.")] = False,
+    update_golden: Annotated[
+        bool, typer.Option("--update-golden", help="Write golden transcripts anew.")
+    ] = False,
+    json_lines: Annotated[
+        bool, typer.Option("--json", help="One JSON object a scenario on stdout; all else on stderr.")
+    ] = False,
+) -> None:
+    """Play scenario files. Exit code 0: all are as expected, 1: not all, 2: one cannot be played."""
+    # What plays them takes a while to load, and nothing else here needs it.
+    from outrider.cli.scenario import How, run_scenarios
+
+    how = How(connection, profile, keep=keep, update_golden=update_golden)
+    console = make_console(sys.stderr if json_lines else sys.stdout)
+    raise typer.Exit(run_scenarios(files, how, console, sys.stdout if json_lines else None))
+
+
 def folder(path: Path) -> Path:
     """The workspace folder, absolute.
 

@@ -6,16 +6,16 @@ for the main loop: a script that runs out is a failure.
 
 import asyncio
 import json
-import stat
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from pydantic import ValidationError
 
 from outrider.models.failures import http_failure
+from outrider.models.json_file import JsonProblem, read_json, said_of
 from outrider.ports.clock import Clock
 from outrider.ports.ids import Ids
 from outrider.ports.model import (
@@ -41,8 +41,6 @@ from outrider_protocol.script import (
     StallFault,
 )
 
-_LARGEST_SCRIPT = 10_000_000
-_MOST_ERRORS = 3
 _EXCERPT = 200
 
 
@@ -56,6 +54,31 @@ class ScriptProblem:
 async def load_script(path: Path) -> Script | ScriptProblem:
     """Read a script file (JSON, `outrider_protocol.script.Script`)."""
     return await asyncio.to_thread(_load, path)
+
+
+def unmet_by(expected: Expectation, request: ModelRequest) -> str | None:
+    """What of `expected` does not hold, and what came instead; None if all holds."""
+    if expected.tools is not None:
+        offered = sorted(tool.name for tool in request.tools)
+        if sorted(expected.tools) != offered:
+            return f"expected the tools {sorted(expected.tools)}, the request offers {offered}"
+    count = len(request.messages)
+    if expected.message_count is not None and expected.message_count != count:
+        return f"expected {expected.message_count} messages, the request has {count}"
+    texts = [_searched(message) for message in request.messages]
+    last = texts[-1] if texts else ""
+    for wanted in _listed(expected.last_message_contains):
+        if wanted not in last:
+            return f"expected the last message to contain {wanted!r}, it is {_excerpt(last)}"
+    for wanted in _listed(expected.messages_contain):
+        if not any(wanted in text for text in texts):
+            return f"expected a message that contains {wanted!r}, none of {count} does; the last is {_excerpt(last)}"
+    for unwanted in _listed(expected.messages_lack):
+        for number, text in enumerate(texts):
+            if unwanted in text:
+                role = request.messages[number].role
+                return f"expected no message that contains {unwanted!r}, messages[{number}] ({role}) does"
+    return None
 
 
 class ScriptedModel:
@@ -128,7 +151,7 @@ class ScriptedModel:
         if isinstance(turn, ModelFailure):
             yield turn
             return
-        if turn.expect is not None and (unmet := _unmet(turn.expect, request)):
+        if turn.expect is not None and (unmet := unmet_by(turn.expect, request)):
             number = self._used[request.purpose]
             yield ModelFailure(
                 "script_expectation", f"{self._name}, {request.purpose} call {number}: {unmet}"
@@ -255,31 +278,6 @@ def _fallback(request: ModelRequest) -> str:
     return f"Stopped before the task was finished. Last step: {step}."
 
 
-def _unmet(expected: Expectation, request: ModelRequest) -> str | None:
-    """What of `expected` does not hold, and what came instead; None if all holds."""
-    if expected.tools is not None:
-        offered = sorted(tool.name for tool in request.tools)
-        if sorted(expected.tools) != offered:
-            return f"expected the tools {sorted(expected.tools)}, the request offers {offered}"
-    count = len(request.messages)
-    if expected.message_count is not None and expected.message_count != count:
-        return f"expected {expected.message_count} messages, the request has {count}"
-    texts = [_searched(message) for message in request.messages]
-    last = texts[-1] if texts else ""
-    for wanted in _listed(expected.last_message_contains):
-        if wanted not in last:
-            return f"expected the last message to contain {wanted!r}, it is {_excerpt(last)}"
-    for wanted in _listed(expected.messages_contain):
-        if not any(wanted in text for text in texts):
-            return f"expected a message that contains {wanted!r}, none of {count} does; the last is {_excerpt(last)}"
-    for unwanted in _listed(expected.messages_lack):
-        for number, text in enumerate(texts):
-            if unwanted in text:
-                role = request.messages[number].role
-                return f"expected no message that contains {unwanted!r}, messages[{number}] ({role}) does"
-    return None
-
-
 def _searched(message: Message) -> str:
     """All of a message that the model sees."""
     return "\n".join([message.text, *(f"{call.name} {call.arguments}" for call in message.tool_calls)])
@@ -294,62 +292,10 @@ def _excerpt(text: str) -> str:
 
 
 def _load(path: Path) -> Script | ScriptProblem:
-    try:
-        # Looked at before it is opened: opening a pipe would wait for a writer.
-        if not stat.S_ISREG(path.stat().st_mode):
-            return ScriptProblem(f"{path}: not a regular file")
-        with path.open("rb") as file:
-            content = file.read(_LARGEST_SCRIPT + 1)
-    except FileNotFoundError:
-        return ScriptProblem(f"{path}: there is no such script")
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return ScriptProblem(f"{path}: cannot be read: {reason}")
-    if len(content) > _LARGEST_SCRIPT:
-        return ScriptProblem(f"{path}: larger than {_LARGEST_SCRIPT // 1_000_000} MB")
-    try:
-        data: object = json.loads(content.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        return ScriptProblem(f"{path}: not UTF-8 at byte {error.start}")
-    except json.JSONDecodeError as error:
-        return ScriptProblem(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}")
-    except (ValueError, RecursionError) as error:
-        return ScriptProblem(f"{path}: not JSON: {error}")
+    data = read_json(path, called="script")
+    if isinstance(data, JsonProblem):
+        return ScriptProblem(data.message)
     try:
         return Script.model_validate(data)
     except ValidationError as error:
-        return ScriptProblem(f"{path}: {_said(error, data)}")
-
-
-def _said(error: ValidationError, data: object) -> str:
-    errors = error.errors(include_url=False, include_context=False, include_input=False)
-    said = [
-        f"{_json_path(e['loc'], data, missing=e['type'] == 'missing')}: {_wrong(e['type'], e['msg'])}"
-        for e in errors[:_MOST_ERRORS]
-    ]
-    if len(errors) > _MOST_ERRORS:
-        said.append(f"and {len(errors) - _MOST_ERRORS} more")
-    return "; ".join(said)
-
-
-def _wrong(kind: str, message: str) -> str:
-    return "there is no such key" if kind == "extra_forbidden" else message.removeprefix("Value error, ")
-
-
-def _json_path(location: Sequence[int | str], data: object, *, missing: bool) -> str:
-    """The place in the file. pydantic's locations also name members of unions, which are not in the file."""
-    path = ""
-    for number, part in enumerate(location):
-        if isinstance(part, int) and isinstance(data, list):
-            path += f"[{part}]"
-            data = cast("list[Any]", data)[part]
-        elif isinstance(data, Mapping) and part in data:
-            path += _key(part)
-            data = cast("Mapping[Any, Any]", data)[part]
-        elif missing and number == len(location) - 1:
-            path += _key(part)
-    return path.removeprefix(".") or "the file"
-
-
-def _key(name: int | str) -> str:
-    return f".{name}" if str(name).isidentifier() else f"[{json.dumps(name, ensure_ascii=False)}]"
+        return ScriptProblem(f"{path}: {said_of(error, data)}")

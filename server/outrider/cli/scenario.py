@@ -1,0 +1,149 @@
+"""`outrider scenario run`: plays scenario files and says of each whether what it expects came true."""
+
+import asyncio
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+import typer
+from rich.console import Console
+
+from outrider.testing.failures import Failure
+from outrider.testing.profiles import PROFILES
+from outrider.testing.scenario_file import ScenarioProblem, load_scenario
+from outrider.testing.verdict import play_and_judge
+from outrider_protocol.scenario import Connection, Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How scenarios are played, where that is not left to them."""
+
+    connection: Connection | None = None
+    profile: str | None = None
+    keep: bool = False
+    """Whether the folder of each is left for a look."""
+    update_golden: bool = False
+
+
+def run_scenarios(paths: Sequence[Path], how: How, console: Console, json_lines: TextIO | None) -> int:
+    """Play scenarios one after another, and show how each went.
+
+    Args:
+        paths: Their files, or folders with such files in them.
+        how: How they are played.
+        console: Where it is shown.
+        json_lines: Where to write one JSON object a scenario, if anywhere.
+
+    Returns:
+        The exit code: 0 where all are as expected, 1 where not, 2 where one cannot be played.
+
+    Raises:
+        typer.BadParameter: There is no such editor, or no scenario.
+    """
+    if how.profile is not None and how.profile not in PROFILES:
+        named = ", ".join(sorted(PROFILES))
+        raise typer.BadParameter(
+            f"there is no editor “{how.profile}”; there are {named}", param_hint="--profile"
+        )
+    found = list(_found(paths))
+    if not found:
+        raise typer.BadParameter("there are no scenarios in it", param_hint="FILE…")
+    failed = bad = 0
+    for path in found:
+        verdict = _play(path, how)
+        failed += bool(verdict.failures)
+        bad += verdict.problem is not None
+        for line in verdict.lines():
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+        if json_lines is not None:
+            print(json.dumps(verdict.to_json(), ensure_ascii=False), file=json_lines, flush=True)
+    if len(found) > 1:
+        said = f"{len(found)} scenarios: {len(found) - failed - bad} ok, {failed} failed"
+        console.print(f"{said}, {bad} cannot be played" if bad else said, highlight=False, markup=False)
+    return 2 if bad else 1 if failed else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    path: Path
+    name: str
+    seconds: float
+    failures: tuple[Failure, ...] = ()
+    problem: str | None = None
+    folder: Path | None = None
+
+    def lines(self) -> Iterator[str]:
+        if self.problem is not None:
+            yield f"cannot be played  {self.problem}"
+            return
+        yield f"{'failed' if self.failures else 'ok    '}  {self.name}  {self.seconds:.2f} s"
+        for failure in self.failures:
+            yield "\n".join(f"  {line}" for line in str(failure).split("\n"))
+        if self.folder is not None:
+            yield f"  in {self.folder}"
+
+    def to_json(self) -> dict[str, Any]:
+        result: dict[str, Any] = {
+            "file": str(self.path),
+            "name": self.name,
+            "status": "bad" if self.problem is not None else "failed" if self.failures else "ok",
+            "seconds": round(self.seconds, 3),
+            "failures": [
+                {"where": each.where, "expected": each.expected, "actual": each.actual, "diff": each.diff}
+                for each in self.failures
+            ],
+        }
+        if self.problem is not None:
+            result["problem"] = self.problem
+        if self.folder is not None:
+            result["folder"] = str(self.folder)
+        return result
+
+
+def _play(path: Path, how: How) -> _Verdict:
+    scenario = load_scenario(path)
+    if isinstance(scenario, ScenarioProblem):
+        return _Verdict(path, path.stem, 0.0, problem=scenario.message)
+    began = time.monotonic()
+    folder = Path(tempfile.mkdtemp(prefix="outrider-scenario-"))
+    try:
+        failures = asyncio.run(_failures(scenario, path, folder, how))
+    finally:
+        if not how.keep:
+            shutil.rmtree(folder, ignore_errors=True)
+    taken = time.monotonic() - began
+    return _Verdict(path, scenario.name, taken, tuple(failures), folder=folder if how.keep else None)
+
+
+async def _failures(scenario: Scenario, path: Path, folder: Path, how: How) -> list[Failure]:
+    return await play_and_judge(
+        scenario,
+        folder,
+        beside=path.parent,
+        connection=how.connection,
+        profile=how.profile,
+        update_golden=how.update_golden,
+    )
+
+
+def _found(paths: Iterable[Path]) -> Iterator[Path]:
+    """The files themselves, and the scenarios in folders."""
+    for path in paths:
+        if path.is_dir():
+            yield from (file for file in sorted(path.rglob("*.json")) if _is_scenario(file))
+        else:
+            yield path
+
+
+def _is_scenario(path: Path) -> bool:
+    try:
+        data: object = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(data, dict) and {"version", "steps"} <= cast("dict[str, Any]", data).keys()

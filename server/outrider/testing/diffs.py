@@ -1,0 +1,147 @@
+"""Shows how two things differ, in lines: `-` is missing, `+` is there and should not be, `~` is different."""
+
+import difflib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from outrider.testing.places import holds
+
+Object = dict[str, Any]
+
+_SHOWN: Final = 300
+_AROUND: Final = 3
+"""Lines that agree which are shown before and after those that do not."""
+
+
+def text_diff(expected: str, actual: str) -> str:
+    """The lines in which two texts differ, with those around them."""
+    lines = difflib.unified_diff(
+        _lines(expected), _lines(actual), "expected", "actual", n=_AROUND, lineterm=""
+    )
+    return "\n".join(lines)
+
+
+def event_diff(expected: Sequence[Object], actual: Sequence[Object]) -> str:
+    """Two lists of events beside each other.
+
+    Args:
+        expected: Objects with `type` and `data`, of which `data` is what the event's data must hold.
+        actual: Events as they are logged.
+    """
+    wanted = [_Row("", event["type"], event["data"]) for event in expected]
+    came = [_Row(str(event["seq"]), event["type"], event["data"]) for event in actual]
+    return _aligned(wanted, came, differing)
+
+
+def line_diff(expected: str, actual: str) -> str:
+    """Two transcripts beside each other, line by line."""
+
+    def both_ways(wanted: Object, came: Object) -> list[str]:
+        return [*differing(wanted, came), *(f"{place}: not expected" for place in _unexpected(wanted, came))]
+
+    return _aligned(_rows(expected), _rows(actual), both_ways)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    number: str
+    label: str
+    """What rows are aligned by."""
+    data: Object
+
+
+def _rows(text: str) -> list[_Row]:
+    rows: list[_Row] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            data: Any = json.loads(line)
+        except ValueError:
+            data = {"line": line}
+        row = cast("Object", data if isinstance(data, dict) else {"line": line})
+        event = cast("Object", row.get("event") or {})
+        label = event.get("type") or f"{row.get('method', 'line')} to the {row.get('to', 'file')}"
+        rows.append(_Row(str(number), label, event or row))
+    return rows
+
+
+def _aligned(
+    expected: Sequence[_Row], actual: Sequence[_Row], compare: Callable[[Object, Object], list[str]]
+) -> str:
+    shown: list[tuple[bool, str]] = []
+    labels = [row.label for row in expected], [row.label for row in actual]
+    matcher = difflib.SequenceMatcher(None, *labels, autojunk=False)
+    for kind, first, last, start, end in matcher.get_opcodes():
+        if kind != "equal":
+            shown += [
+                (True, f"-     {row.label}{_short(row.data)}   missing") for row in expected[first:last]
+            ]
+            shown += [
+                (True, f"+ {row.number:>3} {row.label}{_short(row.data)}   extra")
+                for row in actual[start:end]
+            ]
+            continue
+        for wanted, came in zip(expected[first:last], actual[start:end], strict=True):
+            differences = compare(wanted.data, came.data)
+            shown.append((bool(differences), f"{'~' if differences else ' '} {came.number:>3} {came.label}"))
+            shown += [(True, f"        {line}") for line in differences]
+    return "\n".join(_near(shown))
+
+
+def _unexpected(wanted: Object, came: Object, path: str = "") -> Iterator[str]:
+    for name, value in came.items():
+        place = f"{path}.{name}" if path else name
+        if name not in wanted:
+            yield f"{place} = {_json(value)}"
+        elif isinstance(value, dict) and isinstance(wanted[name], dict):
+            yield from _unexpected(wanted[name], cast("Object", value), place)
+
+
+def differing(expected: Mapping[str, Any], actual: Mapping[str, Any], path: str = "") -> list[str]:
+    """Each key of `expected` that is different in `actual`, with both values."""
+    lines: list[str] = []
+    for name, wanted in expected.items():
+        place = f"{path}.{name}" if path else name
+        if name not in actual:
+            lines.append(f"{place}: expected {_json(wanted)}, and there is no such key")
+        elif isinstance(wanted, dict) and isinstance(actual[name], dict):
+            lines += differing(cast("Object", wanted), cast("Object", actual[name]), place)
+        elif not holds(wanted, actual[name]):
+            lines.append(f"{place}: expected {_json(wanted)}")
+            lines.append(f"{' ' * len(place)}  got      {_json(actual[name])}")
+    return lines
+
+
+def _near(lines: Sequence[tuple[bool, str]]) -> list[str]:
+    """The lines that say something and those around them; a mark for what is left out."""
+    near = {
+        other
+        for number, (differs, _) in enumerate(lines)
+        if differs
+        for other in range(number - _AROUND, number + _AROUND + 1)
+    }
+    shown: list[str] = []
+    for number, (_, line) in enumerate(lines):
+        if number in near:
+            shown.append(line)
+        elif not shown or shown[-1] != "  …":
+            shown.append("  …")
+    return shown
+
+
+def _lines(text: str) -> list[str]:
+    # Line ends are part of what is compared.
+    lines = text.replace("\r\n", "␍\n").replace("\r", "␍").split("\n")
+    if lines[-1] == "":
+        return lines[:-1]
+    return [*lines[:-1], lines[-1] + "  (no line end)"]
+
+
+def _short(data: Mapping[str, Any]) -> str:
+    return f" {_json(data)}" if data else ""
+
+
+def _json(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"

@@ -1,0 +1,252 @@
+"""Reads scenario files: what they include, what they say, and what can be known to be impossible before they are played.
+
+A file is somebody else's: nothing outside its own folder is read for it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, cast, get_args
+
+from pydantic import ValidationError
+
+from outrider.models.json_file import JsonProblem, key, places_of, read_json, said_at
+from outrider.testing.profiles import PROFILES
+from outrider_protocol.events import EVENT_TYPES
+from outrider_protocol.scenario import (
+    Action,
+    Answer,
+    Cancel,
+    Close,
+    Command,
+    EditorUndo,
+    Occurrence,
+    OpenFile,
+    ReadLog,
+    Reply,
+    Run,
+    Save,
+    Scenario,
+    Steer,
+    Step,
+    Type,
+    Until,
+    Wait,
+    Write,
+)
+
+Object = dict[str, Any]
+
+VERSIONS: Final = get_args(Scenario.model_fields["version"].annotation)
+"""Versions of the format that can be played."""
+_MOST_FILES: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioProblem:
+    """Why a file is no scenario: the file, the place in it and what is wrong there."""
+
+    message: str
+
+
+@dataclass(slots=True)
+class _Parts:
+    """The files that a scenario is made of, the included ones first."""
+
+    folder: Path
+    files: list[tuple[Path, Object]] = field(default_factory=list[tuple[Path, Object]])
+
+    def where(self, place: str) -> Path:
+        """The file in which a place of the whole stands: the last one that has it."""
+        for path, data in reversed(self.files):
+            if place in _places(data, ""):
+                return path
+        return self.files[-1][0]
+
+
+def load_scenario(path: Path) -> Scenario | ScenarioProblem:
+    """Read a scenario file and what it includes, and look for what cannot be. Blocks."""
+    parts = _Parts(path.parent.resolve())
+    problem = _collect(path, parts, ())
+    if problem is not None:
+        return ScenarioProblem(problem)
+    whole: Object = {}
+    for _, data in parts.files:
+        whole = _merged(whole, data)
+    if whole.get("version") not in VERSIONS:
+        known = ", ".join(map(str, VERSIONS))
+        said = f"{whole['version']!r} is not known" if "version" in whole else "is missing"
+        return ScenarioProblem(f"{parts.where('version')}: version: {said}; known are: {known}")
+    try:
+        scenario = Scenario.from_wire(whole)
+    except ValidationError as error:
+        places = places_of(error, whole)
+        return ScenarioProblem(f"{parts.where(places[0][0])}: {said_at(places)}")
+    impossible = list(_impossible(scenario))
+    if impossible:
+        return ScenarioProblem(f"{parts.where(impossible[0][0])}: {said_at(impossible)}")
+    return scenario
+
+
+def outside(name: str) -> str | None:
+    """Why a path of a scenario does not stay in its folder, None if it does."""
+    path = PurePosixPath(name)
+    if not path.parts or "\0" in name:
+        return f"{name!r} names no file"
+    if path.is_absolute() or ".." in path.parts:
+        return f"{name!r} leaves the folder"
+    return None
+
+
+# --- includes ------------------------------------------------------------------------------------------------
+
+
+def _collect(path: Path, parts: _Parts, chain: tuple[Path, ...]) -> str | None:
+    """Read `path` and what it includes into `parts`; gives what is wrong. `chain`: the files that led here."""
+    way = "".join(f"{earlier}: includes " for earlier in chain)
+    if path.resolve() in [earlier.resolve() for earlier in chain]:
+        return f"{way}{path}, which includes itself"
+    if len(parts.files) + len(chain) >= _MOST_FILES:
+        return f"{way}{path}: more than {_MOST_FILES} files"
+    data = read_json(path, called="scenario" if not chain else "file")
+    if isinstance(data, JsonProblem):
+        return f"{way}{data.message}"
+    if not isinstance(data, dict):
+        return f"{way}{path}: not an object"
+    own = cast("Object", data)
+    names = own.get("include", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in cast("list[Any]", names)):
+        return f"{way}{path}: include: must be a list of file names"
+    for name in cast("list[str]", names):
+        if problem := outside(name):
+            return f"{way}{path}: include: {problem}"
+        if not (path.parent / name).resolve().is_relative_to(parts.folder):
+            return f"{way}{path}: include: {name!r} leaves the folder by a link"
+        if problem := _collect(path.parent / name, parts, (*chain, path)):
+            return problem
+    parts.files.append((path, own))
+    return None
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> Object:
+    merged = dict(base)
+    for name, value in over.items():
+        if isinstance(value, dict) and isinstance(merged.get(name), dict):
+            merged[name] = _merged(merged[name], cast("Object", value))
+        else:
+            merged[name] = value
+    return merged
+
+
+def _places(value: Any, place: str) -> Iterator[str]:
+    yield place.removeprefix(".")
+    if isinstance(value, dict):
+        for name, item in cast("Object", value).items():
+            yield from _places(item, place + key(name))
+    elif isinstance(value, list):
+        for number, item in enumerate(cast("list[Any]", value)):
+            yield from _places(item, f"{place}[{number}]")
+
+
+# --- what cannot be ------------------------------------------------------------------------------------------
+
+
+def _impossible(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    """Places and what is impossible there."""
+    if scenario.profile not in PROFILES:
+        yield "profile", f"there is no editor {scenario.profile!r}; there are {', '.join(sorted(PROFILES))}"
+    yield from _bad_paths(scenario)
+    yield from _bad_order(scenario)
+    yield from _unknown_events(scenario)
+    expect = scenario.expect
+    # Every request uses an answer; one that finds none fails its turn.
+    most = len(scenario.model.turns) + sum(isinstance(step, Run) for step in scenario.steps)
+    if expect.requests is not None and len(expect.requests) > most and not _begins_otherwise(scenario):
+        yield (
+            "expect.requests",
+            f"{len(expect.requests)} requests, but the script has {len(scenario.model.turns)} answers",
+        )
+    if expect.left_over > len(scenario.model.turns):
+        yield "expect.left_over", f"the script has {len(scenario.model.turns)} answers"
+    if expect.questions is not None and len(expect.questions) < len(scenario.answers):
+        yield (
+            "expect.questions",
+            f"{len(scenario.answers)} answers to {len(expect.questions)} questions; one that is not asked fails",
+        )
+
+
+def _begins_otherwise(scenario: Scenario) -> bool:
+    # Each session begins the script anew; code actions and commands may begin turns too.
+    return any(
+        isinstance(step, Action | Command) or (isinstance(step, Run) and step.new_session)
+        for _, step in _steps(scenario)
+    )
+
+
+def _steps(scenario: Scenario) -> Iterator[tuple[str, Step]]:
+    """Every step with its place, those before answers included."""
+    for number, step in enumerate(scenario.steps):
+        yield f"steps[{number}]", step
+    answers: list[tuple[str, str | Answer | None]] = [
+        *((f"answers[{number}]", answer) for number, answer in enumerate(scenario.answers)),
+        ("otherwise", scenario.otherwise),
+    ]
+    for place, answer in answers:
+        if isinstance(answer, Answer):
+            for number, step in enumerate(answer.first):
+                yield f"{place}.first[{number}]", step
+
+
+def _bad_paths(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    named = [(f"workspace{key(name)}", name) for name in scenario.workspace]
+    named += [(f"open[{number}]", name) for number, name in enumerate(scenario.open)]
+    for place, step in _steps(scenario):
+        path = None
+        if isinstance(step, Action | OpenFile | Type | Save | Close | EditorUndo | Write):
+            path = step.path
+        if path is not None:
+            named.append((f"{place}.path", path))
+    named += [(f"expect.files{key(name)}", name) for name in scenario.expect.files]
+    named += [(f"expect.buffers{key(name)}", name) for name in scenario.expect.buffers]
+    if scenario.expect.golden is not None:
+        named.append(("expect.golden", scenario.expect.golden))
+    for place, name in named:
+        if problem := outside(name):
+            yield place, problem
+    files = {PurePosixPath(name) for name in scenario.workspace}
+    for name in scenario.workspace:
+        if files & set(PurePosixPath(name).parents):
+            yield f"workspace{key(name)}", "it lies in something that is a file itself"
+
+
+def _bad_order(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    for number, step in enumerate(scenario.steps):
+        if isinstance(step, Run | Action | Command):
+            return
+        if isinstance(step, Wait | Until | Reply | Steer | Cancel | ReadLog):
+            yield f"steps[{number}]", f"{step.do}: no turn has been begun by a step before it"
+
+
+def _unknown_events(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    expect = scenario.expect
+    lists = {
+        "events": expect.events or [],
+        "contains": expect.contains,
+        "ends_with": expect.ends_with,
+        "lacks": expect.lacks,
+    }
+    named = [
+        (f"expect.{name}[{number}]", _type(event))
+        for name, events in lists.items()
+        for number, event in enumerate(events)
+    ]
+    named += [
+        (f"{place}.event", step.event.type) for place, step in _steps(scenario) if isinstance(step, Until)
+    ]
+    for place, kind in named:
+        if kind not in EVENT_TYPES:
+            yield place, f"there is no event {kind!r}"
+
+
+def _type(event: str | Occurrence) -> str:
+    return event if isinstance(event, str) else event.type

@@ -1,0 +1,58 @@
+"""Every scenario file, played: in this process, over stdio, and in the hands of several editors."""
+
+import pytest
+from suite import FILES, read, without_golden
+
+from outrider.testing.verdict import play_and_judge
+from replayed import assert_replays
+
+GOLDEN = [name for name in FILES if read(name).expect.golden is not None]
+
+OVER_STDIO = [
+    *GOLDEN,
+    "cancelled_by_progress",
+    "command_waits_for_unsaved_changes",
+    "f3_custom_tool_of_the_client",
+    "f5_resume_after_kill",
+    "f6_replay_from_any_seq",
+    "killed_in_a_command",
+    "parked_approval_survives_restart",
+    "undo_keeps_what_was_typed",
+]
+
+EDITORS = ["neovim-0.11", "vscode", "eglot", "helix-25.07", "kate"]
+
+IN_EVERY_EDITOR = [
+    "bash_confirmation_prompt_denied",
+    "explore_mode_denies_write",
+    "f1_hello",
+    "f5_closed_files",
+    "f7_interrupt_and_go_on",
+    "multi_tool_turn_roundtrip",
+    "question_with_options",
+    "steering_reaches_next_request",
+    "write_file_denied",
+]
+
+
+async def failures(name, folder, scenario=None, **how):
+    """What does not hold in a scenario, as text."""
+    found = await play_and_judge(scenario or read(name), folder, beside=FILES[name].parent, **how)
+    return "\n".join(map(str, found))
+
+
+@pytest.mark.parametrize("name", FILES)
+async def test_it_holds(name, tmp_path):
+    assert await failures(name, tmp_path) == ""
+    await assert_replays(tmp_path / "workspace.state")
+
+
+@pytest.mark.parametrize("name", OVER_STDIO)
+async def test_it_holds_over_stdio(name, tmp_path):
+    assert await failures(name, tmp_path, connection="stdio") == ""
+
+
+@pytest.mark.parametrize("editor", EDITORS)
+@pytest.mark.parametrize("name", IN_EVERY_EDITOR)
+async def test_it_holds_in_every_editor(name, editor, tmp_path):
+    assert await failures(name, tmp_path, without_golden(read(name)), profile=editor) == ""
