@@ -314,10 +314,11 @@ def _load(path: Path) -> Script | ScriptProblem:
     try:
         return Script.model_validate(data)
     except ValidationError as error:
-        return ScriptProblem(f"{path}: {_said(error, data)}")
+        return ScriptProblem(f"{path}: {said_of(error, data)}")
 
 
-def _said(error: ValidationError, data: object) -> str:
+def said_of(error: ValidationError, data: object) -> str:
+    """What is wrong in `data`, with the places, in one line."""
     errors = error.errors(include_url=False, include_context=False, include_input=False)
     said = [
         f"{_json_path(e['loc'], data, missing=e['type'] == 'missing')}: {_wrong(e['type'], e['msg'])}"

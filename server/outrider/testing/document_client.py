@@ -229,6 +229,12 @@ class DocumentClient(WireClient):
         for buffer in list(self.desk.buffers.values()):
             self._flush(buffer)
 
+    def _open_again(self) -> None:
+        for buffer in self.desk.buffers.values():
+            buffer.encoding = self.desk.encoding
+            buffer.unsent, buffer.due, buffer.last_sent = [], None, None
+            self._send_open(buffer)
+
     async def _settle_soon(self) -> None:
         for _ in range(SETTLE_TURNS):
             await asyncio.sleep(0)

@@ -83,10 +83,7 @@ class FakeEditor(DocumentClient):
             folders: The workspace folders; absent means `root` alone.
             configuration: What the section `outrider` of its configuration holds.
         """
-        watch = Watch(
-            profile.capabilities, options or {}, lenient_edits=profile.edits_unadvertised_document_changes
-        )
-        super().__init__(profile, root, watch)
+        super().__init__(profile, root, _watch(profile, options or {}))
         self.options = dict(options or {})
         self.folders = list(folders) if folders is not None else [root]
         self.configuration: Mapping[str, Any] | None = configuration
@@ -127,12 +124,25 @@ class FakeEditor(DocumentClient):
         if self.profile.stops_reading:
             connection.pause_reading()
 
-    async def stop(self) -> None:
-        """Shut the server down as the specification says.
+    async def reconnect(self, connection: Connection) -> None:
+        """Go on with another server when the one before is gone: what was open is open, unsaved text and all.
+
+        The records of this editor go on too; questions of the old server are not on the screen any more.
 
         Raises:
-            AssertionError: The server broke rules: all of them are named.
+            RuntimeError: The server before is still there.
         """
+        if self._connection is not None and self.ended is None:
+            raise RuntimeError("the server is still there")
+        self._disconnected(_watch(self.profile, self.options))
+        self.progress.clear()
+        for question in self.questions:
+            question.replaced = question.replaced or not question.answered
+        await self.start(connection)
+        self._open_again()
+
+    async def shut_down(self) -> None:
+        """Shut the server down as the specification says; rules that it broke are among `watch.violations`."""
         connection = self.connection
         connection.resume_reading()
         if self.server and self.ended is None:
@@ -144,6 +154,14 @@ class FakeEditor(DocumentClient):
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def stop(self) -> None:
+        """Shut the server down.
+
+        Raises:
+            AssertionError: The server broke rules: all of them are named.
+        """
+        await self.shut_down()
         if self.watch.violations:
             raise AssertionError("the server broke rules:\n  " + "\n  ".join(self.watch.violations))
 
@@ -312,7 +330,7 @@ class FakeEditor(DocumentClient):
         ]
 
     async def question(self, count: int = 1, *, seconds: float = WAIT_SECONDS) -> Question:
-        """Wait for the `count`-th question of this connection."""
+        """Wait for the `count`-th question."""
         await self.wait_for(lambda: len(self.questions) >= count, f"question number {count}", seconds=seconds)
         return self.questions[count - 1]
 
@@ -522,6 +540,11 @@ class FakeEditor(DocumentClient):
             kind = str(action.get("kind", ""))
             if only and not any(_within(kind, wanted) for wanted in only):
                 self._violation(f"the code action {action['title']!r} is {kind!r}, asked was {only}")
+
+
+def _watch(profile: Profile, options: Mapping[str, Any]) -> Watch:
+    lenient = profile.edits_unadvertised_document_changes
+    return Watch(profile.capabilities, options, lenient_edits=lenient)
 
 
 def _command(name: str, argument: Mapping[str, Any] | None, token: int | str | None) -> Object:

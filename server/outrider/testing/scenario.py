@@ -94,10 +94,8 @@ async def start_session(
     )
     if answers is not None:
         editor.answers = answers
-    if connection == "in-process":
-        connection = embedded(workspace)
-    elif connection == "stdio":
-        connection = Stdio(env=_home(workspace), cwd=workspace.parent)
+    if isinstance(connection, str):
+        connection = connect(connection, workspace)
     try:
         await editor.start(connection)
         yield editor
@@ -108,6 +106,13 @@ async def start_session(
             failure.add_note(str(broken))
         raise
     await editor.stop()
+
+
+def connect(how: Literal["in-process", "stdio"], workspace: Path) -> InProcess | Stdio:
+    """A connection to a new server, in this process or in a child process; its home lies beside the workspace."""
+    if how == "stdio":
+        return Stdio(env=_home(workspace), cwd=workspace.parent)
+    return embedded(workspace)
 
 
 def embedded(

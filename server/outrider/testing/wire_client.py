@@ -86,6 +86,14 @@ class WireClient:
         connection.on_end = self._gone
         await connection.start()
 
+    def _disconnected(self, watch: Watch) -> None:
+        """Forget what belonged to a connection that is gone; the records stay. `watch` looks at the next one."""
+        watch.violations = self.watch.violations
+        self.watch = watch
+        self.ended = None
+        self._connection = None
+        self._pending.clear()
+
     @property
     def connection(self) -> Connection:
         """The connection. Raises RuntimeError before `start`."""
