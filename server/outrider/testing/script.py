@@ -147,7 +147,9 @@ class ScriptedModel:
 
 def _turn(one: object) -> object:
     # A call has a key `name`, and a turn has none.
-    return {"tool_calls": [one]} if isinstance(one, Mapping) and "name" in one else one
+    if isinstance(one, Mapping) and "name" in one:
+        return {"tool_calls": [cast("Call", one)]}
+    return cast("object", one)
 
 
 def _shown(turn: ScriptTurn) -> str:
