@@ -1,4 +1,4 @@
-"""Test agents in editors, without a model or an editor: scripted models, fake editors, scenarios.
+r"""Test agents in editors, without a model or an editor: scripted models, fake editors, scenarios.
 
     from outrider.testing import call, run_scenario, say
 
@@ -6,10 +6,10 @@
         run = await run_scenario(
             "Correct the price.",
             [call("edit_file", path="a.py", old="* 3", new="* 2"), say("Done.")],
-            workspace={"a.py": "price = hours * 3\\n"},
+            workspace={"a.py": "price = hours * 3\n"},
             on_confirmation=lambda item: item.tool == "edit_file",
         )
-        assert run.files == {"a.py": "price = hours * 2\\n"}
+        assert run.files == {"a.py": "price = hours * 2\n"}
 
 `tests/README.md` is the tutorial. Every message is held against LSP and the wire contract (`checks`), and what was broken
 is raised at the end. The names are loaded when they are asked for: importing this module costs nothing.

@@ -220,12 +220,11 @@ class Person:
         raise AssertionError(f"{said!r} does not answer {item.title!r}; it takes one of {list(item.options)}")
 
     async def _answer_by_command(self, item: OpenItem) -> bool:
-        said = self._says(item)
-        decided = cast("Decision", await said if inspect.isawaitable(said) else said)
+        given = self._says(item)
+        decided = cast("Decision", await given if inspect.isawaitable(given) else given)
         title = self._title(item, decided)
-        if title is None and not isinstance(decided, Reject | str):
-            return False
-        return await self._command(item, decided if title is None else title)
+        said = decided if title is None and isinstance(decided, Reject | str) else title
+        return said is not None and await self._command(item, said)
 
     async def _command(self, item: OpenItem, said: str | Reject) -> bool:
         await self._editor.command(names.ANSWER, answer_params(item, said))
