@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from outrider.testing import FakeEditor, Profile, ScenarioRun, ScriptedModel
 
 
+SHOWN = "the last messages ("
+"""How the wire's last messages begin where a failure shows them already."""
+
+
 class _Begun:
     """What a test has begun."""
 
@@ -87,6 +91,7 @@ def outrider_scenario(
     begun = _begun(request)
 
     async def begin(prompt: str, script: "ScriptedModel | Sequence[Any]", **how: Any) -> "ScenarioRun":
+        __tracebackhide__ = True
         from outrider.testing import run_scenario
 
         begun.scenarios += 1
@@ -110,6 +115,7 @@ def _begun(request: pytest.FixtureRequest) -> _Begun:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """End what the test has begun when its coroutine ends."""
+    __tracebackhide__ = True
     begun = item.stash.get(_BEGUN, None)
     if begun is None or not isinstance(item, pytest.Function):
         return (yield)
@@ -117,8 +123,19 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
 
     @functools.wraps(test)
     async def ended(*arguments: Any, **named: Any) -> None:
-        async with begun.stack:
+        __tracebackhide__ = True
+        try:
             await test(*arguments, **named)
+        except BaseException as failure:
+            await begun.stack.__aexit__(type(failure), failure, failure.__traceback__)
+            raise
+        problem = ""
+        try:
+            await begun.stack.aclose()
+        except AssertionError as broken:
+            problem = str(broken)
+        if problem:
+            pytest.fail(problem, pytrace=False)
 
     item.obj = ended
     try:
@@ -134,9 +151,7 @@ def pytest_runtest_makereport(
     """Show what went over the wire in a test that failed."""
     report = yield
     begun = item.stash.get(_BEGUN, None)
-    if begun is not None and report.when == "call" and report.failed:
+    if begun is not None and report.when == "call" and report.failed and SHOWN not in str(report.longrepr):
         for number, editor in enumerate(begun.editors, 1):
-            shown = editor.last_messages().removeprefix("; ")
-            if shown not in str(report.longrepr):
-                report.sections.append((f"Outrider, editor {number}", shown))
+            report.sections.append((f"Outrider, editor {number}", editor.last_messages().removeprefix("; ")))
     return report

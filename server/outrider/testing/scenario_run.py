@@ -105,6 +105,7 @@ class ScenarioRun:
 
     async def __aenter__(self) -> Self:
         """Begin, with the first turn."""
+        __tracebackhide__ = True
         try:
             await self._begin()
         except BaseException as problem:
@@ -114,6 +115,7 @@ class ScenarioRun:
 
     async def __aexit__(self, kind: object, problem: BaseException | None, traceback: object) -> None:
         """Close."""
+        __tracebackhide__ = True
         await self._end(problem)
 
     async def close(self) -> None:
@@ -122,6 +124,7 @@ class ScenarioRun:
         Raises:
             AssertionError: The server broke rules, or answers of a script are left over after a completed turn.
         """
+        __tracebackhide__ = True
         if self._closed:
             return
         self._closed = True
@@ -145,6 +148,7 @@ class ScenarioRun:
             raise AssertionError("\n".join(problems))
 
     async def _whole(self) -> Self:
+        __tracebackhide__ = True
         if not self._first["wait"]:
             raise ValueError("`wait=False` needs `async with`: what is awaited is a whole turn")
         async with self:
@@ -152,6 +156,7 @@ class ScenarioRun:
         return self
 
     async def _begin(self) -> None:
+        __tracebackhide__ = True
         if self._editor is not None:
             raise RuntimeError("the scenario has begun already")
         setup = self._setup
@@ -167,6 +172,7 @@ class ScenarioRun:
         await self.go_on(self._prompt, **self._first)
 
     async def _end(self, problem: BaseException | None) -> None:
+        __tracebackhide__ = True
         if problem is None:
             await self.close()
             return
@@ -226,6 +232,7 @@ class ScenarioRun:
         Raises:
             AssertionError: The script ran out or expected another request; or it took too long.
         """
+        __tracebackhide__ = True
         params: Object = {"prompt": prompt}
         given = {"sessionId": self.session_id, "context": context, "limits": limits}
         params |= {key: value for key, value in given.items() if value is not None}
@@ -243,6 +250,7 @@ class ScenarioRun:
         Raises:
             AssertionError: The script ran out or expected another request; or it took too long.
         """
+        __tracebackhide__ = True
         while True:
             turn = self.editor.wait_turn(self.turn_id, seconds=self._setup.seconds)
             self._result = await self._unless_the_person_fails(turn)
@@ -258,6 +266,7 @@ class ScenarioRun:
 
     async def until(self, event_type: str, *, count: int = 1) -> Object:
         """Wait for the `count`-th event of a type in this turn, and give it."""
+        __tracebackhide__ = True
         event = self.editor.event(event_type, count=count, turn_id=self.turn_id, seconds=self._setup.seconds)
         return await self._unless_the_person_fails(event)
 
@@ -271,6 +280,7 @@ class ScenarioRun:
         Raises:
             AssertionError: Nothing waits, or as `wait`.
         """
+        __tracebackhide__ = True
         if item is None:
             if not self.open:
                 raise AssertionError(f"nothing waits for an answer: the turn is {self.outcome}")
@@ -284,6 +294,7 @@ class ScenarioRun:
 
     async def cancel(self, reason: str | None = None) -> Self:
         """End the turn."""
+        __tracebackhide__ = True
         params = {"turnId": self.turn_id} if reason is None else {"turnId": self.turn_id, "reason": reason}
         await self._command(names.CANCEL, params)
         return await self.wait()
@@ -307,6 +318,7 @@ class ScenarioRun:
             ValueError: A server in this process cannot be killed.
             AssertionError: As `wait`.
         """
+        __tracebackhide__ = True
         if kill and self._stdio is None:
             raise ValueError('a server in this process cannot be killed; use connection="stdio"')
         if self._person is not None:
@@ -415,6 +427,7 @@ class ScenarioRun:
         return self._result
 
     async def _command(self, name: str, params: Mapping[str, Any]) -> Any:
+        __tracebackhide__ = True
         if self._closed:
             raise RuntimeError(
                 "the scenario is closed: use `async with run_scenario(…) as run:` to go on with it"
@@ -431,6 +444,7 @@ class ScenarioRun:
 
     async def _unless_the_person_fails(self, work: Awaitable[T]) -> T:
         """The result of `work`, or the error of a function of the test that was asked meanwhile."""
+        __tracebackhide__ = True
         task = asyncio.ensure_future(work)
         failed = self._person.failed if self._person is not None else None
         try:
