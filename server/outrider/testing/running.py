@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from outrider.testing.answers import Answers
-from outrider.testing.person import OnConfirmation, OnUserQuestion
+from outrider.testing.open_items import OnConfirmation, OnUserQuestion
 from outrider.testing.profiles import PROFILES, Profile
 from outrider.testing.scenario_run import Mode, ScenarioRun, Setup
 from outrider.testing.script import Call, ScriptedModel, Turn

@@ -23,11 +23,11 @@ from outrider.testing.connections import Stdio
 from outrider.testing.fake_editor import EditRequest, FakeEditor, Said
 from outrider.testing.folder import fill, texts_in
 from outrider.testing.invocations import Invocation, read_events, read_invocations
-from outrider.testing.person import (
+from outrider.testing.open_items import (
+    Decider,
     OnConfirmation,
     OnUserQuestion,
     OpenItem,
-    Person,
     Reject,
     answer_params,
     open_item,
@@ -87,7 +87,7 @@ class ScenarioRun:
         self._first = first
         self._result: Object | None = None
         self._editor: FakeEditor | None = None
-        self._person: Person | None = None
+        self._person: Decider | None = None
         self._stdio: Stdio | None = None
         self._beside = Path()
         """Names the script, the log and the home: they lie beside it."""
@@ -206,7 +206,7 @@ class ScenarioRun:
         if setup.answers is not None:
             editor.answers = setup.answers
         else:
-            self._person = Person(editor, setup.on_confirmation, setup.on_user_question)
+            self._person = Decider(editor, setup.on_confirmation, setup.on_user_question)
         await (editor.start(connection) if not editor.messages else editor.reconnect(connection))
 
     # --- turns -----------------------------------------------------------------------------------------------
@@ -453,9 +453,8 @@ class ScenarioRun:
                 failed.result()
             return await task
         finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     async def _look(self) -> None:
         """Read the log as it is now."""

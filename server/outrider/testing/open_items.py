@@ -39,7 +39,7 @@ class OpenItem:
     """What waits for the person's answer."""
 
     kind: Literal["approval", "question", "dialog"]
-    """`dialog`: a question of the server itself, such as whether to save before a command."""
+    """`question`: one of the model; `dialog`: one of the server itself, such as whether to save before a command."""
     title: str
     """What is asked, in a line; the whole message of a dialog."""
     detail: str
@@ -49,7 +49,7 @@ class OpenItem:
     editor: FakeEditor = field(repr=False)
     """The editor it is asked in: there the person can type while the question is open."""
     id: str | None = None
-    """For `outrider.answer`; None for a dialog."""
+    """For `outrider.answer`; None for a dialog that is no open item of a session."""
     allow_free_form: bool = False
     """Whether any text answers it."""
     tool: str | None = None
@@ -68,10 +68,14 @@ def open_item(editor: FakeEditor, wire: Mapping[str, Any]) -> OpenItem:
     """An item as it stands in the result of `outrider.wait`, or in the data of the event that asked it."""
     requested = editor.events_of("tool.requested")
     call = next((one["data"] for one in requested if one["data"]["callId"] == wire.get("callId")), Object())
-    is_question = wire.get("kind") == "question" or "question" in wire
     given = call.get("input")
+    of_the_model = call.get("name") == "ask_user"
     return OpenItem(
-        kind="question" if is_question else "approval",
+        kind="approval"
+        if "digest" in wire or wire.get("kind") == "approval"
+        else "question"
+        if of_the_model
+        else "dialog",
         title=wire["question"] if "question" in wire else wire["title"],
         detail=wire.get("detail", ""),
         options=tuple(wire["options"]),
@@ -81,6 +85,30 @@ def open_item(editor: FakeEditor, wire: Mapping[str, Any]) -> OpenItem:
         tool=call.get("name"),
         input=cast("Object", given) if isinstance(given, dict) else {},
     )
+
+
+def title_of(item: OpenItem, said: object) -> str | None:
+    """The option that says it; None where it is another text, or nothing.
+
+    Raises:
+        ValueError: It is no answer to this item.
+    """
+    match said:
+        case None:
+            return None
+        case Reject() if item.kind == "approval":
+            return None
+        case bool() if item.kind != "question":
+            wanted = _YES if said else _NO
+            if title := next((title for title in item.options if title in wanted), None):
+                return title
+        case str() if said in item.options:
+            return said
+        case str() if item.allow_free_form:
+            return None
+        case _:
+            pass
+    raise ValueError(f"{said!r} does not answer {item.title!r}; it takes one of {list(item.options)}")
 
 
 def answer_params(item: OpenItem, said: bool | str | Reject) -> Object:
@@ -93,17 +121,15 @@ def answer_params(item: OpenItem, said: bool | str | Reject) -> Object:
     Raises:
         ValueError: It is no answer to this item.
     """
+    title = title_of(item, said)
     if isinstance(said, Reject):
         return {"id": item.id, "decision": "reject", "note": said.note}
-    if item.kind == "question" and isinstance(said, str):
-        return {"id": item.id, "answer": said}
-    title = (names.ALLOW_ONCE if said else names.REJECT) if isinstance(said, bool) else said
-    if item.kind == "question" or title not in _DECISIONS:
-        raise ValueError(f"{said!r} does not answer {item.title!r}; it takes one of {list(item.options)}")
-    return {"id": item.id, "decision": _DECISIONS[title]}
+    if item.kind == "approval":
+        return {"id": item.id, "decision": _DECISIONS[str(title)]}
+    return {"id": item.id, "answer": said if title is None else title}
 
 
-class Person:
+class Decider:
     """Answers what an editor is asked, with the functions of a test."""
 
     def __init__(
@@ -155,7 +181,7 @@ class Person:
             self._met.add(item.id)
         try:
             said = self._says(item)
-            if not inspect.isawaitable(said) and (title := self._title(item, said)) in question.titles:
+            if not inspect.isawaitable(said) and (title := title_of(item, said)) in question.titles:
                 return str(title)
         except Exception as problem:  # noqa: BLE001 - the test gets it, not the editor
             self._fail(problem)
@@ -168,7 +194,7 @@ class Person:
     async def _answer_later(self, item: OpenItem, question: Question, said: object) -> bool:
         """Say what came too late for the dialog's handler, or what no button of the dialog says."""
         decided = cast("Decision", await said if inspect.isawaitable(said) else said)
-        title = self._title(item, decided)
+        title = title_of(item, decided)
         if title is None:
             if isinstance(decided, Reject | str):
                 return await self._command(item, decided)
@@ -201,28 +227,10 @@ class Person:
         ask = self._on_user_question if item.kind == "question" else self._on_confirmation
         return ask(item) if ask is not None else None
 
-    def _title(self, item: OpenItem, said: object) -> str | None:
-        """The button that says it; None if no button does. Raises AssertionError for what is no answer."""
-        match said:
-            case None | Reject():
-                return None
-            case bool() if item.kind != "question":
-                wanted = _YES if said else _NO
-                title = next((title for title in item.options if title in wanted), None)
-                if title is not None:
-                    return title
-            case str() if said in item.options:
-                return said
-            case str() if item.kind == "question" and item.allow_free_form:
-                return None
-            case _:
-                pass
-        raise AssertionError(f"{said!r} does not answer {item.title!r}; it takes one of {list(item.options)}")
-
     async def _answer_by_command(self, item: OpenItem) -> bool:
         given = self._says(item)
         decided = cast("Decision", await given if inspect.isawaitable(given) else given)
-        title = self._title(item, decided)
+        title = title_of(item, decided)
         said = decided if title is None and isinstance(decided, Reject | str) else title
         return said is not None and await self._command(item, said)
 
