@@ -4,10 +4,10 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from replayed import assert_replays
 from well_formed import assert_well_formed
 
 from outrider.testing.scenario import scripted, start_session
+from replayed import assert_replays
 
 
 @pytest.fixture
