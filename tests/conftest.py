@@ -4,12 +4,10 @@ import asyncio
 import inspect
 import ipaddress
 import socket
-from contextlib import AsyncExitStack
+from functools import partial
 
 import psutil
 import pytest
-
-from outrider.testing.scenario import scripted, start_session
 
 GONE_SECONDS = 2.0
 """Real seconds that children of a test may take to end after it."""
@@ -76,9 +74,8 @@ async def no_tasks_left():
 
 
 @pytest.fixture
-def workspace(tmp_path):
+def workspace(outrider_workspace):
     """A small project without git: a module with a fault and its test."""
-    root = tmp_path / "workspace"
     files = {
         "tariff.py": 'def price(hours):\n    """Two for each hour begun."""\n    return hours * 3\n',
         "tests/test_tariff.py": (
@@ -89,19 +86,10 @@ def workspace(tmp_path):
         "tests/__init__.py": "",
         "README.md": "# Parking\n\nCounts what parking costs.\n",
     }
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_bytes(text.encode())
-    return root
+    return outrider_workspace(files)
 
 
 @pytest.fixture
-async def outrider_editor(workspace):
-    """Starts editors: `await outrider_editor(profile, turns, settings, answers=…)`; all are stopped at the end."""
-    async with AsyncExitStack() as stack:
-
-        async def start(profile, turns, settings=None, **how):
-            model = scripted(workspace, turns)
-            return await stack.enter_async_context(start_session(profile, workspace, model, settings, **how))
-
-        yield start
+def outrider_editor(outrider_editor, workspace):
+    """The plugin's, in that project."""
+    return partial(outrider_editor, workspace=workspace)

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from outrider.testing.scenario import scripted, start_session
+from outrider.testing import call, run_scenario, say, scripted, start_session
 
-GOOD = {"name": "read_file", "input": {"path": "README.md"}}
+GOOD = call("read_file", path="README.md")
 DEEP = '{"path": ' + "[" * 50_000 + "]" * 50_000 + "}"
 
 MALFORMED = {
@@ -30,55 +30,50 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("kind", MALFORMED)
-async def test_a_malformed_call_has_a_result_and_the_turn_goes_on(workspace, kind):
+async def test_a_malformed_call_has_a_result_and_the_turn_goes_on(outrider_scenario, workspace, kind):
     name, arguments = MALFORMED[kind]
-    turns = [{"tool_calls": [{"name": name, "arguments": arguments, "id": "c_1"}, {**GOOD, "id": "c_2"}]}]
-    model = scripted(workspace, [*turns, {"text": "Done."}, {"text": "Again."}])
-    async with start_session("stock", workspace, model) as editor:
-        assert (await editor.run("Go on"))["outcome"] == "completed"
-        results = {event["data"]["callId"]: event["data"] for event in editor.events_of("tool.finished")}
-        assert results["c_1"]["status"] == "error"
-        assert 0 < len(results["c_1"]["content"]) < 70_000
-        assert "failed inside" not in results["c_1"]["content"], results["c_1"]["content"]
-        assert results["c_2"]["status"] == "ok"
-        assert (await editor.run("Again", sessionId=editor.session_id))["summary"] == "Again."
+    calls = [{"name": name, "arguments": arguments, "id": "c_1"}, {**GOOD, "id": "c_2"}]
+    run = await outrider_scenario(
+        "Go on", [say("", *calls), say("Done."), say("Again.")], workspace=workspace
+    )
+    assert run.outcome == "completed"
+    results = {finished["callId"]: finished for finished in run.events_of("tool.finished")}
+    assert results["c_1"]["status"] == "error"
+    assert 0 < len(results["c_1"]["content"]) < 70_000
+    assert "failed inside" not in results["c_1"]["content"], results["c_1"]["content"]
+    assert results["c_2"]["status"] == "ok"
+    assert (await run.go_on("Again")).response == "Again."
 
 
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        ({"text": ""}, "empty_responses"),
-        ({"text": " \n\t"}, "empty_responses"),
-        ({"tool_calls": [{"name": "nothing", "input": {}}]}, "malformed_calls"),
-        ({"tool_calls": [{"name": "read_file", "arguments": "{"}]}, "malformed_calls"),
-        ({"tool_calls": [GOOD]}, "repeated_calls"),
+        (say(""), "empty_responses"),
+        (say(" \n\t"), "empty_responses"),
+        (call("nothing"), "malformed_calls"),
+        ({"name": "read_file", "arguments": "{"}, "malformed_calls"),
+        (GOOD, "repeated_calls"),
     ],
 )
 async def test_a_model_that_does_not_stop_is_stopped(workspace, bad, reason):
-    model = scripted(workspace, [bad] * 20)
-    async with start_session("stock", workspace, model) as editor:
-        result = await editor.run("Go on")
-        assert (result["outcome"], result["reason"]) == ("failed", reason)
+    run = await run_scenario("Go on", [bad] * 20, workspace=workspace)
+    assert (run.outcome, run.reason) == ("failed", reason)
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 413, 429, 500, 503])
-async def test_a_provider_that_fails_says_so(workspace, status):
+async def test_a_provider_that_fails_says_so(status):
     fault = {"kind": "http", "status": status, "body": "<html>" + "\x1b[31m" * 1000}
-    model = scripted(workspace, [{"fault": fault}] * 10)
-    async with start_session("stock", workspace, model) as editor:
-        result = await editor.run("Go on", seconds=20)
-        assert result["outcome"] in {"failed", "refused", "budget_exhausted"}
-        assert result["summary"]
-        assert "\x1b" not in result["summary"]
+    run = await run_scenario("Go on", [say("", fault=fault)] * 10, seconds=20)
+    assert run.outcome in {"failed", "refused", "budget_exhausted"}
+    assert run.response
+    assert "\x1b" not in run.response
 
 
-async def test_a_stream_that_is_cut_off_withdraws_what_was_shown(workspace):
-    model = scripted(
-        workspace, [{"text": "Half of it", "chunk": 1, "fault": {"kind": "cut", "after": 4}}] * 10
-    )
-    async with start_session("stock", workspace, model) as editor:
-        assert (await editor.run("Go on"))["outcome"] == "failed"
-        assert editor.events_of("model.reset")[0]["data"]["text"] == "Half"
+async def test_a_stream_that_is_cut_off_withdraws_what_was_shown():
+    cut = say("Half of it", chunk=1, fault={"kind": "cut", "after": 4})
+    run = await run_scenario("Go on", [cut] * 10)
+    assert run.outcome == "failed"
+    assert run.events_of("model.reset")[0]["text"] == "Half"
 
 
 async def test_endless_text_can_be_stopped(workspace):
@@ -97,9 +92,7 @@ async def test_endless_text_can_be_stopped(workspace):
 
 async def test_a_thousand_calls_at_once(workspace):
     calls = [{**GOOD, "id": "same"} for _ in range(1000)]
-    model = scripted(workspace, [{"tool_calls": calls}, {"text": "Done."}])
-    async with start_session("stock", workspace, model) as editor:
-        result = await editor.run("Go on", seconds=30)
-        assert result["outcome"] in {"completed", "budget_exhausted"}
-        finished = [event["data"]["callId"] for event in editor.events_of("tool.finished")]
-        assert len(finished) == len(set(finished)) == 1000
+    run = await run_scenario("Go on", [say("", *calls), say("Done.")], workspace=workspace, seconds=30)
+    assert run.outcome in {"completed", "budget_exhausted"}
+    finished = [event["callId"] for event in run.events_of("tool.finished")]
+    assert len(finished) == len(set(finished)) == 1000

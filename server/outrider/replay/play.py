@@ -230,7 +230,6 @@ class _Player:
             settings=self._settings,
             on_frame=lambda _: None,
             version=tape.events[0].data.get("version", tape.program),
-            host="",
         )
 
     def _modes(self) -> tuple[Any, frozenset[str]]:

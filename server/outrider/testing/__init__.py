@@ -1,13 +1,87 @@
-"""Test agents without a model or an editor: a fake editor, client profiles, scenarios.
+r"""Test agents in editors, without a model or an editor: scripted models, fake editors, scenarios.
 
-A scenario is a script for the model, an editor, and what the person says:
+    from outrider.testing import call, run_scenario, say
 
-    model = scripted(workspace, [{"text": "Done."}])
-    async with start_session("neovim-0.11", workspace, model, answers=["Allow once"]) as editor:
-        editor.open("a.py")
-        assert (await editor.run("Tidy up"))["outcome"] == "completed"
+    async def test_the_price_is_corrected():
+        run = await run_scenario(
+            "Correct the price.",
+            [call("edit_file", path="a.py", old="* 3", new="* 2"), say("Done.")],
+            workspace={"a.py": "price = hours * 3\n"},
+            on_confirmation=lambda item: item.tool == "edit_file",
+        )
+        assert run.files == {"a.py": "price = hours * 2\n"}
 
-`profiles` holds the editors, the hostile ones too; `answers` what a question can get; `fake_editor` what an editor
-can do and what it records. Every message is held against LSP and the wire contract (`checks`), and `start_session`
-raises at its end what was broken.
+`tests/README.md` is the tutorial. Every message is held against LSP and the wire contract (`checks`), and what was broken
+is raised at the end. The names are loaded when they are asked for: importing this module costs nothing.
 """
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from outrider.testing.answers import Dismiss, Fail, Late, Never, Question, Reply
+    from outrider.testing.connections import InProcess, Stdio
+    from outrider.testing.fake_editor import FakeEditor
+    from outrider.testing.invocations import Invocation, read_invocations
+    from outrider.testing.open_items import OpenItem, Reject
+    from outrider.testing.profiles import EDITORS, HOSTILE, PROFILES, Profile
+    from outrider.testing.running import run_explore_scenario, run_scenario
+    from outrider.testing.scenario import embedded, scripted, start_session
+    from outrider.testing.scenario_run import ScenarioRun
+    from outrider.testing.script import ScriptedModel, call, say
+    from outrider.testing.wire_client import RpcError
+
+__all__ = [
+    "EDITORS",
+    "HOSTILE",
+    "PROFILES",
+    "Dismiss",
+    "Fail",
+    "FakeEditor",
+    "InProcess",
+    "Invocation",
+    "Late",
+    "Never",
+    "OpenItem",
+    "Profile",
+    "Question",
+    "Reject",
+    "Reply",
+    "RpcError",
+    "ScenarioRun",
+    "ScriptedModel",
+    "Stdio",
+    "call",
+    "embedded",
+    "read_invocations",
+    "run_explore_scenario",
+    "run_scenario",
+    "say",
+    "scripted",
+    "start_session",
+]
+
+_MODULES: Final = {
+    "answers": ("Dismiss", "Fail", "Late", "Never", "Question", "Reply"),
+    "connections": ("InProcess", "Stdio"),
+    "fake_editor": ("FakeEditor",),
+    "invocations": ("Invocation", "read_invocations"),
+    "open_items": ("OpenItem", "Reject"),
+    "profiles": ("EDITORS", "HOSTILE", "PROFILES", "Profile"),
+    "running": ("run_explore_scenario", "run_scenario"),
+    "scenario": ("embedded", "scripted", "start_session"),
+    "scenario_run": ("ScenarioRun",),
+    "script": ("ScriptedModel", "call", "say"),
+    "wire_client": ("RpcError",),
+}
+_HOMES: Final = {name: module for module, given in _MODULES.items() for name in given}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

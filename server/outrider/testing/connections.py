@@ -185,13 +185,15 @@ class Stdio:
         command: Sequence[str] | None = None,
         *,
         env: Mapping[str, str] | None = None,
+        inherit: bool = True,
         cwd: Path | None = None,
     ) -> None:
         """A connection to a new process.
 
         Args:
             command: Its argv; None for `python -m outrider serve`.
-            env: Variables set beside those of this process.
+            env: Its variables.
+            inherit: Whether it has those of this process besides.
             cwd: Its working folder; None for this process's.
         """
         self.on_message: Callable[[Object], None] = _nobody
@@ -200,7 +202,7 @@ class Stdio:
         self.stderr: deque[str] = deque(maxlen=STDERR_LINES)
         """The last lines of the server's standard error."""
         self._command = tuple(command or (sys.executable, "-m", "outrider", "serve"))
-        self._env = {**os.environ, **(env or {})}
+        self._env = {**(os.environ if inherit else {}), **(env or {})}
         self._cwd = cwd
         self._process: asyncio.subprocess.Process | None = None
         self._may_end = False

@@ -130,7 +130,7 @@ async def start_session(
 def connect(how: Literal["in-process", "stdio"], workspace: Path) -> InProcess | Stdio:
     """A connection to a new server, in this process or in a child process; its home lies beside the workspace."""
     if how == "stdio":
-        return Stdio(env=_home(workspace), cwd=workspace.parent)
+        return Stdio(env=_surroundings(workspace), inherit=False, cwd=workspace.parent)
     return embedded(workspace)
 
 
@@ -143,11 +143,11 @@ def embedded(
         workspace: Its home and its settings lie beside it.
         clock: The clock of the server and the house behind it; absent means the real one for what the editor may
             take, and the one of the settings for the rest.
-        env: Variables beside PATH, HOME and the XDG folders.
+        env: Variables beside PATH, LANG, HOME and the XDG folders.
     """
     from outrider.lsp.server import create_server
 
-    surroundings = {"PATH": os.environ.get("PATH", os.defpath), **_home(workspace), **(env or {})}
+    surroundings = {**_surroundings(workspace), **(env or {})}
     outside = Outside(
         env=surroundings,
         state_dir=Path(surroundings["XDG_STATE_HOME"]) / "outrider",
@@ -179,9 +179,16 @@ class _Embedded:
         await self._server.close()
 
 
-def _home(workspace: Path) -> dict[str, str]:
+def _surroundings(workspace: Path) -> dict[str, str]:
+    """The variables of a server: the same in every process, since what commands are given is part of their approvals."""
     home = str(workspace.parent / f"{workspace.name}.home")
-    return {"HOME": home, "XDG_CONFIG_HOME": f"{home}/config", "XDG_STATE_HOME": f"{home}/state"}
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "LANG": "C.UTF-8",
+        "HOME": home,
+        "XDG_CONFIG_HOME": f"{home}/config",
+        "XDG_STATE_HOME": f"{home}/state",
+    }
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> Object:

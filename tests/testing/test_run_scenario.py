@@ -1,0 +1,423 @@
+"""`run_scenario`: what it gives, what it raises, who answers, and that it is the same every time."""
+
+import asyncio
+import json
+import shutil
+
+import pytest
+
+import outrider.testing
+from outrider.testing import (
+    EDITORS,
+    Never,
+    Reject,
+    ScriptedModel,
+    call,
+    run_explore_scenario,
+    run_scenario,
+    say,
+)
+from outrider.testing.profiles import NEVER_YES
+
+FILES = {"tariff.py": "def price(hours):\n    return hours * 3\n", "docs/é.md": "# Parking\n"}
+FIXED = {**FILES, "tariff.py": "def price(hours):\n    return hours * 2\n"}
+FIX = call("edit_file", path="tariff.py", old="hours * 3", new="hours * 2", call_id="fix")
+ASK = call("ask_user", question="Which colour?", options=["red", "blue"])
+HONEST = [str(profile) for profile in EDITORS]
+
+
+def yes(item):
+    return True
+
+
+def last_result(run):
+    return run.events_of("tool.finished")[-1]["content"]
+
+
+def test_every_name_is_there_and_is_loaded_from_where_it_is_said():
+    for name in outrider.testing.__all__:
+        assert getattr(outrider.testing, name) is not None
+        assert name in dir(outrider.testing)
+    with pytest.raises(AttributeError, match="no attribute 'run_scenarios'"):
+        _ = outrider.testing.run_scenarios
+
+
+async def test_a_turn_in_one_line():
+    run = await run_scenario("Hi", [say("Hello.")])
+    assert (run.response, run.outcome, run.reason) == ("Hello.", "completed", "no_changes")
+    assert run.files == {} == run.buffers
+    assert run.events[0]["type"] == "session.started"
+    assert run.events[-1]["type"] == "session.closed", "the log is read to its end"
+    assert [event["seq"] for event in run.events] == list(range(1, len(run.events) + 1))
+    assert not run.workspace.exists(), "a temporary folder goes with its scenario"
+
+
+async def test_all_that_came_of_it():
+    run = await run_scenario(
+        "Fix it.", [FIX, say("Done.")], workspace=FILES, on_confirmation=yes, open=["tariff.py"]
+    )
+    assert run.files == FILES, "an open document is changed in the editor"
+    assert run.buffers == {"tariff.py": FIXED["tariff.py"]}
+    assert [edit.answer for edit in run.edits] == [{"applied": True}]
+    assert [question.answer for question in run.questions] == ["Allow once"]
+    assert [event["decision"] for event in run.events_of("approval.resolved")] == ["allow_once"]
+    assert run.invocations[-1].last.text == last_result(run)
+    assert run.messages[0].message["method"] == "initialize"
+    assert run.violations == []
+    assert run.said[-1].text.startswith("Outrider, completed: Done.")
+
+
+async def test_nothing_is_allowed_where_nobody_is_asked():
+    run = await run_scenario("Fix it.", [FIX, say("Done.")], workspace=FILES)
+    assert run.outcome == "needs_input"
+    (item,) = run.open
+    assert (item.kind, item.tool, item.input["path"]) == ("approval", "edit_file", "tariff.py")
+    assert run.files == FILES
+
+
+@pytest.mark.parametrize("profile", HONEST)
+async def test_a_person_decides_in_every_editor(profile):
+    """By its dialog where there is one, else as by a code action."""
+    said = [Reject("Not like that."), "Allow once"]
+    met = []
+
+    def decide(item):
+        met.append((item.kind, item.tool, item.title))
+        return said.pop(0)
+
+    script = [FIX, FIX | {"id": "again"}, say("Done.")]
+    run = await run_scenario("Fix it.", script, workspace=FILES, profile=profile, on_confirmation=decide)
+    assert run.outcome == "completed"
+    assert met == [("approval", "edit_file", "Edit tariff.py (+1 −1)")] * 2
+    assert run.files == FIXED
+    resolved = run.events_of("approval.resolved")
+    assert [(event["decision"], event.get("note")) for event in resolved] == [
+        ("reject", "Not like that."),
+        ("allow_once", None),
+    ]
+    assert resolved[1]["channel"] == ("message" if run.editor.profile.can_ask else "command")
+
+
+@pytest.mark.parametrize("answer", ["blue", "green"])
+@pytest.mark.parametrize("profile", HONEST)
+async def test_a_question_gets_an_option_or_any_text(profile, answer):
+    async def think(item):
+        await asyncio.sleep(0)
+        assert (item.kind, item.title, item.options) == ("question", "Which colour?", ("red", "blue"))
+        return answer
+
+    run = await run_scenario("Paint.", [ASK, say("Done.")], profile=profile, on_user_question=think)
+    assert (run.outcome, last_result(run)) == ("completed", answer)
+
+
+@pytest.mark.parametrize("profile", [str(profile) for profile in NEVER_YES])
+async def test_what_a_dialog_swallows_is_not_said_again(profile):
+    run = await run_scenario(
+        "Fix it.", [FIX, say("Done.")], workspace=FILES, profile=profile, on_confirmation=yes
+    )
+    assert (run.outcome, run.files) == ("needs_input", FILES)
+
+
+async def test_a_person_who_thinks_longer_than_the_dialog_waits():
+    asked = asyncio.Event()
+
+    async def slow(item):
+        await item.editor.event("turn.parked")
+        asked.set()
+        return True
+
+    settings = {"limits": {"askSeconds": 0.05}}
+    run = await run_scenario(
+        "Fix it.", [FIX, say("Done.")], workspace=FILES, on_confirmation=slow, settings=settings
+    )
+    assert asked.is_set()
+    assert (run.outcome, run.files) == ("completed", FIXED)
+
+
+async def test_a_person_types_while_the_question_is_open():
+    def type_first(item):
+        if item.id == "open_1":
+            item.editor.type("tariff.py", "# mine\n", at=(0, 0))
+        return True
+
+    run = await run_scenario(
+        "Fix it.", [FIX, say("Done.")], workspace=FILES, on_confirmation=type_first, open=["tariff.py"]
+    )
+    assert run.buffers["tariff.py"] == "# mine\n" + FIXED["tariff.py"]
+
+
+async def test_a_dialog_of_the_server_is_answered_too():
+    def decide(item):
+        return "Run without saving" if item.kind == "dialog" else True
+
+    script = [FIX, call("run_command", command="cat tariff.py"), say("Done.")]
+    run = await run_scenario("Fix it.", script, workspace=FILES, on_confirmation=decide, open=["tariff.py"])
+    assert [question.answer for question in run.questions] == [
+        "Allow once",
+        "Allow once",
+        "Run without saving",
+    ]
+    assert "hours * 3" in last_result(run), "the command reads the disk"
+
+
+async def test_answers_in_the_order_of_the_dialogs():
+    script = [FIX, say("Done.")]
+    run = await run_scenario("Fix it.", script, workspace=FILES, answers=["Reject"])
+    assert run.events_of("approval.resolved")[0]["decision"] == "reject"
+    with pytest.raises(AssertionError, match="left over: 1 answers of the person: Never"):
+        await run_scenario("Fix it.", script, workspace=FILES, answers=["Reject", Never()])
+
+
+async def test_explore_offers_no_edits():
+    run = await run_explore_scenario(
+        "What is it?", [call("read_file", path="tariff.py"), say("A price.")], workspace=FILES
+    )
+    assert run.response == "A price."
+    assert run.events_of("turn.started")[0]["mode"] == "explore"
+    assert "edit_file" not in run.invocations[0].tool_names
+    assert "hours * 3" in run.invocations[1].last.text
+
+
+# --- further turns -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("connection", ["in-process", "stdio"])
+async def test_a_session_goes_on_over_turns_undo_and_a_restart(connection):
+    script = [FIX, say("Done."), say("Nothing is left."), FIX | {"id": "again"}, say("Done again.")]
+    async with run_scenario(
+        "Fix it.", script, workspace=FILES, on_confirmation=yes, connection=connection, open=["tariff.py"]
+    ) as run:
+        await run.go_on("What is left?", mode="plan")
+        assert run.response == "Nothing is left."
+        assert (await run.undo("session"))["undone"] == [{"path": "tariff.py", "hunks": 1}]
+        assert run.buffers["tariff.py"] == FILES["tariff.py"]
+        assert (await run.redo("session"))["undone"] == [{"path": "tariff.py", "hunks": 1}]
+        await run.undo("session")
+        run.editor.type("tariff.py", "# unsaved\n", at=(0, 0))
+        await run.restart()
+        assert run.outcome == "completed", "there was nothing to go on with"
+        await run.go_on("Fix it again.")
+        assert run.buffers["tariff.py"] == "# unsaved\n" + FIXED["tariff.py"]
+    assert [event["type"] for event in run.events if event["type"].startswith("session.")] == [
+        "session.started", "session.closed", "session.restored", "session.closed",
+    ]  # fmt: skip
+    assert len(run.invocations) == 5
+
+
+async def test_a_turn_goes_on_after_a_kill():
+    async with run_scenario("Fix it.", [FIX, say("Done.")], workspace=FILES, connection="stdio") as run:
+        assert run.outcome == "needs_input"
+        await run.restart(kill=True)
+        assert run.outcome == "needs_input", "the item is still open"
+        await run.answer(True)
+        assert (run.outcome, run.files) == ("completed", FIXED)
+        with pytest.raises(AssertionError, match="nothing waits for an answer: the turn is completed"):
+            await run.answer(True)
+
+
+async def test_a_server_of_this_process_cannot_be_killed():
+    async with run_scenario("Hi", [say("Hello.")]) as run:
+        with pytest.raises(ValueError, match="cannot be killed"):
+            await run.restart(kill=True)
+
+
+async def test_open_items_are_answered_by_hand():
+    script = [ASK, FIX, FIX | {"id": "again"}, say("Done.")]
+    async with run_scenario("Go.", script, workspace=FILES) as run:
+        with pytest.raises(ValueError, match="True does not answer 'Which colour"):
+            await run.answer(True)
+        await run.answer("green")
+        with pytest.raises(ValueError, match=r"'Maybe' does not answer 'Edit tariff.py"):
+            await run.answer("Maybe")
+        await run.answer(Reject("No."))
+        await run.answer("Allow once", item=run.open[0])
+        assert (run.outcome, run.files) == ("completed", FIXED)
+
+
+async def test_a_running_turn_is_steered_and_cancelled():
+    script = [say("Slow.", FIX, delay=0.01), say("Never said.")]
+    async with run_scenario("Go.", script, workspace=FILES, wait=False) as run:
+        assert run.outcome == "running"
+        assert (await run.until("approval.requested"))["data"]["callId"] == "fix"
+        assert (await run.steer("Be quick.")) == "steer_1" or True
+        await run.cancel("enough")
+        assert (run.outcome, run.reason) == ("cancelled", "enough")
+    assert run.events_of("steering.received")[0]["text"] == "Be quick."
+
+
+async def test_a_scenario_is_over_when_it_is_closed():
+    run = await run_scenario("Hi", [say("Hello.")])
+    with pytest.raises(RuntimeError, match="the scenario is closed: use `async with"):
+        await run.go_on("More")
+    with pytest.raises(RuntimeError, match="begun already"):
+        await run
+    await run.close()
+
+
+async def test_a_scenario_that_was_not_awaited_says_so():
+    with pytest.raises(RuntimeError, match="the scenario has not begun: await it"):
+        _ = run_scenario("Hi", [say("Hello.")]).response
+    with pytest.raises(ValueError, match="`wait=False` needs `async with`"):
+        await run_scenario("Hi", [say("Hello.")], wait=False)
+
+
+# --- what raises ---------------------------------------------------------------------------------------------
+
+
+async def test_a_script_that_runs_out():
+    script = [call("read_file", path="tariff.py")]
+    with pytest.raises(AssertionError) as caught:
+        await run_scenario("Look.", script, workspace=FILES, connection="stdio")
+    said = str(caught.value)
+    assert said.startswith("script_exhausted: the script scripted:")
+    assert "has 1 turns; call 2 has no answer\nthe last messages (stock):\n" in said
+    assert "\nthe server's standard error:\n" in said
+    run = await run_scenario("Look.", script, workspace=FILES, allow_exhausted=True)
+    assert (run.outcome, run.reason) == ("failed", "script_exhausted")
+
+
+async def test_a_script_that_is_not_used_up():
+    script = [say("Done."), FIX, say("More.")]
+    with pytest.raises(AssertionError) as caught:
+        await run_scenario("Go.", script)
+    assert str(caught.value).startswith(
+        "left over: 2 of 3 answers of the script:\n"
+        '  turns[1]: edit_file({"path": "tariff.py", "old": "hours * 3", "new": "…\n'
+        "  turns[2]: 'More.'\n"
+        "the last messages (stock):\n"
+    )
+    assert (await run_scenario("Go.", script, allow_left_over=True)).response == "Done."
+
+
+async def test_a_script_that_expected_another_request():
+    expecting = say("Done.", expect={"last_message_contains": "hours"})
+    with pytest.raises(
+        AssertionError, match=r"script_expectation: .*expected the last message to contain 'hours'"
+    ):
+        await run_scenario("Go.", [expecting])
+    await run_scenario("Count the hours.", [expecting])
+
+
+async def test_rules_that_the_server_broke():
+    with pytest.raises(AssertionError, match=r"the server broke rules:\n  made up\nthe last messages"):
+        async with run_scenario("Hi", [say("Hello.")]) as run:
+            run.editor.watch.violations.append("made up")
+
+
+async def test_what_went_wrong_is_a_note_of_another_failure():
+    with pytest.raises(KeyError) as caught:
+        async with run_scenario("Hi", [say("Hello."), say("Left.")], connection="stdio"):
+            raise KeyError("mine")
+    assert any("left over: 1 of 2" in note for note in caught.value.__notes__)
+
+
+@pytest.mark.parametrize("kind", ["plain", "async", "by command"])
+async def test_an_error_of_the_tests_own_function_ends_the_wait(kind):
+    def fails(item):
+        raise LookupError("mine")
+
+    async def fails_later(item):
+        await asyncio.sleep(0)
+        raise LookupError("mine")
+
+    profile = "bare" if kind == "by command" else "stock"
+    decide = fails_later if kind == "async" else fails
+    with pytest.raises(LookupError, match="mine"):
+        await run_scenario(
+            "Go.", [FIX, say("Done.")], workspace=FILES, on_confirmation=decide, profile=profile
+        )
+
+
+async def test_an_answer_that_is_none():
+    with pytest.raises(ValueError, match=r"'Sure' does not answer 'Edit tariff.py .*it takes one of"):
+        await run_scenario("Go.", [FIX, say("Done.")], workspace=FILES, on_confirmation=lambda item: "Sure")
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"profile": "emacs"}, "there is no profile 'emacs'; there are neovim"),
+        ({"settings": {"events": False}}, "leave the setting `events`"),
+        ({"answers": [], "on_confirmation": yes}, "exclude each other"),
+        ({"workspace": {"../a.py": ""}}, "'../a.py' leads out of the workspace"),
+        ({"workspace": "/nowhere/at/all"}, "is no folder"),
+    ],
+)
+async def test_arguments_that_are_none(how, said):
+    with pytest.raises(ValueError, match=said):
+        await run_scenario("Go.", [say("Done.")], **how)
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ([say("A."), {"txt": "B."}], "the script: turns[1].txt: there is no such key"),
+        (
+            [{"tool_calls": [{"name": "x", "inptu": {}}]}],
+            "the script: turns[0].tool_calls[0].inptu: there is no such key",
+        ),
+        ([call("x", path={1, 2})], "the script: not JSON: "),
+        (["text"], "the script: turns[0]: "),
+    ],
+)
+def test_a_script_is_checked_when_it_is_made(script, said):
+    with pytest.raises(ValueError) as caught:
+        ScriptedModel(script)
+    assert str(caught.value).startswith(said)
+
+
+def test_a_script_holds_what_a_file_would():
+    model = ScriptedModel(
+        [say("Look.", FIX, reasoning="Hm."), FIX], purposes={"summary": [say("S.")]}, context_window=9
+    )
+    fix = {
+        "name": "edit_file",
+        "input": {"path": "tariff.py", "old": "hours * 3", "new": "hours * 2"},
+        "id": "fix",
+    }
+    assert model.data == {
+        "turns": [{"text": "Look.", "tool_calls": [fix], "reasoning": "Hm."}, {"tool_calls": [fix]}],
+        "purposes": {"summary": [{"text": "S."}]},
+        "context_window": 9,
+    }
+    assert len(model) == 2
+
+
+# --- the same every time -------------------------------------------------------------------------------------
+
+
+async def transcript(folder, connection):
+    """The events of a scenario, to the byte."""
+    script = ScriptedModel(
+        [
+            say("I look.", call("read_file", path="tariff.py"), call("search", pattern="hours"), chunk=2),
+            FIX,
+            call("run_command", command="cat tariff.py"),
+            say("Done.", usage={"inputTokens": 9, "outputTokens": 3}),
+            say("Nothing."),
+        ]
+    )
+    async with run_scenario(
+        "Fix it.",
+        script,
+        workspace=FILES,
+        on_confirmation=yes,
+        connection=connection,
+        open=["docs/é.md"],
+        keep_in=folder,
+    ) as run:
+        await run.go_on("What is left?")
+        await run.undo("session")
+        await run.restart()
+    shutil.rmtree(folder)
+    told = json.dumps(run.events, ensure_ascii=False, indent=1)
+    assert str(folder) in told
+    return told.replace(str(folder), "<folder>").splitlines()
+
+
+async def test_a_scenario_gives_the_same_bytes_in_this_process_and_over_stdio(tmp_path):
+    # In one folder: the digest of an approval covers where it holds, and the system message says where that is.
+    folder = tmp_path / "kept"
+    here, again, there = [await transcript(folder, how) for how in ("in-process", "in-process", "stdio")]
+    assert here == again
+    assert here == there
