@@ -332,6 +332,21 @@ def scenario_run(
     raise typer.Exit(run_scenarios(files, how, console, sys.stdout if json_lines else None))
 
 
+@scenario_app.command("from")
+def scenario_from(
+    export: Annotated[Path, typer.Argument(metavar="EXPORT", help="A file that `outrider export` wrote.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: standard output.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="What the scenario is called.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+) -> None:
+    """Make a scenario out of an exported session: the same files, answers and person, everything else run again."""
+    from outrider.cli import scenario
+
+    raise typer.Exit(scenario.scenario_from(export, output, name, make_console(sys.stderr), force=force))
+
+
 def folder(path: Path) -> Path:
     """The workspace folder, absolute.
 

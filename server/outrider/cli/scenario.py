@@ -1,8 +1,10 @@
-"""`outrider scenario run`: plays scenario files and says of each whether what it expects came true."""
+"""`outrider scenario`: plays scenario files and says of each whether what it expects came true, or makes one."""
 
 import asyncio
 import json
+import re
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +15,10 @@ from typing import Any, TextIO, cast
 import typer
 from rich.console import Console
 
+from outrider.cli.files import write_file
+from outrider.store.exported import ExportProblem, read_export
 from outrider.testing.failures import Failure
+from outrider.testing.from_export import scenario_of, written
 from outrider.testing.profiles import PROFILES
 from outrider.testing.scenario_file import ScenarioProblem, load_scenario
 from outrider.testing.verdict import play_and_judge
@@ -147,3 +152,36 @@ def _is_scenario(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(data, dict) and {"version", "steps"} <= cast("dict[str, Any]", data).keys()
+
+
+def scenario_from(
+    source: Path, target: Path | None, name: str | None, console: Console, *, force: bool
+) -> int:
+    """Write the scenario that plays an exported session again.
+
+    Args:
+        source: What `outrider export` wrote.
+        target: The scenario's file; None for standard output.
+        name: What it is called; None takes the name of the file.
+        console: Where a problem is said.
+        force: Whether a file that is there may be replaced.
+
+    Returns:
+        The exit code: 0, or 2 where the export cannot be read or the file cannot be written.
+    """
+    export = read_export(source)
+    if isinstance(export, ExportProblem):
+        return _refused(console, export.message)
+    stem = re.sub(r"[^a-z0-9_-]+", "_", (name or (target or source).stem).lower()).strip("_-") or "session"
+    scenario = scenario_of(export, stem)
+    content = json.dumps(written(scenario), ensure_ascii=False, indent=2) + "\n"
+    if target is None:
+        sys.stdout.write(content)
+    elif problem := write_file(target, content.encode("utf-8", "surrogatepass"), force=force):
+        return _refused(console, problem)
+    return 0
+
+
+def _refused(console: Console, problem: str) -> int:
+    console.print(f"error: {problem}", style="red", highlight=False, markup=False, soft_wrap=True)
+    return 2

@@ -58,7 +58,7 @@ def scenario_of(export: Export, name: str) -> Scenario:
         open=sorted(opened & before.keys()),
         model=script,
         steps=list(_steps(tape)),
-        answers=[_answer(tape, item) for item in _asked(tape)],
+        answers=list(_answers(tape)),
         expect=Expect(
             outcome=outcome,
             reason=finished[-1].data["reason"] if finished else None,
@@ -67,6 +67,14 @@ def scenario_of(export: Export, name: str) -> Scenario:
             buffers={path: text for path, text in after.items() if path in opened and text is not None},
         ),
     )
+
+
+def written(scenario: Scenario) -> dict[str, Any]:
+    """A scenario as it stands in its file: without what is as it would be anyway."""
+    return {
+        "version": scenario.version,
+        **scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"version"}),
+    }
 
 
 def _first_task(tape: Tape) -> str:
@@ -122,31 +130,35 @@ def _is_inside(path: str) -> bool:
 # --- the person ----------------------------------------------------------------------------------------------
 
 
-def _asked(tape: Tape) -> Iterator[LoggedEvent]:
-    """What came on the screen as a question: one without buttons does not."""
+def _answers(tape: Tape) -> Iterator[str | Answer]:
+    """What the person did with each question on the screen; a restart asks again what is open."""
+    on_screen: dict[str, LoggedEvent] = {}
     for event in tape.events:
         data = event.data
         if event.type == "approval.requested" or (event.type == "question.asked" and data.get("options")):
-            yield event
+            on_screen[data["id"]] = event
+            yield _answer(tape, data["id"], event.seq)
+        elif event.type in {"approval.resolved", "question.answered"}:
+            on_screen.pop(data["id"], None)
+        elif event.type == "turn.finished":
+            on_screen.clear()
+        elif event.type == "session.restored":
+            for item in on_screen:
+                yield _answer(tape, item, event.seq)
 
 
-def _resolved(tape: Tape, asked: LoggedEvent) -> LoggedEvent | None:
-    for event in tape.events[asked.seq :]:
-        kinds = {"approval.resolved", "question.answered"}
-        if event.type in kinds and event.data["id"] == asked.data["id"]:
-            return event
-    return None
-
-
-def _answer(tape: Tape, asked: LoggedEvent) -> str | Answer:
-    """What the person did with a question on the screen."""
-    resolved = _resolved(tape, asked)
-    if resolved is not None and resolved.data.get("channel") == "message":
-        return str(resolved.data.get("answer") or _TITLES[resolved.data["decision"]])
-    parked = any(
-        event.type == "turn.parked" and event.data["open"][0]["id"] == asked.data["id"]
-        for event in tape.events[asked.seq :]
-    )
+def _answer(tape: Tape, item: str, seq: int) -> str | Answer:
+    """What the person did with a question that came on the screen after event `seq`."""
+    parked = False
+    for event in tape.events[seq:]:
+        data = event.data
+        if event.type == "session.restored":
+            break
+        if event.type in {"approval.resolved", "question.answered"} and data["id"] == item:
+            if data.get("channel") == "message":
+                return str(data.get("answer") or _TITLES[data["decision"]])
+            break
+        parked = parked or (event.type == "turn.parked" and data["open"][0]["id"] == item)
     return Answer(how="dismiss" if parked else "never")
 
 

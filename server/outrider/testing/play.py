@@ -15,6 +15,7 @@ from outrider.testing.contents import read_contents
 from outrider.testing.failures import Failure
 from outrider.testing.fake_editor import FakeEditor, Said
 from outrider.testing.invocations import Invocation, read_invocations
+from outrider.testing.own_tools import OwnTools, registered
 from outrider.testing.person import Person
 from outrider.testing.places import Places
 from outrider.testing.profiles import PROFILES
@@ -74,7 +75,8 @@ async def play(
     await asyncio.to_thread(_lay_out, workspace, scenario.workspace)
     script = scenario.model.model_dump(mode="json", exclude_none=True)
     model = scripted(workspace, script.pop("turns"), **script)
-    given = options(workspace, model, scenario.settings)
+    tools = {"tools": registered(scenario)} if scenario.tools else {}
+    given = options(workspace, model, {**tools, **scenario.settings})
     state_dir = Path(given.get("stateDir") or folder / "workspace.home" / "state" / "outrider")
     editor = FakeEditor(
         PROFILES[profile or scenario.profile], workspace, options=given, configuration=scenario.configuration
@@ -83,7 +85,9 @@ async def play(
     played = Played(editor.profile.name)
     player = Player(scenario, editor, state_dir, places, played.failures.append, connection=how)
     person = Person(scenario, editor, places, player.play, played.failures.append)
+    own_tools = OwnTools(scenario, editor, played.failures.append)
     editor.answers = person
+    editor.tool_answers = own_tools if scenario.tools else None
     try:
         await editor.start(connect(how, workspace))
         for path in scenario.open:
@@ -98,6 +102,7 @@ async def play(
         await editor.shut_down()
     if not player.stopped:
         person.check()
+        own_tools.check()
     turns = len(scenario.model.turns)
     await _collect(played, editor, turns, state_dir, places)
     if not player.stopped and played.left_over != scenario.expect.left_over:
