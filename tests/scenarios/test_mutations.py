@@ -1,0 +1,131 @@
+"""Each promise broken on purpose: at least one scenario must turn red. The list stands in `tests/README.md`."""
+
+import pytest
+from suite import FILES, read
+
+from outrider.agent import context, session, state, turn, undo
+from outrider.agent.context import TurnContext
+from outrider.app import App
+from outrider.lsp import actions
+from outrider.permissions.decide import Judgement
+from outrider.ports.ids import RandomIds, SequentialIds
+from outrider.store.log import Store
+from outrider.testing.verdict import play_and_judge
+from outrider.tools import changes
+from outrider.workspace.journal import Journal
+from outrider.workspace.merge import Merged
+from outrider.workspace.overlay import Overlay
+
+
+def nothing_without_a_yes(patch):
+    patch.setattr(context, "decide", lambda *_: Judgement("allow", "why ask"))
+
+
+def what_was_approved_happens(patch):
+    patch.setattr(changes, "digest", lambda change: change.located.uri)
+
+
+def agent_sees_what_person_sees(patch):
+    read = Overlay.read
+
+    async def of_disk(self, located):
+        documents, self._documents = self._documents, type(self._documents)()
+        try:
+            return await read(self, located)
+        finally:
+            self._documents = documents
+
+    patch.setattr(Overlay, "read", of_disk)
+
+
+def no_lost_update(patch):
+    patch.setattr(undo, "merge", lambda _after, _now, before: Merged(before, ()))
+
+
+def edits_come_back(patch):
+    patch.setattr(Journal, "to_undo", lambda *_: [])
+
+
+def read_only_is_read_only(patch):
+    patch.setattr(TurnContext, "permission_mode", property(lambda _: "full"))
+
+
+def one_result_for_each_call(patch):
+    patch.setattr(turn.Turn, "_skip", lambda *_: None)
+
+
+def log_is_the_truth(patch):
+    events = Store.events
+
+    async def but_the_third(self, session_id, from_seq=1, limit=None):
+        return [event for event in await events(self, session_id, from_seq, limit) if event.seq != 3]
+
+    patch.setattr(Store, "events", but_the_third)
+
+
+def stop_stops(patch):
+    patch.setattr(turn.Turn, "cancel", lambda *_: None)
+    patch.setattr(session, "CANCEL_SECONDS", 0.1)
+
+
+def secrets_stay(patch):
+    patch.setattr(TurnContext, "env", property(lambda self: self._services.env))
+
+
+def standard_lsp_is_enough(patch):
+    patch.setattr(actions, "_for_open_item", lambda _: iter(()))
+
+
+def deterministic_under_test(patch):
+    patch.setattr(SequentialIds, "new", lambda _, kind: RandomIds().new(kind))
+
+
+def repository_is_data(patch):
+    def widened(self, values):
+        self.current = self.current.model_copy(update={"permission_mode": (values or {})["permissionMode"]})
+        return ()
+
+    patch.setattr(App, "configure", widened)
+
+
+def resumed_where_it_was(patch):
+    patch.setitem(state._FOLDS, "session.restored", lambda *_: None)
+
+
+MUTATIONS = {
+    nothing_without_a_yes: "write_file_denied",
+    what_was_approved_happens: "changed_surroundings_are_asked_again",
+    agent_sees_what_person_sees: "unsaved_text_is_what_is_read",
+    no_lost_update: "undo_keeps_what_was_typed",
+    edits_come_back: "undo_and_redo",
+    read_only_is_read_only: "read_only_mode_denies_write",
+    one_result_for_each_call: "cancelled_while_asked",
+    log_is_the_truth: "f6_replay_from_any_seq",
+    stop_stops: "cancelled_in_stream",
+    secrets_stay: "provider_keys_stay_out_of_commands",
+    standard_lsp_is_enough: "approval_by_code_action",
+    deterministic_under_test: "f1_hello",
+    repository_is_data: "configuration_cannot_widen",
+    resumed_where_it_was: "f5_resume_after_kill",
+}
+
+
+@pytest.mark.parametrize(("mutation", "name"), MUTATIONS.items(), ids=lambda it: getattr(it, "__name__", ""))
+async def test_a_broken_promise_turns_a_scenario_red(mutation, name, tmp_path, monkeypatch):
+    scenario, beside = read(name), FILES[name].parent
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    whole.mkdir()
+    broken.mkdir()
+    assert not await play_and_judge(scenario, whole, beside=beside)
+    mutation(monkeypatch)
+    assert await play_and_judge(scenario, broken, beside=beside), f"{name} does not notice"
+
+
+def test_every_mutation_is_in_the_documentation(request):
+    page = (request.config.rootpath / "tests" / "README.md").read_text()
+    listed = [line for line in page.splitlines() if line.startswith("| ") and "`test_mutations`" not in line]
+    for mutation, name in MUTATIONS.items():
+        row = f"`{name}`"
+        assert any(mutation.__name__.replace("_", " ") in line.lower() and row in line for line in listed), (
+            name
+        )
