@@ -152,13 +152,17 @@ async def test_a_session_that_is_not_there_cannot_be_exported(begin):
         ("DELETE FROM events WHERE seq = 3", "events are missing"),
     ],
 )
-async def test_a_log_that_is_not_whole_gives_no_half_export(begin, workspace, harm, words):
-    editor = await begin("stock", [step(FIX), DONE], answers=["Allow once"])
-    await editor.run("Correct the price.")
-    with closing(sqlite3.connect(workspace.parent / "workspace.state" / "outrider-1.sqlite3")) as log, log:
-        log.execute(harm)
-    with pytest.raises(RpcError, match=words) as failed:
-        await editor.command("outrider.export", {"sessionId": editor.session_id})
+async def test_a_log_that_is_not_whole_gives_no_half_export(workspace, harm, words):
+    model = scripted(workspace, [step(FIX), DONE])
+    async with start_session("stock", workspace, model, answers=["Allow once"]) as editor:
+        await editor.run("Correct the price.")
+        with (
+            closing(sqlite3.connect(workspace.parent / "workspace.state" / "outrider-1.sqlite3")) as log,
+            log,
+        ):
+            log.execute(harm)
+        with pytest.raises(RpcError, match=words) as failed:
+            await editor.command("outrider.export", {"sessionId": editor.session_id})
     assert failed.value.data["reason"] == "store_failed"
 
 
@@ -168,7 +172,7 @@ PLANTED = [KEY, TOKEN, PEM, f"file://{ROOT}/a.py", f"{HOME}/x", ROOT, "adelaide"
 GONE = [KEY, TOKEN, PEM_LINE, HOME, ROOT, "x8Kq2mZ7pR4tW9vB"]
 SPACE = st.text(" \n\t\"'(){},;\\\ud800é" + string.ascii_lowercase, max_size=12).map(lambda text: f" {text} ")
 TEXT = st.lists(st.sampled_from(PLANTED) | SPACE | st.just(" password='x8Kq2mZ7pR4tW9vB' "), max_size=5).map(
-    "".join
+    " ".join
 )
 ARGUMENTS = st.dictionaries(TEXT, TEXT, max_size=2).map(json.dumps) | TEXT
 

@@ -227,6 +227,15 @@ def test_json_stays_json_and_is_changed_only_where_something_is_taken_out():
     assert redaction.json_text('{"a": "/home/ada') == '{"a": "/home/user'
 
 
+def test_a_secret_is_found_in_json_however_it_is_escaped():
+    secret = 'say "friend" é\\'
+    redaction = Redaction(Private(keys=frozenset({secret})))
+    redaction.look([secret])
+    for ascii_only in (True, False):
+        text = json.dumps({"a": f"<{secret}>", secret: 1}, ensure_ascii=ascii_only)
+        assert redaction.json_text(text) == '{"a": "<[secret 1]>", "[secret 1]": 1}'
+
+
 def test_what_was_taken_out_is_counted_by_kind():
     redaction = Redaction(ADA)
     texts = [f"{TOKENS[0]} {TOKENS[0]} /home/ada", "planted-key-of-ada x://u:p@h /mnt/data/shop calc-7"]
