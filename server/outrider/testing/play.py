@@ -12,10 +12,10 @@ from typing import Any
 from outrider.agent.state import SessionState
 from outrider.ports.events import LoggedEvent
 from outrider.testing.contents import read_contents
+from outrider.testing.editor_tools import EditorTools, registered
 from outrider.testing.failures import Failure
 from outrider.testing.fake_editor import FakeEditor, Said
 from outrider.testing.invocations import Invocation, read_invocations
-from outrider.testing.own_tools import OwnTools, registered
 from outrider.testing.person import Person
 from outrider.testing.places import Places
 from outrider.testing.profiles import PROFILES
@@ -85,9 +85,9 @@ async def play(
     played = Played(editor.profile.name)
     player = Player(scenario, editor, state_dir, places, played.failures.append, connection=how)
     person = Person(scenario, editor, places, player.play, played.failures.append)
-    own_tools = OwnTools(scenario, editor, played.failures.append)
     editor.answers = person
-    editor.tool_answers = own_tools if scenario.tools else None
+    if scenario.tools:
+        editor.tool_answers = EditorTools(scenario, editor, played.failures.append)
     try:
         await editor.start(connect(how, workspace))
         for path in scenario.open:
@@ -102,7 +102,6 @@ async def play(
         await editor.shut_down()
     if not player.stopped:
         person.check()
-        own_tools.check()
     turns = len(scenario.model.turns)
     await _collect(played, editor, turns, state_dir, places)
     if not player.stopped and played.left_over != scenario.expect.left_over:
