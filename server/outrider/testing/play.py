@@ -12,6 +12,7 @@ from typing import Any
 from outrider.agent.state import SessionState
 from outrider.ports.events import LoggedEvent
 from outrider.testing.contents import read_contents
+from outrider.testing.editor_tools import EditorTools, registered
 from outrider.testing.failures import Failure
 from outrider.testing.fake_editor import FakeEditor, Said
 from outrider.testing.invocations import Invocation, read_invocations
@@ -74,7 +75,8 @@ async def play(
     await asyncio.to_thread(_lay_out, workspace, scenario.workspace)
     script = scenario.model.model_dump(mode="json", exclude_none=True)
     model = scripted(workspace, script.pop("turns"), **script)
-    given = options(workspace, model, scenario.settings)
+    tools = {"tools": registered(scenario)} if scenario.tools else {}
+    given = options(workspace, model, {**tools, **scenario.settings})
     state_dir = Path(given.get("stateDir") or folder / "workspace.home" / "state" / "outrider")
     editor = FakeEditor(
         PROFILES[profile or scenario.profile], workspace, options=given, configuration=scenario.configuration
@@ -84,6 +86,8 @@ async def play(
     player = Player(scenario, editor, state_dir, places, played.failures.append, connection=how)
     person = Person(scenario, editor, places, player.play, played.failures.append)
     editor.answers = person
+    if scenario.tools:
+        editor.tool_answers = EditorTools(scenario, editor, played.failures.append)
     try:
         await editor.start(connect(how, workspace))
         for path in scenario.open:
