@@ -24,6 +24,22 @@ def calls(*listed):
     return {"tool_calls": list(listed)}
 
 
+def tooled(*replies, **change):
+    """A scenario in which the model calls a tool of the editor, as often as there are replies, one after another."""
+    called = [
+        calls({"name": "weather", "input": {"city": "Rome"}, "id": f"c_{n}"}) for n in range(len(replies))
+    ]
+    tool = {"name": "weather", "input_schema": {"type": "object"}, "replies": list(replies)}
+    return {"tools": [tool], "model": {"turns": [*called, DONE]}, **change}
+
+
+def finished(*said):
+    """Results of calls, with their statuses."""
+    return [
+        {"type": "tool.finished", "data": {"status": status, "content": content}} for status, content in said
+    ]
+
+
 def edited(**change):
     """A scenario in which an open file is edited after a yes."""
     return {
@@ -299,6 +315,35 @@ HOLDS = {
         ],
         expect={"left_over": 1, "outcome": "running"},
     ),
+    "tools of the editor": tooled(
+        {"content": "sunny"},
+        {"content": "no such city", "is_error": True},
+        {"content": "rain", "how": "twice"},
+        expect={
+            "outcome": "completed",
+            "contains": finished(("ok", "sunny"), ("error", "no such city"), ("ok", "rain")),
+            "messages": [
+                {
+                    "to": "editor",
+                    "method": "outrider/tool",
+                    "params": {"name": "weather", "input": {"city": "Rome"}},
+                }
+            ],
+        },
+    ),
+    "a tool that gives nothing": tooled(
+        {"how": "null"},
+        steps=[{"do": "run", "prompt": "Go"}, {"do": "answer", "answer": "cloudy"}, {"do": "wait"}],
+        expect={"contains": ["turn.parked", *finished(("ok", "cloudy"))]},
+    ),
+    "a tool that fails by command": tooled(
+        {"how": "never"},
+        settings={"limits": {"askSeconds": 0.1}},
+        steps=[{"do": "run", "prompt": "Go"}, {"do": "answer", "error": "no weather"}, {"do": "wait"}],
+        expect={"contains": finished(("error", "no weather"))},
+    ),
+    "a tool with a fault": tooled({"how": "fail"}, expect={"outcome": "needs_input", "left_over": 1}),
+    "a tool with garbage": tooled({"how": "garbage"}, expect={"outcome": "needs_input", "left_over": 1}),
     "left over": {"model": {"turns": [DONE, DONE]}, "expect": {"left_over": 1}},
     "exhausted": {
         "model": {"turns": []},
@@ -451,6 +496,10 @@ FAILS = {
         {"answers": ["Reject"]},
         ["answers[0]\n", "a question for 'Reject'", "0 questions were asked"],
     ),
+    "a call too many": (
+        {**tooled({"content": "x"}), "tools": [{"name": "weather"}]},
+        ["tools[0].replies\n", "no more than 0 calls of weather", "a call with {'city': 'Rome'}"],
+    ),
     "a step before an answer": (
         edited(answers=[{"title": "Allow once", "first": [{"do": "close", "path": "b.py"}]}]),
         ["answers[0].first[0] close", "b.py is not open"],
@@ -526,6 +575,7 @@ GOLDEN = {
     "answered": HOLDS["answered by command"],
     "neovim": edited(profile="neovim-0.11"),
     "vscode": edited(profile="vscode"),
+    "tools": tooled({"content": "sunny"}, {"content": "x", "is_error": True}),
     "command": {
         "model": {
             "turns": [
@@ -554,7 +604,7 @@ async def test_a_transcript_is_the_same_in_every_run_and_over_every_connection(s
     )
     methods = [(line["to"], line["method"]) for line in lines if "to" in line]
     assert methods == sorted(methods)
-    assert ("editor", "window/showMessageRequest") in methods
+    assert ("editor", "outrider/tool" if name == "tools" else "window/showMessageRequest") in methods
 
 
 async def test_what_differs_from_a_transcript_is_shown(shown, tmp_path):

@@ -93,6 +93,12 @@ def with_steps(*steps):
         ({"steps": [{"do": "cancel"}]}, "steps[0]", "cancel: no turn"),
         ({"steps": [{"do": "answer", "answer": "x"}]}, "steps[0]", "answer: no turn"),
         ({"steps": [{"do": "read_log"}]}, "steps[0]", "read_log: no turn"),
+        ({"tools": [{"name": "a"}, {"name": "a"}]}, "tools[1].name", "tools[0] is called 'a' too"),
+        (
+            {"tools": [{"name": "a", "replies": [{}]}]},
+            "tools[0].replies[0]",
+            "give `content`, or another `how`",
+        ),
         ({"workspace": {"../a": ""}}, 'workspace["../a"]', "leaves the folder"),
         ({"workspace": {"/etc/a": ""}}, 'workspace["/etc/a"]', "leaves the folder"),
         ({"workspace": {"": ""}}, 'workspace[""]', "names no file"),

@@ -158,6 +158,10 @@ def _impossible(scenario: Scenario) -> Iterator[tuple[str, str]]:
     yield from _bad_paths(scenario)
     yield from _bad_order(scenario)
     yield from _unknown_events(scenario)
+    known: dict[str, int] = {}
+    for number, tool in enumerate(scenario.tools):
+        if known.setdefault(tool.name, number) != number:
+            yield f"tools[{number}].name", f"tools[{known[tool.name]}] is called {tool.name!r} too"
     expect = scenario.expect
     # Every request uses an answer; one that finds none fails its turn.
     most = len(scenario.model.turns) + sum(isinstance(step, Run) for step in scenario.steps)
