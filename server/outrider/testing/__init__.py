@@ -19,14 +19,14 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from outrider.testing.answers import Dismiss, Fail, Late, Never, Question, Reply
+    from outrider.testing.answers import Dismiss, Fail, Late, Never, Question, Reply, ToolCall, Wrong
     from outrider.testing.connections import InProcess, Stdio
     from outrider.testing.fake_editor import FakeEditor
     from outrider.testing.invocations import Invocation, read_invocations
     from outrider.testing.open_items import OpenItem, Reject
     from outrider.testing.profiles import EDITORS, HOSTILE, PROFILES, Profile
     from outrider.testing.running import run_explore_scenario, run_scenario
-    from outrider.testing.scenario import embedded, scripted, start_session
+    from outrider.testing.scenario import client_tool, embedded, scripted, start_session
     from outrider.testing.scenario_run import ScenarioRun
     from outrider.testing.script import ScriptedModel, call, say
     from outrider.testing.wire_client import RpcError
@@ -51,7 +51,10 @@ __all__ = [
     "ScenarioRun",
     "ScriptedModel",
     "Stdio",
+    "ToolCall",
+    "Wrong",
     "call",
+    "client_tool",
     "embedded",
     "read_invocations",
     "run_explore_scenario",
@@ -62,14 +65,14 @@ __all__ = [
 ]
 
 _MODULES: Final = {
-    "answers": ("Dismiss", "Fail", "Late", "Never", "Question", "Reply"),
+    "answers": ("Dismiss", "Fail", "Late", "Never", "Question", "Reply", "ToolCall", "Wrong"),
     "connections": ("InProcess", "Stdio"),
     "fake_editor": ("FakeEditor",),
     "invocations": ("Invocation", "read_invocations"),
     "open_items": ("OpenItem", "Reject"),
     "profiles": ("EDITORS", "HOSTILE", "PROFILES", "Profile"),
     "running": ("run_explore_scenario", "run_scenario"),
-    "scenario": ("embedded", "scripted", "start_session"),
+    "scenario": ("client_tool", "embedded", "scripted", "start_session"),
     "scenario_run": ("ScenarioRun",),
     "script": ("ScriptedModel", "call", "say"),
     "wire_client": ("RpcError",),

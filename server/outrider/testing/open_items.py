@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
 import outrider_protocol as names
-from outrider.testing.answers import Answer, Dismiss, Never, Question
+from outrider.testing.answers import Answer, Dismiss, Never, Question, Wrong
 from outrider.testing.fake_editor import FakeEditor
 
 Object = dict[str, Any]
@@ -38,8 +38,9 @@ class Reject:
 class OpenItem:
     """What waits for the person's answer."""
 
-    kind: Literal["approval", "question", "dialog"]
-    """`question`: one of the model; `dialog`: one of the server itself, such as whether to save before a command."""
+    kind: Literal["approval", "question", "dialog", "tool"]
+    """`question`: one of the model; `dialog`: one of the server itself, such as whether to save before a command;
+    `tool`: a call of a tool of the editor that has no result."""
     title: str
     """What is asked, in a line; the whole message of a dialog."""
     detail: str
@@ -69,22 +70,28 @@ def open_item(editor: FakeEditor, wire: Mapping[str, Any]) -> OpenItem:
     requested = editor.events_of("tool.requested")
     call = next((one["data"] for one in requested if one["data"]["callId"] == wire.get("callId")), Object())
     given = call.get("input")
-    of_the_model = call.get("name") == "ask_user"
     return OpenItem(
-        kind="approval"
-        if "digest" in wire or wire.get("kind") == "approval"
-        else "question"
-        if of_the_model
-        else "dialog",
+        kind=_kind(wire, of_the_model=call.get("name") == "ask_user"),
         title=wire["question"] if "question" in wire else wire["title"],
         detail=wire.get("detail", ""),
-        options=tuple(wire["options"]),
+        options=tuple(wire.get("options", ())),
         editor=editor,
         id=wire["id"],
         allow_free_form=wire.get("allowFreeForm", False),
         tool=call.get("name"),
         input=cast("Object", given) if isinstance(given, dict) else {},
     )
+
+
+def _kind(
+    wire: Mapping[str, Any], *, of_the_model: bool
+) -> Literal["approval", "question", "dialog", "tool"]:
+    # An event says by what it holds what an item of `outrider.wait` says by its kind.
+    if wire.get("kind") == "tool":
+        return "tool"
+    if wire.get("kind") == "approval" or "digest" in wire:
+        return "approval"
+    return "question" if of_the_model else "dialog"
 
 
 def title_of(item: OpenItem, said: object) -> str | None:
@@ -111,16 +118,18 @@ def title_of(item: OpenItem, said: object) -> str | None:
     raise ValueError(f"{said!r} does not answer {item.title!r}; it takes one of {list(item.options)}")
 
 
-def answer_params(item: OpenItem, said: bool | str | Reject) -> Object:
+def answer_params(item: OpenItem, said: bool | str | Reject | Wrong) -> Object:
     """The params of `outrider.answer` that say it.
 
     Args:
-        item: An approval or a question.
-        said: For an approval a decision, its title or `Reject`; for a question the answer.
+        item: Anything but a dialog without an id.
+        said: For an approval a decision, its title or `Reject`; for a question the answer; for a tool its result.
 
     Raises:
         ValueError: It is no answer to this item.
     """
+    if item.kind == "tool" and isinstance(said, str | Wrong):
+        return {"id": item.id, **({"answer": said} if isinstance(said, str) else {"error": said.content})}
     title = title_of(item, said)
     if isinstance(said, Reject):
         return {"id": item.id, "decision": "reject", "note": said.note}
@@ -159,7 +168,7 @@ class Decider:
             Whether one was answered, so that the turn goes on.
         """
         for wire in waiting:
-            if wire["id"] not in self._met:
+            if wire["id"] not in self._met and wire["kind"] != "tool":
                 self._met.add(wire["id"])
                 self._think(self._answer_by_command(open_item(self._editor, wire)))
         answered = any(await asyncio.gather(*self._thinking))

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from outrider.testing.answers import Answers
+from outrider.testing.answers import Answers, ToolAnswers
 from outrider.testing.open_items import OnConfirmation, OnUserQuestion
 from outrider.testing.profiles import PROFILES, Profile
 from outrider.testing.scenario_run import Mode, ScenarioRun, Setup
@@ -21,6 +21,8 @@ def run_scenario(
     on_confirmation: OnConfirmation | None = None,
     on_user_question: OnUserQuestion | None = None,
     answers: Answers | None = None,
+    tools: Sequence[Mapping[str, Any]] = (),
+    tool_answers: ToolAnswers | None = None,
     profile: Profile | str = "stock",
     connection: Literal["in-process", "stdio"] = "in-process",
     mode: Mode = "agent",
@@ -47,7 +49,10 @@ def run_scenario(
             nothing is allowed and the turn ends as `needs_input`. May be async.
         on_user_question: Answers the model's questions, with an option or any other text. May be async.
         answers: In place of the two: titles of buttons and ways not to answer, in the order of the dialogs.
-        profile: Which editor, or its name.
+        tools: Tools that the editor registers, as they stand on the wire; `client_tool` makes one.
+        tool_answers: What they give, in the order of the calls, or a function that decides; absent, the editor
+            knows no `outrider/tool`.
+        profile: Which editor, or its name; none that stops reading.
         connection: Whether the server runs in this process or as a child process over its standard streams.
         mode: `agent`, or `plan` and `explore`, which change nothing.
         open: Documents that are open before the task is given.
@@ -58,7 +63,7 @@ def run_scenario(
             lie in a temporary folder.
         wait: Whether the first turn is waited for; only with `async with`.
         allow_exhausted: Whether the script may run out.
-        allow_left_over: Whether answers of the script, or of `answers`, may be left over.
+        allow_left_over: Whether answers of the script, of `answers` or of `tool_answers` may be left over.
         seconds: Real seconds that a turn may take.
 
     Raises:
@@ -70,6 +75,11 @@ def run_scenario(
         )
     if isinstance(profile, str) and profile not in PROFILES:
         raise ValueError(f"there is no profile {profile!r}; there are {', '.join(PROFILES)}")
+    editor = PROFILES[profile] if isinstance(profile, str) else profile
+    if editor.stops_reading:
+        raise ValueError(
+            f"{editor} reads no result of a scenario: use `start_session` and `FakeEditor.read_on`"
+        )
     given = dict(settings or {})
     if given.get("events", True) is not True:
         raise ValueError("a scenario is told by its events: leave the setting `events` as it is")
@@ -80,7 +90,9 @@ def run_scenario(
         on_confirmation=on_confirmation,
         on_user_question=on_user_question,
         answers=answers if answers is None or callable(answers) else list(answers),
-        profile=PROFILES[profile] if isinstance(profile, str) else profile,
+        tools=tuple(tools),
+        tool_answers=tool_answers if tool_answers is None or callable(tool_answers) else list(tool_answers),
+        profile=editor,
         connection=connection,
         open=tuple(open),
         configuration=configuration,

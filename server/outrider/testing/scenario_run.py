@@ -18,11 +18,12 @@ from typing import Any, Final, Literal, Self, TypeVar
 import outrider_protocol as names
 from outrider.agent.state import SessionState
 from outrider.ports.events import LoggedEvent
-from outrider.testing.answers import Answer, Dismiss, Late, Never, Question
+from outrider.testing.answers import Answer, Dismiss, Late, Never, Question, ToolAnswer, ToolCall, Wrong
 from outrider.testing.connections import Stdio
 from outrider.testing.fake_editor import EditRequest, FakeEditor, Said
 from outrider.testing.folder import fill, texts_in
 from outrider.testing.invocations import Invocation, read_events, read_invocations
+from outrider.testing.kill import kill as end_suddenly
 from outrider.testing.open_items import (
     Decider,
     OnConfirmation,
@@ -55,6 +56,8 @@ class Setup:
     on_confirmation: OnConfirmation | None
     on_user_question: OnUserQuestion | None
     answers: list[Answer] | Callable[[Question], Answer] | None
+    tools: tuple[Mapping[str, Any], ...]
+    tool_answers: list[ToolAnswer] | Callable[[ToolCall], ToolAnswer] | None
     profile: Profile
     connection: Literal["in-process", "stdio"]
     open: tuple[str, ...]
@@ -162,8 +165,12 @@ class ScenarioRun:
         setup = self._setup
         await asyncio.to_thread(self._make_folders)
         model = await asyncio.to_thread(scripted, self._beside, **setup.script.data)
-        given = options(self._beside, model, _with_patience(setup.settings, setup.profile))
+        settings = _with_patience(setup.settings, setup.profile)
+        if setup.tools:
+            settings = {**settings, "tools": list(setup.tools)}
+        given = options(self._beside, model, settings)
         editor = FakeEditor(setup.profile, self._root, options=given, configuration=setup.configuration)
+        editor.tool_answers = setup.tool_answers
         self.violations = editor.watch.violations
         self._editor = editor
         await self._connect()
@@ -270,11 +277,11 @@ class ScenarioRun:
         event = self.editor.event(event_type, count=count, turn_id=self.turn_id, seconds=self._setup.seconds)
         return await self._unless_the_person_fails(event)
 
-    async def answer(self, said: bool | str | Reject, *, item: OpenItem | None = None) -> Self:
+    async def answer(self, said: bool | str | Reject | Wrong, *, item: OpenItem | None = None) -> Self:
         """Answer what waits, by command, and wait for the turn.
 
         Args:
-            said: As `on_confirmation` and `on_user_question` give it.
+            said: As `on_confirmation` and `on_user_question` give it; for a tool its result, or `Wrong`.
             item: One of `open`; absent, the first.
 
         Raises:
@@ -311,21 +318,17 @@ class ScenarioRun:
         """End the server, start it again on the same log, and go on with the session.
 
         Args:
-            kill: Whether it is killed in the middle of what it does; only over stdio.
+            kill: Whether it is killed in the middle of what it does.
             resume: Whether the session is resumed, so that a turn that was cut off goes on.
 
         Raises:
-            ValueError: A server in this process cannot be killed.
             AssertionError: As `wait`.
         """
         __tracebackhide__ = True
-        if kill and self._stdio is None:
-            raise ValueError('a server in this process cannot be killed; use connection="stdio"')
         if self._person is not None:
             await self._person.leave()
-        if kill and self._stdio is not None:
-            self._stdio.kill()
-            await self._stdio.close()
+        if kill:
+            await end_suddenly(self.editor.connection, self._state_dir)
         await self.editor.shut_down()
         await self._connect()
         if not resume or self.session_id is None:
@@ -384,6 +387,11 @@ class ScenarioRun:
         return self.editor.edits
 
     @property
+    def tool_calls(self) -> list[ToolCall]:
+        """The calls of the editor's own tools."""
+        return self.editor.tool_calls
+
+    @property
     def said(self) -> list[Said]:
         """Messages to the person, and lines of the editor's log."""
         return self.editor.said
@@ -426,6 +434,10 @@ class ScenarioRun:
             raise RuntimeError("the scenario has not begun: await it, or use `async with`")
         return self._result
 
+    @property
+    def _state_dir(self) -> Path:
+        return Path(self.editor.options["stateDir"])
+
     async def _command(self, name: str, params: Mapping[str, Any]) -> Any:
         __tracebackhide__ = True
         if self._closed:
@@ -460,9 +472,8 @@ class ScenarioRun:
         """Read the log as it is now."""
         if self.session_id is None:
             return
-        state_dir = Path(self.editor.options["stateDir"])
-        self._log = await read_events(state_dir, self.session_id)
-        self.invocations = await read_invocations(state_dir, self.session_id)
+        self._log = await read_events(self._state_dir, self.session_id)
+        self.invocations = await read_invocations(self._state_dir, self.session_id)
 
     def _left_over(self) -> list[str]:
         if self._setup.allow_left_over or self._result is None or self.outcome != "completed":
@@ -475,10 +486,11 @@ class ScenarioRun:
             problems.append(
                 f"left over: {len(left)} of {len(self.model)} answers of the script:\n  " + "\n  ".join(left)
             )
-        if (unasked := self._setup.answers) and not callable(unasked):
-            problems.append(
-                f"left over: {len(unasked)} answers of the person: {', '.join(map(str, unasked))}"
-            )
+        setup = self._setup
+        for whose, unasked in (("person", setup.answers), ("editor's tools", setup.tool_answers)):
+            if unasked and not callable(unasked):
+                told = ", ".join(map(repr, unasked))
+                problems.append(f"left over: {len(unasked)} answers of the {whose}: {told}")
         return problems
 
     def _what_went_before(self) -> str:
