@@ -54,6 +54,13 @@ class EditorTools:
             asyncio.get_running_loop().call_soon(self._editor.answer_tool, call, _SECOND)
         return _answer(planned)
 
+    def check(self) -> None:
+        """Say which answers nobody asked for."""
+        for number, tool in self._tools.values():
+            if (done := self._called[tool.name]) < len(tool.replies):
+                where = f"tools[{number}].replies"
+                self._fail(Failure(where, f"{len(tool.replies)} calls of {tool.name}", f"{done} calls"))
+
 
 def _answer(planned: ToolAnswer) -> editors.ToolAnswer:
     content = planned.content or ""

@@ -86,8 +86,8 @@ async def play(
     player = Player(scenario, editor, state_dir, places, played.failures.append, connection=how)
     person = Person(scenario, editor, places, player.play, played.failures.append)
     editor.answers = person
-    if scenario.tools:
-        editor.tool_answers = EditorTools(scenario, editor, played.failures.append)
+    tools_of_editor = EditorTools(scenario, editor, played.failures.append)
+    editor.tool_answers = tools_of_editor if scenario.tools else None
     try:
         await editor.start(connect(how, workspace))
         for path in scenario.open:
@@ -102,6 +102,7 @@ async def play(
         await editor.shut_down()
     if not player.stopped:
         person.check()
+        tools_of_editor.check()
     turns = len(scenario.model.turns)
     await _collect(played, editor, turns, state_dir, places)
     if not player.stopped and played.left_over != scenario.expect.left_over:
