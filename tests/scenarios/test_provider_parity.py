@@ -1,7 +1,7 @@
 """The same scenario over two providers: the scripted model, and chat completions over HTTP."""
 
 import pytest
-from chat_server import ChatServer
+from provider_server import ChatServer
 from suite import read, without_golden
 
 from outrider.testing.expectations import judge
