@@ -31,7 +31,7 @@ async def test_a_kill_at_any_event_changes_nothing(name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "every"), [("commands/bash_confirmation_prompt_approved", 4), ("edits/delete_and_rename", 11)]
+    ("name", "every"), [("commands/bash_confirmation_prompt_approved", 8), ("edits/delete_and_rename", 16)]
 )
 async def test_a_kill_with_signal_9_changes_nothing(name, every, tmp_path):
     failures = await play_killed(read(name), tmp_path, connection="stdio", every=every)
