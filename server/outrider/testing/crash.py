@@ -52,14 +52,20 @@ class _Steadfast(Person):
 
 
 async def play_killed(
-    scenario: Scenario, folder: Path, *, connection: Connection = "in-process", every: int = 1
+    scenario: Scenario,
+    folder: Path,
+    *,
+    connection: Connection | None = None,
+    profile: str | None = None,
+    every: int = 1,
 ) -> list[Failure]:
     """Play a scenario once as it is, then once for each of its events: with that one its server is killed.
 
     Args:
-        scenario: One session, without restarts of its own.
+        scenario: One session, without restarts and tools of its own.
         folder: An empty folder that everything lies in.
-        connection: How the server is reached.
+        connection: How the server is reached, instead of what the scenario says.
+        profile: Which editor it is, instead of what the scenario says.
         every: Only each so many-th event.
 
     Returns:
@@ -72,14 +78,23 @@ async def play_killed(
             "steps": [*scenario.steps, Save(do="save")],
         }
     )
-    whole = await _play(plain, folder / "whole", connection, Person)
+    if scenario.tools or any(isinstance(step, Restart) for step in scenario.steps):
+        return [
+            Failure("scenario", "no restart and no tools of its own", "it cannot be killed at every event")
+        ]
+
+    async def run(variant: Scenario, name: str, person: type[Person]) -> Played:
+        await asyncio.to_thread((folder / name).mkdir)
+        return await play(variant, folder / name, connection=connection, profile=profile, person=person)
+
+    whole = await run(plain, "whole", Person)
     if whole.failures:
         return whole.failures
     answers = _answers(scenario, whole)
     if isinstance(answers, Failure):
         return [answers]
-    if len(whole.logs) != 1 or any(isinstance(step, Restart) for step in scenario.steps):
-        return [Failure("steps", "one session and no restart", "more")]
+    if len(whole.logs) != 1:
+        return [Failure("steps", "one session", str(len(whole.logs)))]
     failures: list[Failure] = []
     for seq in range(2, len(whole.events) + 1, every):
         event = whole.events[seq - 1]
@@ -87,18 +102,13 @@ async def play_killed(
         if steps is None:
             break
         killed = plain.model_copy(update={"steps": steps, "answers": answers})
-        played = await _play(killed, folder / str(seq), connection, _Steadfast)
+        cut = await run(killed, str(seq), _Steadfast)
         where = f"killed at event {seq}, {event['type']}"
         failures += [
             Failure(f"{where}: {each.where}", each.expected, each.actual, each.diff)
-            for each in (*played.failures, *_End(scenario, whole, played).differences())
+            for each in (*cut.failures, *_End(scenario, whole, cut).differences())
         ]
     return failures
-
-
-async def _play(scenario: Scenario, folder: Path, connection: Connection, person: type[Person]) -> Played:
-    await asyncio.to_thread(folder.mkdir)
-    return await play(scenario, folder, connection=connection, person=person)
 
 
 def _answers(scenario: Scenario, whole: Played) -> list[Answer] | Failure:
