@@ -319,6 +319,13 @@ def scenario_run(
     update_golden: Annotated[
         bool, typer.Option("--update-golden", help="Write golden transcripts anew.")
     ] = False,
+    kill_at_every_event: Annotated[
+        bool,
+        typer.Option(
+            "--kill-at-every-event",
+            help="Play each once for every event of it, kill the server there, and hold the end against the whole run.",
+        ),
+    ] = False,
     json_lines: Annotated[
         bool, typer.Option("--json", help="One JSON object a scenario on stdout; all else on stderr.")
     ] = False,
@@ -327,7 +334,7 @@ def scenario_run(
     # What plays them takes a while to load, and nothing else here needs it.
     from outrider.cli.scenario import How, run_scenarios
 
-    how = How(connection, profile, keep=keep, update_golden=update_golden)
+    how = How(connection, profile, keep=keep, update_golden=update_golden, killed=kill_at_every_event)
     console = make_console(sys.stderr if json_lines else sys.stdout)
     raise typer.Exit(run_scenarios(files, how, console, sys.stdout if json_lines else None))
 

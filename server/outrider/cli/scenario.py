@@ -17,6 +17,7 @@ from rich.console import Console
 
 from outrider.cli.files import write_file
 from outrider.store.exported import ExportProblem, read_export
+from outrider.testing.crash import play_killed
 from outrider.testing.failures import Failure
 from outrider.testing.from_export import scenario_of, written
 from outrider.testing.profiles import PROFILES
@@ -34,6 +35,8 @@ class How:
     keep: bool = False
     """Whether the folder of each is left for a look."""
     update_golden: bool = False
+    killed: bool = False
+    """Whether the server is killed at every event, and only the end is looked at."""
 
 
 def run_scenarios(paths: Sequence[Path], how: How, console: Console, json_lines: TextIO | None) -> int:
@@ -127,6 +130,8 @@ def _play(path: Path, how: How) -> _Verdict:
 
 
 async def _failures(scenario: Scenario, path: Path, folder: Path, how: How) -> list[Failure]:
+    if how.killed:
+        return await play_killed(scenario, folder, connection=how.connection, profile=how.profile)
     return await play_and_judge(
         scenario,
         folder,

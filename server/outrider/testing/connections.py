@@ -113,10 +113,10 @@ class InProcess:
         self._pipe.resume()
 
     async def close(self) -> int | None:
-        """Close the server."""
-        server, self._server = self._server, None
-        if server is not None:
-            await server.close()
+        """Close the server; until that is done it still gets the answers to what it asked."""
+        if self._server is not None:
+            await self._server.close()
+        self._server = None
         self.on_end("closed")
         return None
 

@@ -1,6 +1,5 @@
 """Ends a server in the middle of its work, as a crash would."""
 
-import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -13,8 +12,8 @@ from outrider.testing.connections import Connection, Stdio
 async def kill(connection: Connection, state_dir: Path) -> None:
     """Kill a server and wait until it is gone.
 
-    A process gets signal 9. A server of this process cannot be killed: it is cut off from its editor, and what it
-    puts into the log from now on is thrown away, so that the next one finds what a killed one would have left.
+    A process gets signal 9. A server of this process cannot be killed: it is cut off from its editor and
+    from its log, so that it does nothing more, and the next one finds what a killed one would have left.
 
     Args:
         connection: The way to the server.
@@ -25,22 +24,32 @@ async def kill(connection: Connection, state_dir: Path) -> None:
         await connection.close()
         connection.fault = None  # it may have died in the middle of a message
         return
-    log, kept = state_dir / FILE_NAME, state_dir / "kept.sqlite3"
-    connection.on_message = _unread
-    if log.exists():
+
+    def refuse(message: dict[str, Any]) -> None:
+        # Else it would wait for its editor before it lets go of its session.
+        if "id" in message and "method" in message:
+            error = {"code": -32603, "message": "the editor is gone"}
+            connection.send({"jsonrpc": "2.0", "id": message["id"], "error": error})
+
+    connection.on_message = refuse
+    log = state_dir / FILE_NAME
+    if not log.exists():
+        await connection.close()
+        return
+    kept = state_dir / "kept.sqlite3"
+    with closing(sqlite3.connect(log, isolation_level=None)) as pen:
+        # Nothing can be committed from here on, so no effect begins that a killed server could not have begun. All
+        # of it on the event loop, so that the server does nothing between the moment of its death and the copy.
+        pen.execute("BEGIN IMMEDIATE")
         _copy(log, kept)
+        pen.execute("DROP TABLE events")
+        pen.execute("COMMIT")
     await connection.close()
-    if kept.exists():
-        for name in (f"{FILE_NAME}-wal", f"{FILE_NAME}-shm"):
-            (state_dir / name).unlink(missing_ok=True)
-        shutil.move(kept, log)
-
-
-def _unread(message: dict[str, Any]) -> None:
-    pass
+    for name in (f"{FILE_NAME}-wal", f"{FILE_NAME}-shm"):
+        (state_dir / name).unlink(missing_ok=True)
+    kept.replace(log)
 
 
 def _copy(log: Path, kept: Path) -> None:
-    # On the event loop, so that the server does nothing between the moment of its death and the copy.
     with closing(open_reader(log)) as source, closing(sqlite3.connect(kept)) as target:
         source.backup(target)

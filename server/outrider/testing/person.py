@@ -48,14 +48,11 @@ class Person:
 
     def __call__(self, question: Question) -> editors.Answer:
         """Decide about a question."""
-        number, self._asked = self._asked, self._asked + 1
-        if number < len(self._answers):
-            where, planned = f"answers[{number}]", self._answers[number]
-        else:
-            where, planned = "otherwise", self._otherwise
+        self._asked += 1
+        where, planned = self._planned(question)
         if planned is None:
             if self._editor.profile.forced_answer is None:
-                self._fail(Failure(where, f"no more than {number} questions", self._said(question)))
+                self._fail(Failure(where, f"no more than {self._asked - 1} questions", self._said(question)))
             return editors.Dismiss()
         if isinstance(planned, str):
             planned = Answer(title=planned)
@@ -72,6 +69,12 @@ class Person:
         self._busy.add(task)
         task.add_done_callback(self._busy.discard)
         return editors.Never()
+
+    def _planned(self, question: Question) -> tuple[str, str | Answer | None]:
+        """The answer to a question that was just counted, and its place in the file."""
+        if self._asked > len(self._answers):
+            return "otherwise", self._otherwise
+        return f"answers[{self._asked - 1}]", self._answers[self._asked - 1]
 
     async def done(self) -> None:
         """Wait until everything that was to be done before an answer is done; every step has its own bound."""

@@ -20,7 +20,7 @@ from outrider.testing.person import Person
 from outrider.testing.places import Places
 from outrider.testing.profiles import PROFILES
 from outrider.testing.scenario import connect, options, scripted
-from outrider.testing.steps import Player
+from outrider.testing.steps import STEPS, Player
 from outrider.testing.transcript import Hashes, hashes_in, transcript
 from outrider.testing.wire_client import RpcError, Traffic
 from outrider_protocol.scenario import Connection, Scenario
@@ -55,12 +55,19 @@ class Played:
     """The fold of the last session's log; None where there was none."""
     transcript: str = ""
     """What is the same in every run; see `transcript`."""
+    marks: list[int] = field(default_factory=list[int])
+    """How many events had come when each step was done."""
     failures: list[Failure] = field(default_factory=list[Failure])
     """Steps that could not be done, questions that were not to be asked, answers nobody asked for, broken rules."""
 
 
 async def play(
-    scenario: Scenario, folder: Path, *, connection: Connection | None = None, profile: str | None = None
+    scenario: Scenario,
+    folder: Path,
+    *,
+    connection: Connection | None = None,
+    profile: str | None = None,
+    person: type[Person] = Person,
 ) -> Played:
     """Play a scenario.
 
@@ -69,6 +76,7 @@ async def play(
         folder: An empty folder that everything of it lies in.
         connection: How the server is reached, instead of what the scenario says.
         profile: Which editor it is, instead of what the scenario says.
+        person: Who answers.
     """
     folder = await asyncio.to_thread(folder.resolve)
     workspace, places = folder / "workspace", Places(folder)
@@ -84,16 +92,16 @@ async def play(
     how = connection or scenario.connection
     played = Played(editor.profile.name)
     player = Player(scenario, editor, state_dir, places, played.failures.append, connection=how)
-    person = Person(scenario, editor, places, player.play, played.failures.append)
-    editor.answers = person
+    answering = person(scenario, editor, places, player.play, played.failures.append)
     tools_of_editor = EditorTools(scenario, editor, played.failures.append)
+    editor.answers = answering
     editor.tool_answers = tools_of_editor if scenario.tools else None
     try:
         await editor.start(connect(how, workspace))
         for path in scenario.open:
             editor.open(path)
-        await player.play(scenario.steps, "steps")
-        await person.done()
+        await player.play(scenario.steps, STEPS)
+        await answering.done()
         for session_id in player.sessions:
             played.logs[session_id] = await player.log(session_id)
     except (AssertionError, ConnectionError, RpcError) as problem:
@@ -101,8 +109,9 @@ async def play(
     finally:
         await editor.shut_down()
     if not player.stopped:
-        person.check()
+        answering.check()
         tools_of_editor.check()
+    played.marks = player.marks
     turns = len(scenario.model.turns)
     await _collect(played, editor, turns, state_dir, places)
     if not player.stopped and played.left_over != scenario.expect.left_over:

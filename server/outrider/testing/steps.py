@@ -40,6 +40,9 @@ from outrider_protocol.scenario import (
 
 Object = dict[str, Any]
 
+STEPS: Final = "steps"
+"""The place of the steps in a file, as against those before an answer."""
+
 WAIT_SECONDS: Final = 30.0
 """Real seconds that one wait of a step may take."""
 
@@ -83,6 +86,8 @@ class Player:
         """Every session that was begun, in order."""
         self.stopped = False
         """Whether a step failed, so that no further one is done."""
+        self.marks: list[int] = []
+        """How many events the editor had got when each step was done, those before answers not counted."""
         self._scenario = scenario
         self._editor = editor
         self._state_dir = state_dir
@@ -121,6 +126,8 @@ class Player:
                 OSError,
             ) as problem:
                 self._stop(Failure(place, "that it can be done", self._places.neutral(str(problem))))
+            if where == STEPS:
+                self.marks.append(len(self._editor.events))
 
     async def _step(self, step: Step) -> None:
         editor = self._editor
