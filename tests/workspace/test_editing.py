@@ -370,6 +370,7 @@ def test_a_change_counts_as_present_only_where_it_is(texts: tuple[str, str, str]
         ("a\nb\nc\n", "a\nc\n", "a\nc\nd\n", True),
         ("x = f(1)\n", "x = g(1)\n", "x = g(1)  # mine\n", True),
         ("a\n", "a\nb", "a\nb\n", True),  # the editor ends the last line
+        ("x = 1\n\n", "a\nx = 1\n", "x = 1\na\n\nx = 1\n", False),  # all its lines were typed, elsewhere
     ],
 )
 def test_presence_is_judged_by_the_text(before: str, planned: str, now: str, present: bool) -> None:

@@ -16,6 +16,7 @@ from outrider.workspace import disk
 from outrider.workspace.diff import text_hunks
 from outrider.workspace.disk import DiskProblem
 from outrider.workspace.documents import Document, DocumentStore, Lines, uri_key
+from outrider.workspace.merge import merge
 from outrider.workspace.overlay import BOM, Overlay, read_text, same_text, why_read_only
 from outrider.workspace.paths import Located
 
@@ -196,6 +197,9 @@ def is_in_place(before: str, planned: str, now: str) -> bool:
     """Whether the change from `before` to `planned` is in `now`, a text that others may have changed as well."""
     if now == planned:
         return True
+    merged = merge(before, now, planned)
+    if not merged.conflicts and merged.text != now:
+        return False  # bringing it in would still change something
     others = text_hunks(planned, now)
     # Among lines that repeat, an absent change can look like a present one and some typing; it is farther away.
     if _size(others) >= _size(text_hunks(before, now)):
