@@ -60,12 +60,32 @@ def test_a_line_for_each_scenario_and_failures_below(written, capsys, tmp_path):
 
 
 def test_a_folder_means_its_scenarios(written, capsys, tmp_path):
-    written("deep/holds.json", HOLDS)
-    written("base.json", {"model": {"turns": []}})
-    written("list.json", [1])
-    (tmp_path / "scenarios" / "broken.json").write_text("{")
+    written("deep/holds.json", {**HOLDS, "include": ["base.json"]})
+    written("deep/base.json", {"model": {"turns": [{"text": "Done."}]}})
+    written("_base.json", {"model": {"turns": []}})
+    written("manifest.json", {"version": 1, "scenarios": []})
+    (tmp_path / "scenarios" / "_notes.json").write_text("{")
+    (tmp_path / "scenarios" / "folder.json").mkdir()
     assert run(str(tmp_path / "scenarios")) == 0
-    assert capsys.readouterr().out.count("ok      holds") == 1
+    out = capsys.readouterr().out
+    assert out.count("ok      holds") == 1
+    assert out.count("\n") == 1
+
+
+def test_what_is_broken_in_a_folder_is_not_passed_over(written, capsys, tmp_path):
+    written("deep/holds.json", HOLDS)
+    broken = tmp_path / "scenarios" / "broken.json"
+    broken.write_text("{")
+    listed = written("list.json", [1])
+    versionless = written("versionless.json", {"name": "x", "steps": []})
+    alone = written("alone.json", {"model": {}})
+    assert run(str(tmp_path / "scenarios")) == 2
+    out = capsys.readouterr().out
+    assert f"cannot be played  {broken}:1:2: not JSON" in out
+    assert f"cannot be played  {listed}: not an object" in out
+    assert f"cannot be played  {versionless}: version: is missing" in out
+    assert f"cannot be played  {alone}: version: is missing" in out
+    assert "5 scenarios: 1 ok, 0 failed, 4 cannot be played" in out
 
 
 def test_a_file_that_cannot_be_played_is_exit_code_two_and_the_others_are_played(written, capsys):

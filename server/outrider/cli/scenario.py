@@ -10,12 +10,13 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import Any, Final, TextIO, cast
 
 import typer
 from rich.console import Console
 
 from outrider.cli.files import write_file
+from outrider.models.json_file import read_json
 from outrider.store.exported import ExportProblem, read_export
 from outrider.testing.crash import play_killed
 from outrider.testing.failures import Failure
@@ -24,6 +25,9 @@ from outrider.testing.profiles import PROFILES
 from outrider.testing.scenario_file import ScenarioProblem, load_scenario
 from outrider.testing.verdict import play_and_judge
 from outrider_protocol.scenario import Connection, Scenario
+
+_SCENARIO_KEYS: Final = frozenset({"steps", "model"})
+"""In a folder, an object with one of them is taken for a scenario."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,17 +150,32 @@ def _found(paths: Iterable[Path]) -> Iterator[Path]:
     """The files themselves, and the scenarios in folders."""
     for path in paths:
         if path.is_dir():
-            yield from (file for file in sorted(path.rglob("*.json")) if _is_scenario(file))
+            yield from _in_folder(path)
         else:
             yield path
 
 
-def _is_scenario(path: Path) -> bool:
-    try:
-        data: object = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return False
-    return isinstance(data, dict) and {"version", "steps"} <= cast("dict[str, Any]", data).keys()
+def _in_folder(folder: Path) -> Iterator[Path]:
+    """Files that are meant to be played. One that cannot be read as an object may be one, so it is not passed over."""
+    files = [file for file in sorted(folder.rglob("*.json")) if not file.is_dir()]
+    read = {file: read_json(file, called="scenario") for file in files if not file.name.startswith("_")}
+    included = {
+        (file.parent / name).resolve()
+        for file, data in read.items()
+        for name in _strings(_object(data).get("include"))
+    }
+    for file, data in read.items():
+        broken = not isinstance(data, dict)
+        if broken or (_SCENARIO_KEYS & _object(data).keys() and file.resolve() not in included):
+            yield file
+
+
+def _object(data: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+
+
+def _strings(data: object) -> list[str]:
+    return [one for one in cast("list[Any]", data) if isinstance(one, str)] if isinstance(data, list) else []
 
 
 def scenario_from(
