@@ -349,6 +349,14 @@ HOLDS = {
         "model": {"turns": []},
         "expect": {"outcome": "failed", "reason": "script_exhausted", "requests": [{}]},
     },
+    "expected another request": {
+        "model": {"turns": [{"text": "x", "expect": {"messages_contain": "xyzzy"}}]},
+        "expect": {"outcome": "failed", "reason": "script_expectation"},
+    },
+    "a setting that is not taken": {
+        "settings": {"permisionMode": "full"},
+        "expect": {"said": ["permisionMode: there is no such setting"]},
+    },
     "error for an answer": edited(
         answers=[{"how": "fail"}], expect={"outcome": "needs_input", "left_over": 1}
     ),
@@ -375,6 +383,26 @@ async def test_what_holds_is_not_said_to_fail(shown, name, connection):
 # --- what does not -------------------------------------------------------------------------------------------
 
 FAILS = {
+    "a script that runs out": (
+        {"model": {"turns": []}},
+        ["model\n", "script_exhausted: ", "call 1 has no answer", "`expect.reason` names it"],
+    ),
+    "a script that runs out in a turn before the last": (
+        {
+            "model": {"turns": [{"text": "x", "expect": {"messages_contain": "xyzzy"}}, DONE]},
+            "steps": [{"do": "run", "prompt": "Go"}, {"do": "run", "prompt": "On"}],
+            "expect": {"outcome": "completed"},
+        },
+        ["model\n", "script_expectation: ", "xyzzy"],
+    ),
+    "a setting that there is not": (
+        {"settings": {"permisionMode": "full"}},
+        ["settings\n", "initializationOptions: permisionMode: there is no such setting; it is ignored"],
+    ),
+    "a tool that is left out": (
+        {"tools": [{"name": "weather", "input_schema": {"type": "object", "properties": {"a": "string"}}}]},
+        ["tools\n", "this tool is left out"],
+    ),
     "outcome": (
         {"expect": {"outcome": "failed"}},
         ["expect.outcome", "expected: failed", "actual:   completed (no_changes)"],

@@ -381,11 +381,50 @@ async def test_an_answer_that_is_none():
         ({"answers": [], "on_confirmation": yes}, "exclude each other"),
         ({"workspace": {"../a.py": ""}}, "'../a.py' leads out of the workspace"),
         ({"workspace": "/nowhere/at/all"}, "is no folder"),
+        ({"connection": "tcp"}, "there is no connection 'tcp'; there are in-process, stdio"),
+        ({"open": "a.py"}, r"`open` takes a list of documents: \['a.py'\]"),
+        ({"open": ["b.py"], "workspace": {"a.py": ""}}, "open: there is no file 'b.py' in the workspace"),
     ],
 )
 async def test_arguments_that_are_none(how, said):
     with pytest.raises(ValueError, match=said):
         await run_scenario("Go.", [say("Done.")], **how)
+
+
+def test_a_tool_with_an_effect_that_there_is_not():
+    with pytest.raises(ValueError, match="look_up: there is no effect 'reed'; there are read, edit, execute"):
+        client_tool("look_up", "reed")
+
+
+@pytest.mark.parametrize("connection", ["in-process", "stdio"])
+async def test_a_setting_that_is_not_taken_fails(connection):
+    settings = {"permisionMode": "full"}
+    with pytest.raises(AssertionError) as caught:
+        await run_scenario("Hi", [say("Hello.")], settings=settings, connection=connection)
+    assert str(caught.value).startswith(
+        "settings that are not taken:\n"
+        "  Outrider: initializationOptions: permisionMode: there is no such setting; it is ignored\n"
+    )
+    notes = "".join(getattr(caught.value, "__notes__", ()))
+    assert "not taken" not in notes, "once is enough"
+    run = await run_scenario("Hi", [say("Hello.")], settings=settings, allow_ignored=True)
+    assert run.response == "Hello."
+
+
+async def test_a_tool_that_is_left_out_is_said_before_what_comes_of_it():
+    tool = client_tool("look_up", word="string")
+    script = [call("look_up", word="a"), say("Done.")]
+    with pytest.raises(AssertionError) as caught:
+        await run_scenario("Go.", script, tools=[tool], tool_answers=["first"])
+    top = str(caught.value).splitlines()[1]
+    assert "tools.0.inputSchema" in top
+    assert top.endswith("this tool is left out")
+
+
+async def test_a_setting_is_said_at_the_end_of_a_scenario_that_waits_for_nothing():
+    with pytest.raises(AssertionError, match="settings that are not taken:\n.*permisionMode"):
+        async with run_scenario("Hi", [FIX], workspace=FILES, settings={"permisionMode": "x"}, wait=False) as run:
+            await run.until("approval.requested")
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,7 @@ def with_steps(*steps):
         ({"workspace": {"": ""}}, 'workspace[""]', "names no file"),
         ({"workspace": {"a": "", "a/b": ""}}, 'workspace["a/b"]', "lies in something that is a file"),
         ({"open": ["x/../../a"]}, "open[0]", "leaves the folder"),
+        ({"open": ["a.py"]}, "open[0]", "`workspace` has no file 'a.py'"),
         (with_steps({"do": "write", "path": "../a"}), "steps[1].path", "leaves the folder"),
         (with_steps({"do": "save", "path": "/a"}), "steps[1].path", "leaves the folder"),
         (

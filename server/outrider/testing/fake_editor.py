@@ -26,6 +26,8 @@ Object = dict[str, Any]
 METHOD_NOT_FOUND: Final = -32601
 INTERNAL_ERROR: Final = -32603
 
+_OPTIONS: Final = "initializationOptions: "
+
 
 @dataclass(frozen=True, slots=True)
 class Said:
@@ -140,6 +142,11 @@ class FakeEditor(ToolClient):
             question.replaced = question.replaced or not question.answered
         await self.start(connection)
         self._open_again()
+
+    @property
+    def not_taken(self) -> list[str]:
+        """What the server said about `initializationOptions` that it does not take as they are, each once."""
+        return list(dict.fromkeys(said.text for said in self.said if _OPTIONS in said.text))
 
     async def shut_down(self) -> None:
         """Shut the server down as the specification says; rules that it broke are among `watch.violations`."""

@@ -4,7 +4,7 @@ What came of it is judged by `expectations`; here fails only what no scenario ma
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from outrider.testing.person import Person
 from outrider.testing.places import Places
 from outrider.testing.profiles import PROFILES
 from outrider.testing.scenario import connect, options, scripted
+from outrider.testing.script import SCRIPT_REASONS
 from outrider.testing.steps import STEPS, Player
 from outrider.testing.transcript import Hashes, hashes_in, transcript
 from outrider.testing.wire_client import RpcError, Traffic
@@ -55,6 +56,8 @@ class Played:
     """The fold of the last session's log; None where there was none."""
     transcript: str = ""
     """What is the same in every run; see `transcript`."""
+    not_taken: list[str] = field(default_factory=list[str])
+    """Messages about settings that the server did not take."""
     marks: list[int] = field(default_factory=list[int])
     """How many events had come when each step was done."""
     failures: list[Failure] = field(default_factory=list[Failure])
@@ -114,6 +117,7 @@ async def play(
     played.marks = player.marks
     turns = len(scenario.model.turns)
     await _collect(played, editor, turns, state_dir, places)
+    played.failures += [*_of_the_script(scenario, played), *_ignored(scenario, played)]
     if not player.stopped and played.left_over != scenario.expect.left_over:
         played.failures.append(
             Failure(
@@ -123,6 +127,26 @@ async def play(
     return played
 
 
+def _of_the_script(scenario: Scenario, played: Played) -> Iterator[Failure]:
+    """Turns that ended because the script did not fit, unless that is expected by its name."""
+    for event in (event for log in played.logs.values() for event in log if event["type"] == "turn.finished"):
+        reason = event["data"]["reason"]
+        if reason in SCRIPT_REASONS and reason != scenario.expect.reason:
+            said = event["data"]["summary"]
+            yield Failure("model", "a script that fits (or `expect.reason` names it)", f"{reason}: {said}")
+
+
+def _ignored(scenario: Scenario, played: Played) -> Iterator[Failure]:
+    """Settings that the server does not take as they are given, unless that is expected to be said."""
+    for text in played.not_taken:
+        if not any(expected in text for expected in scenario.expect.said):
+            yield Failure(
+                "tools" if ": tools" in text else "settings",
+                "settings that are taken (or `expect.said` names the message)",
+                text,
+            )
+
+
 async def _collect(played: Played, editor: FakeEditor, turns: int, state_dir: Path, places: Places) -> None:
     played.files = await asyncio.to_thread(_texts, editor.root)
     root = editor.root.as_uri() + "/"
@@ -130,6 +154,7 @@ async def _collect(played: Played, editor: FakeEditor, turns: int, state_dir: Pa
     played.frames = editor.frames
     played.questions = [places.neutral(question.message) for question in editor.questions]
     played.said = [Said(said.level, places.neutral(said.text), said.shown) for said in editor.said]
+    played.not_taken = [places.neutral(text) for text in editor.not_taken]
     played.messages = [Traffic(each.direction, places.neutral(each.message)) for each in editor.messages]
     wrong = dict.fromkeys(editor.watch.violations)
     played.failures += [

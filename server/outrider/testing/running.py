@@ -7,6 +7,7 @@ from typing import Any, Literal
 from outrider.testing.answers import Answers, ToolAnswers
 from outrider.testing.open_items import OnConfirmation, OnUserQuestion
 from outrider.testing.profiles import PROFILES, Profile
+from outrider.testing.scenario import CONNECTIONS
 from outrider.testing.scenario_run import Mode, ScenarioRun, Setup
 from outrider.testing.script import Call, ScriptedModel, Turn
 from outrider.testing.wire_client import WAIT_SECONDS
@@ -33,6 +34,7 @@ def run_scenario(
     keep_in: Path | None = None,
     wait: bool = True,
     allow_exhausted: bool = False,
+    allow_ignored: bool = False,
     allow_left_over: bool = False,
     seconds: float = WAIT_SECONDS,
 ) -> ScenarioRun:
@@ -63,11 +65,12 @@ def run_scenario(
             lie in a temporary folder.
         wait: Whether the first turn is waited for; only with `async with`.
         allow_exhausted: Whether the script may run out.
+        allow_ignored: Whether the server may find something wrong in `settings` or `tools` and go on without it.
         allow_left_over: Whether answers of the script, of `answers` or of `tool_answers` may be left over.
         seconds: Real seconds that a turn may take.
 
     Raises:
-        ValueError: The script, the profile or the workspace is none.
+        ValueError: The script, the profile, the connection, the workspace or a document is none.
     """
     if answers is not None and (on_confirmation or on_user_question):
         raise ValueError(
@@ -75,6 +78,10 @@ def run_scenario(
         )
     if isinstance(profile, str) and profile not in PROFILES:
         raise ValueError(f"there is no profile {profile!r}; there are {', '.join(PROFILES)}")
+    if connection not in CONNECTIONS:
+        raise ValueError(f"there is no connection {connection!r}; there are {', '.join(CONNECTIONS)}")
+    if isinstance(open, str):
+        raise ValueError(f"`open` takes a list of documents: [{open!r}]")
     editor = PROFILES[profile] if isinstance(profile, str) else profile
     if editor.stops_reading:
         raise ValueError(
@@ -98,6 +105,7 @@ def run_scenario(
         configuration=configuration,
         keep_in=keep_in,
         allow_exhausted=allow_exhausted,
+        allow_ignored=allow_ignored,
         allow_left_over=allow_left_over,
         seconds=seconds,
     )

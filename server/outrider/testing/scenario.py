@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
 from outrider.lsp.outgoing import Outgoing
 from outrider.ports.clock import Clock
@@ -22,6 +22,11 @@ if TYPE_CHECKING:  # pygls is loaded only by those who embed a server
     from outrider.lsp.server import Server
 
 Object = dict[str, Any]
+Effect = Literal["read", "edit", "execute", "ask"]
+
+CONNECTIONS: Final = ("in-process", "stdio")
+"""Ways to a server that are known by name."""
+EFFECTS: Final = get_args(Effect)
 
 TESTING: Final[Mapping[str, Any]] = {
     "clock": {"start": "2026-01-01T00:00:00Z", "stepMs": 1},
@@ -59,7 +64,7 @@ def options(workspace: Path, model: str, settings: Mapping[str, Any] | None = No
 
 
 def client_tool(
-    name: str, effect: Literal["read", "edit", "execute", "ask"] = "read", **properties: Any
+    name: str, effect: Effect = "read", **properties: Any
 ) -> Object:
     """A tool that an editor can register.
 
@@ -67,7 +72,12 @@ def client_tool(
         name: Its name.
         effect: What it says it does.
         properties: The JSON Schema of each of its arguments; all are required.
+
+    Raises:
+        ValueError: There is no such effect.
     """
+    if effect not in EFFECTS:
+        raise ValueError(f"{name}: there is no effect {effect!r}; there are {', '.join(EFFECTS)}")
     schema = {"type": "object", "properties": properties, "required": list(properties)}
     return {"name": name, "description": f"Does {name}.", "inputSchema": schema, "effect": effect}
 
@@ -131,6 +141,8 @@ def connect(how: Literal["in-process", "stdio"], workspace: Path) -> InProcess |
     """A connection to a new server, in this process or in a child process; its home lies beside the workspace."""
     if how == "stdio":
         return Stdio(env=_surroundings(workspace), inherit=False, cwd=workspace.parent)
+    if how not in CONNECTIONS:
+        raise ValueError(f"there is no connection {how!r}; there are {', '.join(CONNECTIONS)}")
     return embedded(workspace)
 
 

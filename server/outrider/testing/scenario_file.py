@@ -156,6 +156,9 @@ def _impossible(scenario: Scenario) -> Iterator[tuple[str, str]]:
     if scenario.profile not in PROFILES:
         yield "profile", f"there is no editor {scenario.profile!r}; there are {', '.join(sorted(PROFILES))}"
     yield from _bad_paths(scenario)
+    for number, name in enumerate(scenario.open):
+        if outside(name) is None and not _is_there(name, scenario.workspace):
+            yield f"open[{number}]", f"`workspace` has no file {name!r}"
     yield from _bad_order(scenario)
     yield from _unknown_events(scenario)
     known: dict[str, int] = {}
@@ -177,6 +180,10 @@ def _impossible(scenario: Scenario) -> Iterator[tuple[str, str]]:
             "expect.questions",
             f"{len(scenario.answers)} answers to {len(expect.questions)} questions; one that is not asked fails",
         )
+
+
+def _is_there(name: str, workspace: Mapping[str, str]) -> bool:
+    return PurePosixPath(name) in map(PurePosixPath, workspace)
 
 
 def _begins_otherwise(scenario: Scenario) -> bool:

@@ -35,7 +35,7 @@ from outrider.testing.open_items import (
 )
 from outrider.testing.profiles import Profile
 from outrider.testing.scenario import connect, options, scripted
-from outrider.testing.script import ScriptedModel
+from outrider.testing.script import SCRIPT_REASONS, ScriptedModel
 from outrider.testing.wire_client import Traffic
 
 Object = dict[str, Any]
@@ -64,6 +64,7 @@ class Setup:
     configuration: Mapping[str, Any] | None
     keep_in: Path | None
     allow_exhausted: bool
+    allow_ignored: bool
     allow_left_over: bool
     seconds: float
 
@@ -99,6 +100,7 @@ class ScenarioRun:
         self._files: dict[str, str] | None = None
         self._log: list[LoggedEvent] = []
         self._closed = False
+        self._told_not_taken = False
 
     # --- beginning and end -----------------------------------------------------------------------------------
 
@@ -125,7 +127,8 @@ class ScenarioRun:
         """End the server and look whether all went by the rules; doing it again does nothing.
 
         Raises:
-            AssertionError: The server broke rules, or answers of a script are left over after a completed turn.
+            AssertionError: The server broke rules or did not take a setting, or answers of a script are left over
+                after a completed turn.
         """
         __tracebackhide__ = True
         if self._closed:
@@ -137,6 +140,7 @@ class ScenarioRun:
                 await self._person.leave()
             if self._editor is not None:
                 await self._editor.shut_down()
+                problems += self._not_taken()
                 if self.violations:
                     problems.append("the server broke rules:\n  " + "\n  ".join(self.violations))
                 await self._look()
@@ -204,6 +208,9 @@ class ScenarioRun:
         else:
             self._root = base / "workspace"
             fill(self._root, workspace)
+        for name in self._setup.open:
+            if not (self._root / name).is_file():
+                raise ValueError(f"open: there is no file {name!r} in the workspace")
         self._beside = base / self._root.name
 
     async def _connect(self) -> None:
@@ -266,8 +273,10 @@ class ScenarioRun:
             if not await self._unless_the_person_fails(self._person.settle(self._result["open"])):
                 break
         await self._look()
+        if told := self._not_taken():
+            raise AssertionError("\n".join((*told, self._what_went_before())))
         expected = self._setup.allow_exhausted and self.reason == "script_exhausted"
-        if self.reason in ("script_exhausted", "script_expectation") and not expected:
+        if self.reason in SCRIPT_REASONS and not expected:
             raise AssertionError(f"{self.reason}: {self.response}\n{self._what_went_before()}")
         return self
 
@@ -474,6 +483,13 @@ class ScenarioRun:
             return
         self._log = await read_events(self._state_dir, self.session_id)
         self.invocations = await read_invocations(self._state_dir, self.session_id)
+
+    def _not_taken(self) -> list[str]:
+        """What the server said about settings that it does not take, said once: the cause of much else."""
+        if self._setup.allow_ignored or self._told_not_taken or not self.editor.not_taken:
+            return []
+        self._told_not_taken = True
+        return ["settings that are not taken:\n  " + "\n  ".join(self.editor.not_taken)]
 
     def _left_over(self) -> list[str]:
         if self._setup.allow_left_over or self._result is None or self.outcome != "completed":

@@ -5,12 +5,15 @@ A script is checked when it is made, so that a slip in it is an error of the lin
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NotRequired, TypedDict, cast
+from typing import Any, Final, NotRequired, TypedDict, cast
 
 from pydantic import ValidationError
 
 from outrider.models.json_file import said_of
 from outrider_protocol.script import Script, ScriptTurn
+
+SCRIPT_REASONS: Final = frozenset({"script_exhausted", "script_expectation"})
+"""Reasons of turns that failed because their script did not fit, which is a fault of the test."""
 
 _SHOWN = 60
 """Characters of a turn that a message shows."""
