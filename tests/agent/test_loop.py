@@ -278,7 +278,7 @@ async def test_a_script_that_runs_out_fails_the_turn(begin):
     editor = await begin("stock", [step(READ)])
     outcome = await editor.run("Go.")
     assert (outcome["outcome"], outcome["reason"]) == ("failed", "script_exhausted")
-    assert "has 1 turns; call 2 has no answer" in outcome["summary"]
+    assert "has 1 turn; call 2 has no answer" in outcome["summary"]
     assert editor.said[-1].level == 1
 
 

@@ -583,11 +583,18 @@ async def test_every_failure_is_shown_not_only_the_first(shown):
 
 async def test_a_wait_is_bounded_and_shows_the_last_messages(shown, monkeypatch):
     monkeypatch.setattr("outrider.testing.steps.WAIT_SECONDS", 0.2)
-    steps = [*BASE["steps"], {"do": "until", "event": {"type": "turn.parked"}}, {"do": "save"}]
+    steps = [*BASE["steps"], {"do": "until", "event": {"type": "workspace.changed"}}, {"do": "save"}]
     (failure,) = await shown({"steps": steps})
     assert failure.startswith("steps[1] until\n")
-    assert "no event turn.parked within 0.2 s; the last messages (stock):" in failure
+    assert "no event workspace.changed within 0.2 s; the last messages (stock):" in failure
     assert '"outcome": "completed"' in failure
+
+
+async def test_an_event_that_cannot_come_any_more_fails_at_once(shown):
+    steps = [*BASE["steps"], {"do": "until", "event": {"type": "turn.parked"}}]
+    (failure,) = await shown({"steps": steps})
+    assert failure.splitlines()[:2] == ["steps[1] until", "  expected: event turn.parked"]
+    assert "  actual:   the turn has finished; its events were turn.started, turn.phase, model." in failure
 
 
 async def test_rules_that_the_server_breaks_fail_a_scenario(shown, monkeypatch):

@@ -140,7 +140,7 @@ def test_what_fails_is_said_so_that_it_can_be_read(tmp_path):
     assert 'turns[1]: read_file({"path": "a.py"})' in said
     assert "turns[2]: 'Three.'" in said
     assert "script_exhausted: the script " in said
-    assert "has 1 turns; call 2 has no answer" in said
+    assert "has 1 turn; call 2 has no answer" in said
     assert "the server's standard error:" in said
     assert "- Two.\nE         + One." in said
     assert said.count("-- Outrider, editor 1 --") == 1, "only where nothing of it is shown yet"

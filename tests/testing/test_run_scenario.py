@@ -19,6 +19,7 @@ from outrider.testing import (
     run_scenario,
     say,
 )
+from outrider.testing.open_items import answer_params
 from outrider.testing.profiles import BAD_EDITS, MOVING, NEVER_YES
 
 FILES = {"tariff.py": "def price(hours):\n    return hours * 3\n", "docs/é.md": "# Parking\n"}
@@ -179,7 +180,7 @@ async def test_answers_in_the_order_of_the_dialogs():
     script = [FIX, say("Done.")]
     run = await run_scenario("Fix it.", script, workspace=FILES, answers=["Reject"])
     assert run.events_of("approval.resolved")[0]["decision"] == "reject"
-    with pytest.raises(AssertionError, match="left over: 1 answers of the person: Never"):
+    with pytest.raises(AssertionError, match="left over: 1 answer of the person: Never"):
         await run_scenario("Fix it.", script, workspace=FILES, answers=["Reject", Never()])
 
 
@@ -243,7 +244,7 @@ async def test_a_tool_of_the_editor_is_called():
     told = [(event["status"], event["content"]) for event in run.events_of("tool.finished")]
     assert told == [("ok", "first"), ("error", "no such word")]
     assert "look_up" in run.invocations[0].tool_names
-    with pytest.raises(AssertionError, match="left over: 1 answers of the editor's tools: 'third'"):
+    with pytest.raises(AssertionError, match="left over: 1 answer of the editor's tools: 'third'"):
         await run_scenario("Go.", script, tools=[tool], tool_answers=["first", "second", "third"])
 
 
@@ -300,6 +301,57 @@ async def test_a_scenario_that_was_not_awaited_says_so():
         await run_scenario("Hi", [say("Hello.")], wait=False)
 
 
+async def test_what_is_on_the_screen_is_answered_by_hand():
+    script = [FIX, ASK, call("look_up", word="a"), say("Done.")]
+    tool = client_tool("look_up", word={"type": "string"})
+    how = {"workspace": FILES, "answers": lambda question: Never(), "wait": False}
+    async with run_scenario("Go.", script, **how, tools=[tool], tool_answers=lambda asked: Never()) as run:
+        assert run.open == []
+        for event, kind, title in [
+            ("approval.requested", "approval", "Edit tariff.py (+1 −1)"),
+            ("question.asked", "question", "Which colour?"),
+            ("tool.asked", "tool", "look_up"),
+        ]:
+            await run.until(event)
+            (item,) = run.open
+            assert (item.kind, item.title) == (kind, title)
+            await run.editor.command("outrider.answer", answer_params(item, WORDS[kind]))
+            resolved = {"approval": "approval.resolved", "question": "question.answered", "tool": "tool.answered"}
+            await run.until(resolved[kind])
+        await run.wait()
+        assert (run.outcome, run.files, run.open) == ("completed", FIXED, [])
+
+
+WORDS = {"approval": True, "question": "blue", "tool": "found"}
+
+
+async def test_an_item_on_the_screen_is_answered_and_the_turn_waited_for():
+    how = {"workspace": FILES, "answers": lambda question: Never(), "wait": False}
+    async with run_scenario("Go.", [FIX, say("Done.")], **how) as run:
+        await run.until("approval.requested")
+        await run.answer(True)
+        assert (run.outcome, run.files) == ("completed", FIXED)
+
+
+async def test_a_turn_that_waits_says_for_what():
+    with pytest.raises(AssertionError) as caught:
+        await run_scenario(
+            "Go.", [FIX, say("Done.")], workspace=FILES, answers=lambda question: Never(), seconds=0.5
+        )
+    assert str(caught.value).startswith(
+        "the turn waits for an answer to 'Edit tariff.py (+1 −1)'; it parks after `settings="
+        '{"limits": {"askSeconds": …}}`\nno answer to workspace/executeCommand within 0.5 s'
+    )
+
+
+async def test_an_event_that_cannot_come_any_more_is_not_waited_for():
+    async with run_scenario("Go.", [say("Done.")]) as run:
+        with pytest.raises(AssertionError, match=r"no approval.requested number 1: the turn has finished; its"):
+            await run.until("approval.requested")
+        with pytest.raises(ValueError, match=r"no event 'turn.finishd'; did you mean 'turn.finished'\?"):
+            await run.until("turn.finishd")
+
+
 # --- what raises ---------------------------------------------------------------------------------------------
 
 
@@ -309,7 +361,7 @@ async def test_a_script_that_runs_out():
         await run_scenario("Look.", script, workspace=FILES, connection="stdio")
     said = str(caught.value)
     assert said.startswith("script_exhausted: the script scripted:")
-    assert "has 1 turns; call 2 has no answer\nthe last messages (stock):\n" in said
+    assert "has 1 turn; call 2 has no answer; add an answer, or allow_exhausted=True\nthe last messages (stock):\n" in said
     assert "\nthe server's standard error:\n" in said
     run = await run_scenario("Look.", script, workspace=FILES, allow_exhausted=True)
     assert (run.outcome, run.reason) == ("failed", "script_exhausted")
@@ -367,6 +419,20 @@ async def test_an_error_of_the_tests_own_function_ends_the_wait(kind):
         )
 
 
+@pytest.mark.parametrize("wait", [True, False])
+async def test_a_title_that_no_button_has_is_the_tests_own_slip(wait):
+    with pytest.raises(AssertionError) as caught:
+        async with run_scenario(
+            "Go.", [FIX, say("Done.")], workspace=FILES, answers=["Allow onec"], wait=wait
+        ) as run:
+            await run.until("turn.parked")
+    assert str(caught.value) == (
+        "the test answers 'Allow onec' to 'Edit tariff.py (+1 −1)'; "
+        "it takes 'Allow once', 'Allow for this session', 'Reject'"
+    )
+    assert not hasattr(caught.value, "__notes__")
+
+
 async def test_an_answer_that_is_none():
     with pytest.raises(ValueError, match=r"'Sure' does not answer 'Edit tariff.py .*it takes one of"):
         await run_scenario("Go.", [FIX, say("Done.")], workspace=FILES, on_confirmation=lambda item: "Sure")
@@ -401,9 +467,9 @@ async def test_a_setting_that_is_not_taken_fails(connection):
     settings = {"permisionMode": "full"}
     with pytest.raises(AssertionError) as caught:
         await run_scenario("Hi", [say("Hello.")], settings=settings, connection=connection)
-    assert str(caught.value).startswith(
+    assert str(caught.value) == (
         "settings that are not taken:\n"
-        "  Outrider: initializationOptions: permisionMode: there is no such setting; it is ignored\n"
+        "  Outrider: initializationOptions: permisionMode: there is no such setting; it is ignored"
     )
     notes = "".join(getattr(caught.value, "__notes__", ()))
     assert "not taken" not in notes, "once is enough"

@@ -201,7 +201,8 @@ class ScriptedModel:
         which = "" if purpose == "main" else f" for {purpose}"
         return ModelFailure(
             "script_exhausted",
-            f"the script {self._name} has {len(turns)} turns{which}; call {number + 1} has no answer",
+            f"the script {self._name} has {len(turns)} turn{'s' * (len(turns) != 1)}{which}; "
+            f"call {number + 1} has no answer",
         )
 
     async def _pause(self, seconds: float, *, began: bool) -> ModelFailure | None:

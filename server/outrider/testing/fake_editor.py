@@ -26,6 +26,8 @@ Object = dict[str, Any]
 METHOD_NOT_FOUND: Final = -32601
 INTERNAL_ERROR: Final = -32603
 
+_WITHIN_A_TURN: Final = ("turn.", "model.", "tool.", "approval.")
+"""What no event after the end of its turn begins with."""
 _OPTIONS: Final = "initializationOptions: "
 
 
@@ -100,6 +102,8 @@ class FakeEditor(ToolClient):
         self.events: list[Object] = []
         self.frames: list[Object] = []
         self.questions: list[Question] = []
+        self.slips: list[str] = []
+        """What the test itself does wrong: answers that no button says."""
         self.edits: list[EditRequest] = []
         self.progress: dict[int | str, Progress] = {}
         self.shown: list[Object] = []
@@ -166,11 +170,14 @@ class FakeEditor(ToolClient):
         """Shut the server down.
 
         Raises:
-            AssertionError: The server broke rules: all of them are named.
+            AssertionError: The test gave answers that are none, or the server broke rules: all of them are named.
         """
         await self.shut_down()
+        problems = list(self.slips)
         if self.watch.violations:
-            raise AssertionError("the server broke rules:\n  " + "\n  ".join(self.watch.violations))
+            problems.append("the server broke rules:\n  " + "\n  ".join(self.watch.violations))
+        if problems:
+            raise AssertionError("\n".join(problems))
 
     async def _shut_down(self, connection: Connection) -> None:
         wrong = self.watch.violations
@@ -324,7 +331,11 @@ class FakeEditor(ToolClient):
 
         def found() -> Object | None:
             matching = self.events_of(event_type, turn_id=turn_id)
-            return matching[count - 1] if len(matching) >= count else None
+            if len(matching) >= count:
+                return matching[count - 1]
+            if turn_id is not None and (came := self.came_of(turn_id, event_type)):
+                raise AssertionError(f"no {event_type} number {count}: {came}")
+            return None
 
         return await self.wait_for(found, f"{event_type} number {count}", seconds=seconds)
 
@@ -335,6 +346,13 @@ class FakeEditor(ToolClient):
             for event in self.events
             if event["type"] == event_type and turn_id in (None, event.get("turnId"))
         ]
+
+    def came_of(self, turn_id: str, event_type: str) -> str | None:
+        """What came of a turn that has finished, so that no event of a type can come any more; None: it can."""
+        types = [event["type"] for event in self.events if event.get("turnId") == turn_id]
+        if "turn.finished" not in types or not event_type.startswith(_WITHIN_A_TURN):
+            return None
+        return f"the turn has finished; its events were {', '.join(dict.fromkeys(types))}"
 
     async def question(self, count: int = 1, *, seconds: float = WAIT_SECONDS) -> Question:
         """Wait for the `count`-th question."""
@@ -375,7 +393,9 @@ class FakeEditor(ToolClient):
         answers = self.answers
         answer = answers(question) if callable(answers) else answers.pop(0) if answers else Dismiss()
         if isinstance(answer, str) and answer not in question.titles:
-            self._violation(f"the test answers {answer!r} to {question.message!r}: {question.titles}")
+            first = question.message.partition("\n")[0]
+            takes = ", ".join(map(repr, question.titles))
+            self.slips.append(f"the test answers {answer!r} to {first!r}; it takes {takes}")
             answer = Dismiss()
         return answer if self.profile.forced_answer is None else self.profile.forced_answer
 

@@ -23,6 +23,8 @@ _DECISIONS: Final = {
     names.ALLOW_SESSION: "allow_session",
     names.REJECT: "reject",
 }
+_ASKS: Final = frozenset({"approval.requested", "question.asked", "tool.asked"})
+_ENDS: Final = frozenset({"approval.resolved", "question.answered", "tool.answered"})
 _BESIDES: Final = frozenset({names.REVIEW, names.ANSWER_IN_DOCUMENT})
 """Titles of a dialog that look at the item in a document instead of answering it."""
 
@@ -81,6 +83,18 @@ def open_item(editor: FakeEditor, wire: Mapping[str, Any]) -> OpenItem:
         tool=call.get("name"),
         input=cast("Object", given) if isinstance(given, dict) else {},
     )
+
+
+def asked(editor: FakeEditor, turn_id: str | None) -> list[Object]:
+    """The data of the events of a turn that asked for an answer, as far as there is none."""
+    events = [event for event in editor.events if event.get("turnId") == turn_id]
+    over = {event["data"].get("id") for event in events if event["type"] in _ENDS}
+    done = {event["data"]["callId"] for event in events if event["type"] == "tool.finished"}
+    return [
+        event["data"] | ({"kind": "tool", "title": event["data"]["name"]} if event["type"] == "tool.asked" else {})
+        for event in events
+        if event["type"] in _ASKS and event["data"]["id"] not in over and event["data"].get("callId") not in done
+    ]
 
 
 def _kind(
@@ -214,7 +228,7 @@ class Decider:
             return False  # the editor did something else with the dialog
         self._editor.answer_late(question, title)
         if (item_id := item.id) is not None:
-            await self._editor.wait_for(lambda: self._is_resolved(item_id), f"the end of {item.title!r}")
+            await self._editor.wait_for(lambda: self._is_resolved(item_id), f"end of {item.title!r}")
         return True
 
     def _item_of(self, question: Question) -> OpenItem:

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeVar
 
@@ -31,12 +32,14 @@ from outrider.testing.open_items import (
     OpenItem,
     Reject,
     answer_params,
+    asked,
     open_item,
 )
 from outrider.testing.profiles import Profile
 from outrider.testing.scenario import connect, options, scripted
 from outrider.testing.script import SCRIPT_REASONS, ScriptedModel
-from outrider.testing.wire_client import Traffic
+from outrider.testing.wire_client import TookTooLongError, Traffic
+from outrider_protocol.events import EVENT_TYPES
 
 Object = dict[str, Any]
 T = TypeVar("T")
@@ -100,7 +103,7 @@ class ScenarioRun:
         self._files: dict[str, str] | None = None
         self._log: list[LoggedEvent] = []
         self._closed = False
-        self._told_not_taken = False
+        self._told: list[str] = []
 
     # --- beginning and end -----------------------------------------------------------------------------------
 
@@ -140,13 +143,13 @@ class ScenarioRun:
                 await self._person.leave()
             if self._editor is not None:
                 await self._editor.shut_down()
-                problems += self._not_taken()
                 if self.violations:
                     problems.append("the server broke rules:\n  " + "\n  ".join(self.violations))
                 await self._look()
                 problems += self._left_over()
                 if problems:
                     problems.append(self._what_went_before())
+                problems = [*self._causes(), *problems]
         finally:
             if self._temporary is not None:
                 self._files = await asyncio.to_thread(texts_in, self._root)
@@ -267,22 +270,35 @@ class ScenarioRun:
         __tracebackhide__ = True
         while True:
             turn = self.editor.wait_turn(self.turn_id, seconds=self._setup.seconds)
-            self._result = await self._unless_the_person_fails(turn)
+            try:
+                self._result = await self._unless_the_person_fails(turn)
+            except TookTooLongError as problem:
+                raise AssertionError(f"{self._waits_for()}{problem}") from None
             if self._result.get("outcome") != "needs_input" or self._person is None:
                 break
             if not await self._unless_the_person_fails(self._person.settle(self._result["open"])):
                 break
         await self._look()
-        if told := self._not_taken():
-            raise AssertionError("\n".join((*told, self._what_went_before())))
+        if causes := self._causes():
+            raise AssertionError("\n".join(causes))
         expected = self._setup.allow_exhausted and self.reason == "script_exhausted"
         if self.reason in SCRIPT_REASONS and not expected:
-            raise AssertionError(f"{self.reason}: {self.response}\n{self._what_went_before()}")
+            hint = "; add an answer, or allow_exhausted=True" if self.reason == "script_exhausted" else ""
+            raise AssertionError(f"{self.reason}: {self.response}{hint}\n{self._what_went_before()}")
         return self
 
     async def until(self, event_type: str, *, count: int = 1) -> Object:
-        """Wait for the `count`-th event of a type in this turn, and give it."""
+        """Wait for the `count`-th event of a type in this turn, and give it.
+
+        Raises:
+            ValueError: There is no such type of event.
+            AssertionError: The turn ended without it, or it took too long.
+        """
         __tracebackhide__ = True
+        if event_type not in EVENT_TYPES:
+            close = get_close_matches(event_type, EVENT_TYPES, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise ValueError(f"there is no event {event_type!r}{hint}")
         event = self.editor.event(event_type, count=count, turn_id=self.turn_id, seconds=self._setup.seconds)
         return await self._unless_the_person_fails(event)
 
@@ -382,8 +398,9 @@ class ScenarioRun:
 
     @property
     def open(self) -> list[OpenItem]:
-        """What waits for an answer, with `needs_input`."""
-        return [open_item(self.editor, wire) for wire in self._turn.get("open", ())]
+        """What waits for an answer: of a parked turn, or of a running one what is on the screen."""
+        waiting = self._turn.get("open", ()) if self.outcome != "running" else asked(self.editor, self.turn_id)
+        return [open_item(self.editor, wire) for wire in waiting]
 
     @property
     def questions(self) -> list[Question]:
@@ -484,12 +501,19 @@ class ScenarioRun:
         self._log = await read_events(self._state_dir, self.session_id)
         self.invocations = await read_invocations(self._state_dir, self.session_id)
 
-    def _not_taken(self) -> list[str]:
-        """What the server said about settings that it does not take, said once: the cause of much else."""
-        if self._setup.allow_ignored or self._told_not_taken or not self.editor.not_taken:
-            return []
-        self._told_not_taken = True
-        return ["settings that are not taken:\n  " + "\n  ".join(self.editor.not_taken)]
+    def _waits_for(self) -> str:
+        titles = ", ".join(repr(open_item(self.editor, wire).title) for wire in asked(self.editor, self.turn_id))
+        hint = 'it parks after `settings={"limits": {"askSeconds": …}}`'
+        return f"the turn waits for an answer to {titles}; {hint}\n" if titles else ""
+
+    def _causes(self) -> list[str]:
+        """What the test itself got wrong, each once: the cause of much else, and the whole of what is to be said."""
+        causes = list(self.editor.slips)
+        if self.editor.not_taken and not self._setup.allow_ignored:
+            causes.append("settings that are not taken:\n  " + "\n  ".join(self.editor.not_taken))
+        news = [cause for cause in causes if cause not in self._told]
+        self._told += news
+        return news
 
     def _left_over(self) -> list[str]:
         if self._setup.allow_left_over or self._result is None or self.outcome != "completed":
@@ -506,7 +530,8 @@ class ScenarioRun:
         for whose, unasked in (("person", setup.answers), ("editor's tools", setup.tool_answers)):
             if unasked and not callable(unasked):
                 told = ", ".join(map(repr, unasked))
-                problems.append(f"left over: {len(unasked)} answers of the {whose}: {told}")
+                some = "answer" if len(unasked) == 1 else "answers"
+                problems.append(f"left over: {len(unasked)} {some} of the {whose}: {told}")
         return problems
 
     def _what_went_before(self) -> str:

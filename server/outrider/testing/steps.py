@@ -220,7 +220,11 @@ class Player:
         def come() -> Object | None:
             same = [known for known in self._editor.events if known["type"] == event.type]
             fitting = [known for known in same if holds(event.data, self._places.neutral(known["data"]))]
-            return fitting[count - 1] if len(fitting) >= count else None
+            if len(fitting) >= count:
+                return fitting[count - 1]
+            if came := self._editor.came_of(self._editor.turn_id, event.type):
+                raise Unexpected(what, came)
+            return None
 
         what = f"event {event.type} {event.data or ''}".rstrip() + (f", number {count}" if count > 1 else "")
         found = await self._editor.wait_for(come, what, seconds=WAIT_SECONDS)

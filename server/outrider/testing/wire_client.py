@@ -23,6 +23,10 @@ SHOWN_CHARACTERS: Final = 300
 """Characters of each of them."""
 
 
+class TookTooLongError(AssertionError):
+    """What was waited for did not come in time."""
+
+
 class RpcError(Exception):
     """The server answered with an error (JSON-RPC 2.0, section 5.1)."""
 
@@ -134,7 +138,7 @@ class WireClient:
             ConnectionError: The server is gone.
         """
         pending = self.request_nowait(method, params)
-        await self.wait_for(lambda: pending.done, f"the answer to {method}", seconds=seconds)
+        await self.wait_for(lambda: pending.done, f"answer to {method}", seconds=seconds)
         return await pending
 
     def cancel_request(self, pending: Pending) -> None:
@@ -152,7 +156,7 @@ class WireClient:
             seconds: Real seconds it may take.
 
         Raises:
-            AssertionError: It took too long; the last messages are printed.
+            TookTooLongError: It took too long; the last messages are printed.
             ConnectionError: The server is gone.
         """
         try:
@@ -165,7 +169,7 @@ class WireClient:
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError:
-            raise AssertionError(f"no {what} within {seconds:g} s{self.last_messages()}") from None
+            raise TookTooLongError(f"no {what} within {seconds:g} s{self.last_messages()}") from None
         return value
 
     def last_messages(self, count: int = SHOWN_MESSAGES) -> str:
