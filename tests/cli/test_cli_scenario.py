@@ -49,7 +49,8 @@ def test_a_line_for_each_scenario_and_failures_below(written, capsys, tmp_path):
     assert lines[0].startswith("ok      holds  ")
     assert lines[0].endswith(" s")
     assert lines[1].startswith("failed  fails  ")
-    assert lines[2:5] == [
+    assert lines[2].endswith("/fails.json"), "the file is named"
+    assert lines[3:6] == [
         "  expect.outcome",
         "    expected: failed",
         "    actual:   completed (no_changes): 'Done.'",
@@ -149,13 +150,23 @@ def test_what_is_kept_can_be_looked_at(written, capsys, tmp_path):
 def test_transcripts_are_written_on_demand_beside_the_file(written, capsys, tmp_path):
     path = written("holds.json", {**HOLDS, "expect": {"golden": "holds.golden"}})
     assert run(path) == 1
+    assert "there is no such file; --update-golden or UPDATE_GOLDEN=1 writes it" in capsys.readouterr().out
     assert run("--update-golden", path) == 0
+    assert f"  golden written: {tmp_path}/scenarios/holds.golden\n" in capsys.readouterr().out
     assert run(path) == 0
     kept = tmp_path / "scenarios" / "holds.golden"
     kept.write_text(kept.read_text().replace('"prompt": "Go"', '"prompt": "Come"', 1))
     capsys.readouterr()
     assert run(path) == 1
     assert 'data.prompt: expected "Come"' in capsys.readouterr().out
+
+
+def test_a_transcript_is_of_one_editor(written, capsys):
+    path = written("holds.json", {**HOLDS, "expect": {"golden": "holds.golden"}})
+    assert run("--profile", "kate", path) == 0
+    assert "  the transcript is of profile stock; it is not compared\n" in capsys.readouterr().out
+    assert run("--profile", "kate", "--update-golden", path) == 2
+    assert "a transcript is of the scenario's own editor" in " ".join(capsys.readouterr().err.split())
 
 
 def test_other_commands_do_not_load_what_plays_scenarios():

@@ -259,17 +259,17 @@ async def problem(path: Path) -> str:
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ({"turns": [{}, {}, {"tool_calls": [{}]}]}, "turns[2].tool_calls[0].name: Field required"),
-        ({}, "turns: Field required"),
+        ({"turns": [{}, {}, {"tool_calls": [{}]}]}, "turns[2].tool_calls[0].name: is missing"),
+        ({}, "turns: is missing"),
         ([], "the file: Input should be a valid dictionary or instance of Script"),
         ({"turns": [], "speed": 2}, "speed: there is no such key"),
-        ({"turns": [{"texts": ""}]}, "turns[0].texts: there is no such key"),
+        ({"turns": [{"texts": ""}]}, "turns[0].texts: there is no such key; did you mean `text`?"),
         ({"turns": [{"chunk": 0}]}, "turns[0].chunk: Input should be greater than or equal to 1"),
         (
             {"turns": [{"fault": {"kind": "http", "status": 200}}]},
             "turns[0].fault.status: Input should be greater than or equal to 400",
         ),
-        ({"turns": [{"fault": {"kind": "http"}}]}, "turns[0].fault.status: Field required"),
+        ({"turns": [{"fault": {"kind": "http"}}]}, "turns[0].fault.status: is missing"),
         (
             {"turns": [{"tool_calls": [{"name": "f", "input": {}, "arguments": ""}]}]},
             "turns[0].tool_calls[0]: `input` and `arguments` exclude each other",

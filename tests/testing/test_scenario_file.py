@@ -50,11 +50,12 @@ def with_steps(*steps):
     [
         ({"nam": "x"}, "nam", "there is no such key"),
         ({"name": "Not a name"}, "name", "pattern"),
-        ({"model": {}}, "model.turns", "Field required"),
+        ({"model": {}}, "model.turns", "is missing"),
         ({"model": {"turns": [{"txt": "x"}]}}, "model.turns[0].txt", "there is no such key"),
         ({"steps": []}, "steps", "at least 1"),
-        ({"steps": [{"do": "rum"}]}, "steps[0]", "'rum'"),
-        ({"steps": [{"do": "run", "promt": "x"}]}, "steps[0].prompt", "Field required"),
+        ({"steps": [{"do": "jump"}]}, "steps[0]", "there is no step 'jump'; there are run, wait, "),
+        ({"steps": [{"prompt": "x"}]}, "steps[0]", "`do` is missing"),
+        ({"steps": [{"do": "run", "promt": "x"}]}, "steps[0].prompt", "is missing"),
         (
             with_steps({"do": "type", "path": "a", "text": "x", "txt": "y"}),
             "steps[1].txt",
@@ -69,7 +70,11 @@ def with_steps(*steps):
         ),
         ({"answers": [{"too": "x"}]}, "answers[0].too", "there is no such key"),
         ({"answers": [{"to": "x"}]}, "answers[0]", "exactly one of `title` and `how`"),
-        ({"expect": {"outcom": "x"}}, "expect.outcom", "there is no such key"),
+        (
+            {"expect": {"outcom": "x"}},
+            "expect.outcom",
+            "there is no such key; did you mean `outcome`?",
+        ),
         ({"expect": {"outcome": "done"}}, "expect.outcome", "completed"),
         ({"profile": "emacs"}, "profile", "there is no editor 'emacs'; there are "),
         ({"expect": {"contains": ["turn.begun"]}}, "expect.contains[0]", "there is no event 'turn.begun'"),
@@ -147,6 +152,7 @@ def test_all_that_is_wrong_is_said_but_not_without_end(written):
     [
         (b"{", ":1:2: not JSON"),
         (b"\xff{}", "not UTF-8 at byte 0"),
+        (b'{"name": "a", "model": {"turns": [], "turns": []}}', 'the key "turns" stands twice in one object'),
         (b"[]", "not an object"),
         (b"null", "not an object"),
         (b"[" * 100_000, "not JSON"),

@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TextIO, cast
@@ -56,13 +56,15 @@ def run_scenarios(paths: Sequence[Path], how: How, console: Console, json_lines:
         The exit code: 0 where all are as expected, 1 where not, 2 where one cannot be played.
 
     Raises:
-        typer.BadParameter: There is no such editor, or no scenario.
+        typer.BadParameter: There is no such editor, no scenario, or options that exclude each other.
     """
     if how.profile is not None and how.profile not in PROFILES:
         named = ", ".join(sorted(PROFILES))
         raise typer.BadParameter(
             f"there is no editor “{how.profile}”; there are {named}", param_hint="--profile"
         )
+    if how.profile is not None and how.update_golden:
+        raise typer.BadParameter("a transcript is of the scenario's own editor", param_hint="--update-golden")
     found = list(_found(paths))
     if not found:
         raise typer.BadParameter("there are no scenarios in it", param_hint="FILE…")
@@ -89,12 +91,18 @@ class _Verdict:
     failures: tuple[Failure, ...] = ()
     problem: str | None = None
     folder: Path | None = None
+    notes: tuple[str, ...] = ()
+    """What became of its transcript, where that is not among the failures."""
 
     def lines(self) -> Iterator[str]:
         if self.problem is not None:
             yield f"cannot be played  {self.problem}"
             return
         yield f"{'failed' if self.failures else 'ok    '}  {self.name}  {self.seconds:.2f} s"
+        if self.failures:
+            yield f"  {self.path}"
+        for note in self.notes:
+            yield f"  {note}"
         for failure in self.failures:
             yield "\n".join(f"  {line}" for line in str(failure).split("\n"))
         if self.folder is not None:
@@ -113,6 +121,8 @@ class _Verdict:
         }
         if self.problem is not None:
             result["problem"] = self.problem
+        if self.notes:
+            result["notes"] = list(self.notes)
         if self.folder is not None:
             result["folder"] = str(self.folder)
         return result
@@ -124,16 +134,20 @@ def _play(path: Path, how: How) -> _Verdict:
         return _Verdict(path, path.stem, 0.0, problem=scenario.message)
     began = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="outrider-scenario-"))
+    notes: list[str] = []
     try:
-        failures = asyncio.run(_failures(scenario, path, folder, how))
+        failures = asyncio.run(_failures(scenario, path, folder, how, notes.append))
     finally:
         if not how.keep:
             shutil.rmtree(folder, ignore_errors=True)
     taken = time.monotonic() - began
-    return _Verdict(path, scenario.name, taken, tuple(failures), folder=folder if how.keep else None)
+    kept = folder if how.keep else None
+    return _Verdict(path, scenario.name, taken, tuple(failures), folder=kept, notes=tuple(notes))
 
 
-async def _failures(scenario: Scenario, path: Path, folder: Path, how: How) -> list[Failure]:
+async def _failures(
+    scenario: Scenario, path: Path, folder: Path, how: How, tell: Callable[[str], None]
+) -> list[Failure]:
     if how.killed:
         return await play_killed(scenario, folder, connection=how.connection, profile=how.profile)
     return await play_and_judge(
@@ -143,6 +157,7 @@ async def _failures(scenario: Scenario, path: Path, folder: Path, how: How) -> l
         connection=how.connection,
         profile=how.profile,
         update_golden=how.update_golden,
+        tell=tell,
     )
 
 

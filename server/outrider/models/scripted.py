@@ -15,7 +15,7 @@ from typing import cast
 from pydantic import ValidationError
 
 from outrider.models.failures import http_failure
-from outrider.models.json_file import JsonProblem, read_json, said_of
+from outrider.models.json_file import JsonProblem, keys_of, read_json, said_of
 from outrider.ports.clock import Clock
 from outrider.ports.ids import Ids
 from outrider.ports.model import (
@@ -299,4 +299,4 @@ def _load(path: Path) -> Script | ScriptProblem:
     try:
         return Script.model_validate(data)
     except ValidationError as error:
-        return ScriptProblem(f"{path}: {said_of(error, data)}")
+        return ScriptProblem(f"{path}: {said_of(error, data, keys_of(Script))}")

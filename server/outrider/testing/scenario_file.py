@@ -10,7 +10,7 @@ from typing import Any, Final, cast, get_args
 
 from pydantic import ValidationError
 
-from outrider.models.json_file import JsonProblem, key, places_of, read_json, said_at
+from outrider.models.json_file import JsonProblem, key, keys_of, places_of, read_json, said_at
 from outrider.testing.profiles import PROFILES
 from outrider_protocol.events import EVENT_TYPES
 from outrider_protocol.scenario import (
@@ -80,7 +80,7 @@ def load_scenario(path: Path) -> Scenario | ScenarioProblem:
     try:
         scenario = Scenario.from_wire(whole)
     except ValidationError as error:
-        places = places_of(error, whole)
+        places = places_of(error, whole, keys_of(Scenario))
         return ScenarioProblem(f"{parts.where(places[0][0])}: {said_at(places)}")
     impossible = list(_impossible(scenario))
     if impossible:

@@ -9,7 +9,7 @@ from typing import Any, Final, NotRequired, TypedDict, cast
 
 from pydantic import ValidationError
 
-from outrider.models.json_file import said_of
+from outrider.models.json_file import keys_of, said_of
 from outrider_protocol.script import Script, ScriptTurn
 
 SCRIPT_REASONS: Final = frozenset({"script_exhausted", "script_expectation"})
@@ -135,7 +135,7 @@ class ScriptedModel:
             self.data: dict[str, Any] = json.loads(json.dumps(data))
             self._script = Script.model_validate(self.data)
         except ValidationError as problem:
-            raise ValueError(f"the script: {said_of(problem, data)}") from None
+            raise ValueError(f"the script: {said_of(problem, data, keys_of(Script))}") from None
         except (TypeError, ValueError) as problem:
             raise ValueError(f"the script: not JSON: {problem}") from None
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +24,7 @@ async def play_and_judge(
     connection: Connection | None = None,
     profile: str | None = None,
     update_golden: bool | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> list[Failure]:
     """Play a scenario and give everything that did not hold; nothing if all did.
 
@@ -34,17 +36,23 @@ async def play_and_judge(
         profile: Which editor it is, instead of what the scenario says.
         update_golden: Whether the golden transcript is written instead of looked at, where nothing else fails;
             absent: whether the variable UPDATE_GOLDEN is 1.
+        tell: Told what became of the golden transcript, where that is no failure and not a comparison.
     """
     played = await play(scenario, folder, connection=connection, profile=profile)
     failures = judge(scenario.expect, played)
-    if scenario.expect.golden is not None:
-        update = os.environ.get(UPDATE_VARIABLE) == "1" if update_golden is None else update_golden
-        file = beside / scenario.expect.golden
-        if update and failures:
-            failures.append(Failure("expect.golden", "a scenario that holds", "it is not written"))
-        else:
-            failure = await asyncio.to_thread(_write if update else _compare, file, played.transcript)
-            failures += [failure] if failure is not None else []
+    if scenario.expect.golden is None:
+        return failures
+    if profile not in (None, scenario.profile):
+        tell(f"the transcript is of profile {scenario.profile}; it is not compared")
+        return failures
+    update = os.environ.get(UPDATE_VARIABLE) == "1" if update_golden is None else update_golden
+    file = beside / scenario.expect.golden
+    if update and failures:
+        failures.append(Failure("expect.golden", "a scenario that holds", "it is not written"))
+    elif failure := await asyncio.to_thread(_write if update else _compare, file, played.transcript):
+        failures.append(failure)
+    elif update:
+        tell(f"golden written: {file}")
     return failures
 
 
@@ -60,7 +68,7 @@ def _compare(file: Path, transcript: str) -> Failure | None:
     if problem := _outside(file):
         return problem
     if not file.is_file():
-        return Failure("expect.golden", str(file), f"there is no such file; {UPDATE_VARIABLE}=1 writes it")
+        return Failure("expect.golden", str(file), f"there is no such file; --update-golden or {UPDATE_VARIABLE}=1 writes it")
     kept, came = file.read_bytes(), transcript.encode("utf-8", "backslashreplace")
     if kept == came:
         return None
