@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from outrider.testing.diffs import line_diff
 from outrider.testing.profiles import PROFILES
 from outrider.testing.verdict import play_and_judge
 from outrider_protocol.scenario import Scenario
@@ -408,6 +409,13 @@ FAILS = {
         ["expect.outcome", "expected: failed", "actual:   completed (no_changes)"],
     ),
     "reason": ({"expect": {"reason": "x"}}, ["expect.reason", "expected: x", "actual:   no_changes"]),
+    "no reason": (
+        {
+            **edited(answers=[{"how": "dismiss"}]),
+            "expect": {"reason": "x", "left_over": 1},
+        },
+        ["expect.reason", "actual:   none"],
+    ),
     "response": ({"expect": {"response": "Do\nne."}}, ["expect.response", "-Do", "-ne.", "+Done."]),
     "control characters": (
         {"model": {"turns": [{"text": "a\tb\x1b[31m\u202e"}]}, "expect": {"response": "a b"}},
@@ -434,9 +442,8 @@ FAILS = {
             "~   2 turn.started",
             'prompt: expected "Come"',
             'got      "Go"',
-            "-     tool.started   missing",
-            "+   6 model.responded",
-            "extra",
+            "-     missing: tool.started",
+            "+   6 extra: model.responded",
         ],
     ),
     "contains": (
@@ -572,6 +579,14 @@ async def test_what_does_not_hold_is_shown(shown, name):
         assert line in text, text
 
 
+async def test_a_request_is_shown_without_the_places_of_this_machine(shown, tmp_path):
+    change = {"expect": {"requests": [{"last_message_contains": "xyzzy"}]}, "model": {"turns": [DONE]}}
+    prompt = {"steps": [{"do": "run", "prompt": f"Look into {tmp_path}/played0/workspace/a.py"}]}
+    (failure,) = await shown({**change, **prompt})
+    assert "Look into /workspace/a.py" in failure
+    assert str(tmp_path) not in failure
+
+
 async def test_every_failure_is_shown_not_only_the_first(shown):
     failures = await shown(
         {"expect": {"outcome": "failed", "response": "x", "said": ["y"], "files": {"z": "z"}}}
@@ -653,9 +668,35 @@ async def test_what_differs_from_a_transcript_is_shown(shown, tmp_path):
     (failure,) = await shown(change)
     for line in (
         "~   2 turn.started", 'data.prompt: expected "Come"', "data.more: expected 1, and there is no such key",
-        "+   6 model.responded", "-     x/y to the server",
+        "+   6 extra: model.responded", "-     missing: x/y to the server",
     ):  # fmt: skip
         assert line in failure, failure
+
+
+def test_an_event_more_does_not_make_all_later_ones_differ():
+    def log(*events):
+        lines = [
+            {
+                "event": {
+                    "seq": n,
+                    "ts": f"00:0{n}",
+                    "turnId": f"turn_{n}",
+                    "type": kind,
+                    "data": {"id": f"open_{n}", "title": title},
+                }
+            }
+            for n, (kind, title) in enumerate(events, 1)
+        ]
+        return "".join(json.dumps(line) + "\n" for line in lines)
+
+    first, last = ("turn.started", "a"), ("turn.finished", "z")
+    more = ("error", "long " * 100)
+    said = line_diff(log(first, last), log(first, more, last))
+    assert said.startswith("    1 turn.started\n+   2 extra: error {")
+    assert said.endswith("…\n    3 turn.finished")
+    assert max(map(len, said.splitlines())) < 160
+    assert "data.title: expected" in line_diff(log(first, last), log(first, more, ("turn.finished", "y")))
+    assert "ts: expected" in line_diff(log(first), log(first).replace("00:01", "00:02"))
 
 
 async def test_a_transcript_is_written_only_where_all_else_holds_and_by_the_variable(

@@ -71,6 +71,18 @@ async def test_all_that_came_of_it():
     assert run.said[-1].text.startswith("Outrider, completed: Done.")
 
 
+async def test_a_link_out_of_the_workspace_is_not_among_its_files(tmp_path):
+    (tmp_path / "secret").write_text("secret")
+    folder = tmp_path / "w"
+    folder.mkdir()
+    (folder / "a.py").write_text("a\n")
+    (folder / "b.py").symlink_to("a.py")
+    (folder / "out").symlink_to(tmp_path / "secret")
+    (folder / "beside").symlink_to(tmp_path)
+    run = await run_scenario("Hi", [say("Hello.")], workspace=folder)
+    assert run.files == {"a.py": "a\n", "b.py": "a\n"}
+
+
 async def test_nothing_is_allowed_where_nobody_is_asked():
     run = await run_scenario("Fix it.", [FIX, say("Done.")], workspace=FILES)
     assert run.outcome == "needs_input"
@@ -316,7 +328,11 @@ async def test_what_is_on_the_screen_is_answered_by_hand():
             (item,) = run.open
             assert (item.kind, item.title) == (kind, title)
             await run.editor.command("outrider.answer", answer_params(item, WORDS[kind]))
-            resolved = {"approval": "approval.resolved", "question": "question.answered", "tool": "tool.answered"}
+            resolved = {
+                "approval": "approval.resolved",
+                "question": "question.answered",
+                "tool": "tool.answered",
+            }
             await run.until(resolved[kind])
         await run.wait()
         assert (run.outcome, run.files, run.open) == ("completed", FIXED, [])
@@ -346,7 +362,9 @@ async def test_a_turn_that_waits_says_for_what():
 
 async def test_an_event_that_cannot_come_any_more_is_not_waited_for():
     async with run_scenario("Go.", [say("Done.")]) as run:
-        with pytest.raises(AssertionError, match=r"no approval.requested number 1: the turn has finished; its"):
+        with pytest.raises(
+            AssertionError, match=r"no approval.requested number 1: the turn has finished; its"
+        ):
             await run.until("approval.requested")
         with pytest.raises(ValueError, match=r"no event 'turn.finishd'; did you mean 'turn.finished'\?"):
             await run.until("turn.finishd")
@@ -361,7 +379,10 @@ async def test_a_script_that_runs_out():
         await run_scenario("Look.", script, workspace=FILES, connection="stdio")
     said = str(caught.value)
     assert said.startswith("script_exhausted: the script scripted:")
-    assert "has 1 turn; call 2 has no answer; add an answer, or allow_exhausted=True\nthe last messages (stock):\n" in said
+    assert (
+        "has 1 turn; call 2 has no answer; add an answer, or allow_exhausted=True\nthe last messages (stock):\n"
+        in said
+    )
     assert "\nthe server's standard error:\n" in said
     run = await run_scenario("Look.", script, workspace=FILES, allow_exhausted=True)
     assert (run.outcome, run.reason) == ("failed", "script_exhausted")
@@ -488,8 +509,10 @@ async def test_a_tool_that_is_left_out_is_said_before_what_comes_of_it():
 
 
 async def test_a_setting_is_said_at_the_end_of_a_scenario_that_waits_for_nothing():
-    with pytest.raises(AssertionError, match="settings that are not taken:\n.*permisionMode"):
-        async with run_scenario("Hi", [FIX], workspace=FILES, settings={"permisionMode": "x"}, wait=False) as run:
+    with pytest.raises(AssertionError, match=r"settings that are not taken:\n.*permisionMode"):
+        async with run_scenario(
+            "Hi", [FIX], workspace=FILES, settings={"permisionMode": "x"}, wait=False
+        ) as run:
             await run.until("approval.requested")
 
 

@@ -77,9 +77,7 @@ def keys_of(model: type[BaseModel]) -> frozenset[str]:
     return frozenset(name for each in objects for name in each.get("properties", {}))
 
 
-def places_of(
-    error: ValidationError, data: object, known: Collection[str] = ()
-) -> list[tuple[str, str]]:
+def places_of(error: ValidationError, data: object, known: Collection[str] = ()) -> list[tuple[str, str]]:
     """Each place in `data` where a model found something wrong, as in `turns[0].text`, and what is wrong there.
 
     Args:

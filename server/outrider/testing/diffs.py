@@ -2,8 +2,9 @@
 
 import difflib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from outrider.testing.places import holds
@@ -11,6 +12,9 @@ from outrider.testing.places import holds
 Object = dict[str, Any]
 
 _SHOWN: Final = 300
+_SHOWN_OF_A_ROW: Final = 120
+_COUNTED: Final = frozenset({"seq", "ts"})
+_ID: Final = re.compile(r"\b(ses|turn|msg|open|call|chg|pend)_\d+\b")
 _AROUND: Final = 3
 """Lines that agree which are shown before and after those that do not."""
 
@@ -41,7 +45,11 @@ def line_diff(expected: str, actual: str) -> str:
     def both_ways(wanted: Object, came: Object) -> list[str]:
         return [*differing(wanted, came), *(f"{place}: not expected" for place in _unexpected(wanted, came))]
 
-    return _aligned(_rows(expected), _rows(actual), both_ways)
+    rows = _rows(expected), _rows(actual)
+    if [row.label for row in rows[0]] != [row.label for row in rows[1]]:
+        # One line more or less counts all later ones anew; what is counted says nothing then.
+        rows = _uncounted(rows[0]), _uncounted(rows[1])
+    return _aligned(*rows, both_ways)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +74,28 @@ def _rows(text: str) -> list[_Row]:
     return rows
 
 
+def _uncounted(rows: Sequence[_Row]) -> list[_Row]:
+    """The rows without their place in the log, their time, and the numbers of ids."""
+    return [
+        replace(
+            row, data={name: _unnumbered(value) for name, value in row.data.items() if name not in _COUNTED}
+        )
+        for row in rows
+    ]
+
+
+def _unnumbered(value: Any) -> Any:
+    match value:
+        case str():
+            return _ID.sub(r"\1_…", value)
+        case dict():
+            return {name: _unnumbered(item) for name, item in cast("Object", value).items()}
+        case list():
+            return [_unnumbered(item) for item in cast("list[Any]", value)]
+        case _:
+            return value
+
+
 def _aligned(
     expected: Sequence[_Row], actual: Sequence[_Row], compare: Callable[[Object, Object], list[str]]
 ) -> str:
@@ -74,12 +104,9 @@ def _aligned(
     matcher = difflib.SequenceMatcher(None, *labels, autojunk=False)
     for kind, first, last, start, end in matcher.get_opcodes():
         if kind != "equal":
+            shown += [(True, f"-     missing: {row.label}{_short(row.data)}") for row in expected[first:last]]
             shown += [
-                (True, f"-     {row.label}{_short(row.data)}   missing") for row in expected[first:last]
-            ]
-            shown += [
-                (True, f"+ {row.number:>3} {row.label}{_short(row.data)}   extra")
-                for row in actual[start:end]
+                (True, f"+ {row.number:>3} extra: {row.label}{_short(row.data)}") for row in actual[start:end]
             ]
             continue
         for wanted, came in zip(expected[first:last], actual[start:end], strict=True):
@@ -139,9 +166,9 @@ def _lines(text: str) -> list[str]:
 
 
 def _short(data: Mapping[str, Any]) -> str:
-    return f" {_json(data)}" if data else ""
+    return f" {_json(data, _SHOWN_OF_A_ROW)}" if data else ""
 
 
-def _json(value: Any) -> str:
+def _json(value: Any, most: int = _SHOWN) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+    return text if len(text) <= most else text[:most] + "…"

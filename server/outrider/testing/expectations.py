@@ -43,7 +43,7 @@ def _turn(expect: Expect, played: Played) -> Iterator[Failure]:
         more = f" ({reason}): {_excerpt(summary or '')}" if reason else ""
         yield Failure("expect.outcome", str(expect.outcome), f"{outcome}{more}")
     if expect.reason not in (None, reason):
-        yield Failure("expect.reason", str(expect.reason), str(reason))
+        yield Failure("expect.reason", str(expect.reason), reason or "none")
     if expect.response is not None and expect.response != summary:
         yield Failure(
             "expect.response", repr(expect.response), repr(summary), text_diff(expect.response, summary or "")
@@ -160,7 +160,8 @@ def _requests(expected: list[Expectation] | None, played: Played) -> Iterator[Fa
                 f"  {index} {message.role}: {_excerpt(message.text, end=True)}"
                 for index, message in enumerate(invocation.messages)
             )
-            yield Failure(f"expect.requests[{number}]", "", "", f"{unmet}\nthe messages are\n{messages}")
+            shown = played.places.neutral(f"{unmet}\nthe messages are\n{messages}")
+            yield Failure(f"expect.requests[{number}]", "", "", shown)
     if len(expected) != len(made):
         yield Failure("expect.requests", f"{len(expected)} requests", f"{len(made)}")
 

@@ -1,6 +1,6 @@
 """The workspace folder of a scenario: made out of texts, and read again at the end. Its functions block."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -23,10 +23,18 @@ def fill(folder: Path, files: Mapping[str, str]) -> None:
         path.write_bytes(text.encode())
 
 
+def files_in(root: Path) -> Iterator[Path]:
+    """The files in a folder, in order; a link that leads out of it is none."""
+    inside = root.resolve()
+    for path in sorted(root.rglob("*")):
+        if path.is_file() and path.resolve().is_relative_to(inside):
+            yield path
+
+
 def texts_in(root: Path) -> dict[str, str]:
-    """Texts of the files in a folder by their path in it, without `.git` and `.outrider`."""
+    """Texts of the files in a folder by their path in it, without `.git`, `.outrider` and links that lead out of it."""
     return {
         path.relative_to(root).as_posix(): path.read_bytes().decode(errors="surrogateescape")
-        for path in sorted(root.rglob("*"))
-        if path.is_file() and not _NOT_OURS.intersection(path.relative_to(root).parts)
+        for path in files_in(root)
+        if not _NOT_OURS.intersection(path.relative_to(root).parts)
     }

@@ -91,9 +91,12 @@ def asked(editor: FakeEditor, turn_id: str | None) -> list[Object]:
     over = {event["data"].get("id") for event in events if event["type"] in _ENDS}
     done = {event["data"]["callId"] for event in events if event["type"] == "tool.finished"}
     return [
-        event["data"] | ({"kind": "tool", "title": event["data"]["name"]} if event["type"] == "tool.asked" else {})
+        event["data"]
+        | ({"kind": "tool", "title": event["data"]["name"]} if event["type"] == "tool.asked" else {})
         for event in events
-        if event["type"] in _ASKS and event["data"]["id"] not in over and event["data"].get("callId") not in done
+        if event["type"] in _ASKS
+        and event["data"]["id"] not in over
+        and event["data"].get("callId") not in done
     ]
 
 

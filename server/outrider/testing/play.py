@@ -15,6 +15,7 @@ from outrider.testing.contents import read_contents
 from outrider.testing.editor_tools import EditorTools, registered
 from outrider.testing.failures import Failure
 from outrider.testing.fake_editor import FakeEditor, Said
+from outrider.testing.folder import files_in
 from outrider.testing.invocations import Invocation, read_invocations
 from outrider.testing.person import Person
 from outrider.testing.places import Places
@@ -34,6 +35,8 @@ class Played:
     """What came of a scenario. Paths in it begin with `/workspace`, wherever it was played."""
 
     profile: str
+    places: Places
+    """Takes the places of this machine out of what is shown."""
     events: list[Object] = field(default_factory=list[Object])
     """The log of the last session."""
     logs: dict[str, list[Object]] = field(default_factory=dict[str, list[Object]])
@@ -93,7 +96,7 @@ async def play(
         PROFILES[profile or scenario.profile], workspace, options=given, configuration=scenario.configuration
     )
     how = connection or scenario.connection
-    played = Played(editor.profile.name)
+    played = Played(editor.profile.name, places)
     player = Player(scenario, editor, state_dir, places, played.failures.append, connection=how)
     answering = person(scenario, editor, places, player.play, played.failures.append)
     tools_of_editor = EditorTools(scenario, editor, played.failures.append)
@@ -193,6 +196,5 @@ def _lay_out(workspace: Path, files: Mapping[str, str]) -> None:
 def _texts(workspace: Path) -> dict[str, str]:
     return {
         path.relative_to(workspace).as_posix(): path.read_bytes().decode("utf-8", "backslashreplace")
-        for path in sorted(workspace.rglob("*"))
-        if path.is_file()
+        for path in files_in(workspace)
     }

@@ -63,9 +63,7 @@ def options(workspace: Path, model: str, settings: Mapping[str, Any] | None = No
     return _merged(defaults, settings or {})
 
 
-def client_tool(
-    name: str, effect: Effect = "read", **properties: Any
-) -> Object:
+def client_tool(name: str, effect: Effect = "read", **properties: Any) -> Object:
     """A tool that an editor can register.
 
     Args:

@@ -399,7 +399,9 @@ class ScenarioRun:
     @property
     def open(self) -> list[OpenItem]:
         """What waits for an answer: of a parked turn, or of a running one what is on the screen."""
-        waiting = self._turn.get("open", ()) if self.outcome != "running" else asked(self.editor, self.turn_id)
+        waiting = (
+            self._turn.get("open", ()) if self.outcome != "running" else asked(self.editor, self.turn_id)
+        )
         return [open_item(self.editor, wire) for wire in waiting]
 
     @property
@@ -502,7 +504,9 @@ class ScenarioRun:
         self.invocations = await read_invocations(self._state_dir, self.session_id)
 
     def _waits_for(self) -> str:
-        titles = ", ".join(repr(open_item(self.editor, wire).title) for wire in asked(self.editor, self.turn_id))
+        titles = ", ".join(
+            repr(open_item(self.editor, wire).title) for wire in asked(self.editor, self.turn_id)
+        )
         hint = 'it parks after `settings={"limits": {"askSeconds": …}}`'
         return f"the turn waits for an answer to {titles}; {hint}\n" if titles else ""
 

@@ -68,7 +68,11 @@ def _compare(file: Path, transcript: str) -> Failure | None:
     if problem := _outside(file):
         return problem
     if not file.is_file():
-        return Failure("expect.golden", str(file), f"there is no such file; --update-golden or {UPDATE_VARIABLE}=1 writes it")
+        return Failure(
+            "expect.golden",
+            str(file),
+            f"there is no such file; --update-golden or {UPDATE_VARIABLE}=1 writes it",
+        )
     kept, came = file.read_bytes(), transcript.encode("utf-8", "backslashreplace")
     if kept == came:
         return None
