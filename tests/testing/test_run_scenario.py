@@ -384,6 +384,9 @@ async def test_a_script_that_runs_out():
         in said
     )
     assert "\nthe server's standard error:\n" in said
+    wire = said.partition("(stock):\n")[2].partition("\nthe server's")[0].splitlines()
+    assert len(wire) == 10
+    assert not any("turn.phase" in line for line in wire)
     run = await run_scenario("Look.", script, workspace=FILES, allow_exhausted=True)
     assert (run.outcome, run.reason) == ("failed", "script_exhausted")
 

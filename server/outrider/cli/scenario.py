@@ -173,7 +173,9 @@ def _found(paths: Iterable[Path]) -> Iterator[Path]:
 def _in_folder(folder: Path) -> Iterator[Path]:
     """Files that are meant to be played. One that cannot be read as an object may be one, so it is not passed over."""
     files = [file for file in sorted(folder.rglob("*.json")) if not file.is_dir()]
-    read = {file: read_json(file, called="scenario") for file in files if not file.name.startswith("_")}
+    read: dict[Path, object] = {
+        file: read_json(file, called="scenario") for file in files if not file.name.startswith("_")
+    }
     included = {
         (file.parent / name).resolve()
         for file, data in read.items()

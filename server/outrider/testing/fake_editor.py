@@ -172,6 +172,7 @@ class FakeEditor(ToolClient):
         Raises:
             AssertionError: The test gave answers that are none, or the server broke rules: all of them are named.
         """
+        __tracebackhide__ = True
         await self.shut_down()
         problems = list(self.slips)
         if self.watch.violations:
@@ -214,6 +215,7 @@ class FakeEditor(ToolClient):
             AssertionError: There was no answer in time.
             ConnectionError: The server is gone.
         """
+        __tracebackhide__ = True
         params = _command(name, argument, token)
         return await self.request("workspace/executeCommand", params, seconds=seconds)
 
@@ -240,6 +242,7 @@ class FakeEditor(ToolClient):
 
     async def wait_turn(self, turn_id: str | None = None, *, seconds: float = WAIT_SECONDS) -> Object:
         """Wait until a turn is finished or needs an answer; absent means the turn of the last `run`."""
+        __tracebackhide__ = True
         return await self.command(names.WAIT, {"turnId": turn_id or self.turn_id}, seconds=seconds)
 
     async def code_actions(
@@ -337,6 +340,7 @@ class FakeEditor(ToolClient):
                 raise AssertionError(f"no {event_type} number {count}: {came}")
             return None
 
+        __tracebackhide__ = True
         return await self.wait_for(found, f"{event_type} number {count}", seconds=seconds)
 
     def events_of(self, event_type: str, *, turn_id: str | None = None) -> list[Object]:

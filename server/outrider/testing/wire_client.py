@@ -17,8 +17,8 @@ T = TypeVar("T")
 
 WAIT_SECONDS: Final = 10.0
 """Real seconds that anything may take before the test fails."""
-SHOWN_MESSAGES: Final = 25
-"""Messages that a failure prints."""
+SHOWN_MESSAGES: Final = 10
+"""Messages that a failure prints, those about phases of a turn not counted."""
 SHOWN_CHARACTERS: Final = 300
 """Characters of each of them."""
 
@@ -137,6 +137,7 @@ class WireClient:
             AssertionError: There was no answer within `seconds` of real time.
             ConnectionError: The server is gone.
         """
+        __tracebackhide__ = True
         pending = self.request_nowait(method, params)
         await self.wait_for(lambda: pending.done, f"answer to {method}", seconds=seconds)
         return await pending
@@ -159,6 +160,7 @@ class WireClient:
             TookTooLongError: It took too long; the last messages are printed.
             ConnectionError: The server is gone.
         """
+        __tracebackhide__ = True
         try:
             async with asyncio.timeout(seconds):
                 while not (value := predicate()):
@@ -174,7 +176,8 @@ class WireClient:
 
     def last_messages(self, count: int = SHOWN_MESSAGES) -> str:
         """The last messages of the wire, for a failure."""
-        shown = "\n  ".join(str(traffic) for traffic in self.messages[-count:])
+        telling = [traffic for traffic in self.messages if not _is_a_phase(traffic.message)]
+        shown = "\n  ".join(str(traffic) for traffic in telling[-count:])
         return f"; the last messages ({self._name}):\n  {shown}"
 
     # --- for the class that derives from it ---
@@ -241,3 +244,8 @@ class WireClient:
             if not future.done():
                 future.set_exception(ConnectionError(f"the server is gone: {reason}"))
         self._changed.set()
+
+
+def _is_a_phase(message: Object) -> bool:
+    params: Any = message.get("params")
+    return isinstance(params, dict) and cast("Object", params).get("type") == "turn.phase"
