@@ -514,7 +514,7 @@ FAILS = {
         ["expect.golden", "none.golden", "UPDATE_GOLDEN=1 writes it"],
     ),
     "left over": ({"model": {"turns": [DONE, DONE]}}, ["model\n", "expected: 0 answers left over", "1 of 2"]),
-    "not left over": ({"expect": {"left_over": 1}}, ["expected: 1 answers left over", "0 of 1"]),
+    "not left over": ({"expect": {"left_over": 1}}, ["expected: 1 answer left over", "0 of 1"]),
     "a question too many": (
         edited(answers=[]),
         ["otherwise\n", "no more than 0 questions", "Edit a.py", "Allow once"],

@@ -85,13 +85,13 @@ def with_steps(*steps):
         (
             {"expect": {"requests": [{}, {}, {}]}},
             "expect.requests",
-            "3 requests, but the script has 1 answers",
+            "3 requests, but the script has 1 answer",
         ),
-        ({"expect": {"left_over": 2}}, "expect.left_over", "the script has 1 answers"),
+        ({"expect": {"left_over": 2}}, "expect.left_over", "the script has 1 answer"),
         (
             {"expect": {"questions": []}, "answers": ["Reject"]},
             "expect.questions",
-            "1 answers to 0 questions",
+            "1 answer to 0 questions",
         ),
         ({"steps": [{"do": "wait"}]}, "steps[0]", "wait: no turn has been begun"),
         ({"steps": [{"do": "steer", "text": "x"}]}, "steps[0]", "steer: no turn"),

@@ -182,17 +182,19 @@ def _in_folder(folder: Path) -> Iterator[Path]:
         for name in _strings(_object(data).get("include"))
     }
     for file, data in read.items():
+        own = _object(data)
         broken = not isinstance(data, dict)
-        if broken or (_SCENARIO_KEYS & _object(data).keys() and file.resolve() not in included):
+        if broken or (_SCENARIO_KEYS & own.keys() and file.resolve() not in included):
             yield file
 
 
-def _object(data: object) -> dict[str, Any]:
+def _object(data: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", data) if isinstance(data, dict) else {}
 
 
-def _strings(data: object) -> list[str]:
-    return [one for one in cast("list[Any]", data) if isinstance(one, str)] if isinstance(data, list) else []
+def _strings(data: Any) -> list[str]:
+    items = cast("list[Any]", data) if isinstance(data, list) else []
+    return [item for item in items if isinstance(item, str)]
 
 
 def scenario_from(

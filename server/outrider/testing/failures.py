@@ -22,6 +22,11 @@ class Failure:
         return f"{self.where}\n" + "\n".join(f"  {line}" for line in visible(said).split("\n"))
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 answer`, `2 answers`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 _NAMES: Final[Mapping[int, str]] = {
     **{code: chr(0x2400 + code) for code in range(32) if code != 10},
     127: "␡",

@@ -13,7 +13,7 @@ from outrider.agent.state import SessionState
 from outrider.ports.events import LoggedEvent
 from outrider.testing.contents import read_contents
 from outrider.testing.editor_tools import EditorTools, registered
-from outrider.testing.failures import Failure
+from outrider.testing.failures import Failure, counted
 from outrider.testing.fake_editor import FakeEditor, Said
 from outrider.testing.folder import files_in
 from outrider.testing.invocations import Invocation, read_invocations
@@ -124,7 +124,9 @@ async def play(
     if not player.stopped and played.left_over != scenario.expect.left_over:
         played.failures.append(
             Failure(
-                "model", f"{scenario.expect.left_over} answers left over", f"{played.left_over} of {turns}"
+                "model",
+                f"{counted(scenario.expect.left_over, 'answer')} left over",
+                f"{played.left_over} of {turns}",
             )
         )
     return played

@@ -11,6 +11,7 @@ from typing import Any, Final, cast, get_args
 from pydantic import ValidationError
 
 from outrider.models.json_file import JsonProblem, key, keys_of, places_of, read_json, said_at
+from outrider.testing.failures import counted
 from outrider.testing.profiles import PROFILES
 from outrider_protocol.events import EVENT_TYPES
 from outrider_protocol.scenario import (
@@ -166,19 +167,23 @@ def _impossible(scenario: Scenario) -> Iterator[tuple[str, str]]:
         if known.setdefault(tool.name, number) != number:
             yield f"tools[{number}].name", f"tools[{known[tool.name]}] is called {tool.name!r} too"
     expect = scenario.expect
+    in_script = counted(len(scenario.model.turns), "answer")
     # Every request uses an answer; one that finds none fails its turn.
     most = len(scenario.model.turns) + sum(isinstance(step, Run) for step in scenario.steps)
     if expect.requests is not None and len(expect.requests) > most and not _begins_otherwise(scenario):
         yield (
             "expect.requests",
-            f"{len(expect.requests)} requests, but the script has {len(scenario.model.turns)} answers",
+            f"{counted(len(expect.requests), 'request')}, but the script has {in_script}",
         )
     if expect.left_over > len(scenario.model.turns):
-        yield "expect.left_over", f"the script has {len(scenario.model.turns)} answers"
+        yield "expect.left_over", f"the script has {in_script}"
     if expect.questions is not None and len(expect.questions) < len(scenario.answers):
         yield (
             "expect.questions",
-            f"{len(scenario.answers)} answers to {len(expect.questions)} questions; one that is not asked fails",
+            (
+                f"{counted(len(scenario.answers), 'answer')} to {counted(len(expect.questions), 'question')}; "
+                "one that is not asked fails"
+            ),
         )
 
 

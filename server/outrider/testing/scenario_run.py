@@ -21,6 +21,7 @@ from outrider.agent.state import SessionState
 from outrider.ports.events import LoggedEvent
 from outrider.testing.answers import Answer, Dismiss, Late, Never, Question, ToolAnswer, ToolCall, Wrong
 from outrider.testing.connections import Stdio
+from outrider.testing.failures import counted
 from outrider.testing.fake_editor import EditRequest, FakeEditor, Said
 from outrider.testing.folder import fill, texts_in
 from outrider.testing.invocations import Invocation, read_events, read_invocations
@@ -534,8 +535,7 @@ class ScenarioRun:
         for whose, unasked in (("person", setup.answers), ("editor's tools", setup.tool_answers)):
             if unasked and not callable(unasked):
                 told = ", ".join(map(repr, unasked))
-                some = "answer" if len(unasked) == 1 else "answers"
-                problems.append(f"left over: {len(unasked)} {some} of the {whose}: {told}")
+                problems.append(f"left over: {counted(len(unasked), 'answer')} of the {whose}: {told}")
         return problems
 
     def _what_went_before(self) -> str:
