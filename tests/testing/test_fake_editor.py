@@ -397,7 +397,7 @@ async def test_a_scripted_title_that_is_not_offered_fails_the_test(root):
         s.editor.answers = ["Allow all"]
         s.server.question("Allow once")
         await s.quiet()
-        assert "Allow all" in s.editor.watch.violations[0]
+        assert "Allow all" in s.editor.slips[0]
 
 
 # --- requests, waiting, the rest -----------------------------------------------------------------------------

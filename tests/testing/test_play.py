@@ -464,7 +464,7 @@ FAILS = {
     ),
     "ends_with": (
         {"expect": {"ends_with": ["turn.phase", "turn.phase"]}},
-        ["expect.ends_with", "+   9 turn.finished"],
+        ["expect.ends_with", "+   9 extra: turn.finished"],
     ),
     "lacks": (
         {"expect": {"lacks": ["turn.phase"]}},
