@@ -1,6 +1,7 @@
 """`outrider replay`, `outrider scenario from`, and a model that says again what it said: one export for all three."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -109,7 +110,38 @@ def test_another_event_is_shown_whole(workspace, exported, capfd):
     told = shown(capfd)
     assert "the log:    tool.requested (turn_1)" in told
     assert "the replay: tool.started (turn_1)" in told
-    assert "+ callId" in told
+    assert "name:" in told
+    assert "callId" not in told, "it is the same in both"
+
+
+def test_a_difference_in_the_messages_shows_the_message(workspace, exported, capfd):
+    def change(data):
+        (event,) = [
+            e for e in data["events"] if e["type"] == "tool.finished" and e["data"]["callId"] == "c_read"
+        ]
+        event["data"]["content"] = event["data"]["content"].replace("* 3", "* 4")
+
+    edit(exported, change)
+    assert main(["replay", str(exported), "--assert"]) == 1
+    told = shown(capfd)
+    assert "message 4 (tool).text:" in told
+    assert re.search(r"^    -.*\* 3$", told, re.MULTILINE)
+    assert re.search(r"^    \+.*\* 4$", told, re.MULTILINE)
+    assert not re.search(r"[0-9a-f]{32}", told), "a hash says nothing to a person"
+
+
+def test_a_long_value_is_shown_where_it_differs(workspace, exported, capfd):
+    def change(data):
+        (event,) = [
+            e for e in data["events"] if e["type"] == "tool.requested" and e["data"]["callId"] == "c_edit"
+        ]
+        event["data"]["input"]["old"] = "* 3" + " " * 900 + "here"
+
+    edit(exported, change)
+    assert main(["replay", str(exported), "--assert"]) == 1
+    told = shown(capfd)
+    assert '    + "* 3"' in told
+    assert '    - "* 3  ' in told
 
 
 @pytest.mark.parametrize(
@@ -121,7 +153,7 @@ def test_another_event_is_shown_whole(workspace, exported, capfd):
     ],
 )
 def test_what_cannot_be_replayed(workspace, session_id, arguments, said, capfd):
-    assert outrider(workspace, "replay", *arguments) != 0
+    assert outrider(workspace, "replay", *arguments) == 2
     told = capfd.readouterr()
     assert said in told.out + told.err
 
