@@ -371,10 +371,10 @@ def test_a_file_is_told_without_a_server(tmp_path, capsys):
     assert main(["report", str(exported), "-o", str(target), "-C", str(tmp_path)]) == 0
     assert Page(target.read_text()).text.count("Fix it.") >= 1
     assert target.stat().st_mode & 0o777 == 0o600
-    assert main(["report", str(exported), "-o", str(target), "-C", str(tmp_path)]) == 1
+    assert main(["report", str(exported), "-o", str(target), "-C", str(tmp_path)]) == 2
     assert "exists already; --force replaces it" in " ".join(capsys.readouterr().err.split())
     exported.write_text("{}")
-    assert main(["report", str(exported), "-o", str(target), "--force", "-C", str(tmp_path)]) == 1
+    assert main(["report", str(exported), "-o", str(target), "--force", "-C", str(tmp_path)]) == 2
     assert "is no exported session" in " ".join(capsys.readouterr().err.split())
 
 

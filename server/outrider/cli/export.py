@@ -31,7 +31,7 @@ async def fetch_export(
             session_id = session_id or await latest_session(client)
             if session_id is None:
                 renderer.problem("there are no sessions in this folder yet")
-                return ExitCode.FAILED
+                return ExitCode.USAGE
             return await client.command(names.EXPORT, {"sessionId": session_id}, seconds=EXPORT_SECONDS)
     except RefusedError as refused:
         return refused.code
@@ -52,7 +52,7 @@ async def export(
         return exported
     content = await asyncio.to_thread(lambda: encoded(exported))
     if not await hand_over(content, target, console, force=force):
-        return ExitCode.FAILED
+        return ExitCode.USAGE
     console.print(Text(described(exported, target)), soft_wrap=True)
     return ExitCode.COMPLETED
 

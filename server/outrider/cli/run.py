@@ -172,9 +172,9 @@ def with_the_way_to_a_model(text: str) -> str:
 
 
 def exit_of_refusal(problem: CommandError) -> ExitCode:
-    """The exit code of a refusal: wrong params and settings are usage errors."""
-    settings = problem.code == names.INVALID_PARAMS or problem.reason == "model_unavailable"
-    return ExitCode.USAGE if settings else ExitCode.FAILED
+    """The exit code of a refusal: wrong params and settings, and sessions that are not there, are usage errors."""
+    asked = problem.code == names.INVALID_PARAMS or problem.reason in {"model_unavailable", "unknown_id"}
+    return ExitCode.USAGE if asked else ExitCode.FAILED
 
 
 class NothingToResumeError(ClientError):

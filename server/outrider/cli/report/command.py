@@ -47,10 +47,10 @@ async def report(
         return export
     if isinstance(export, ExportProblem):
         Renderer(console).problem(export.message)
-        return ExitCode.FAILED
+        return ExitCode.USAGE
     page = await asyncio.to_thread(lambda: page_of(report_of(export)).encode())
     if not await hand_over(page, target, console, force=force):
-        return ExitCode.FAILED
+        return ExitCode.USAGE
     if target is not None:
         console.print(Text(f"The report of session {export.session_id} is in {target}."), soft_wrap=True)
     return ExitCode.COMPLETED
