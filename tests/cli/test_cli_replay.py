@@ -55,13 +55,14 @@ def test_a_session_of_the_log_comes_again(workspace, session_id, capfd):
     assert outrider(workspace, "replay") == 0
     told = shown(capfd)
     assert "Edit tariff.py (+1 −1)" in told
-    assert told.rstrip().endswith("came again as they were.")
+    assert told.rstrip().endswith("and all that it computes came again.")
     assert outrider(workspace, "replay", session_id, "--assert") == 0
     assert shown(capfd).startswith("The same: ")
 
 
 def test_a_file_comes_again_where_nothing_else_is_left(workspace, exported, capfd):
     assert SECRET not in exported.read_text()
+    assert str(workspace.parent) not in exported.read_text(), "the folder of the script is nobody's business"
     before = sorted(exported.parent.iterdir())
     shutil.rmtree(workspace)
     workspace.mkdir()
@@ -77,8 +78,7 @@ def test_only_what_is_wanted_is_shown(workspace, exported, capfd):
     told = shown(capfd)
     assert "tariff.py" not in told
     assert (
-        f"The same: 1 event of {last} came again as they were ({last - 1} events before them taken over)"
-        in told
+        f"The same: of {last} events the loop ran 1 again ({last - 1} events before them taken over)" in told
     )
 
 
@@ -161,6 +161,42 @@ def test_what_cannot_be_replayed(workspace, session_id, arguments, said, capfd):
 def test_an_event_that_is_not_there(workspace, exported, capfd):
     assert main(["replay", str(exported), "--from", "9999"]) == 2
     assert "there is no event 9999" in shown(capfd)
+
+
+def change_of(kind, **data):
+    def change(exported):
+        next(e for e in exported["events"] if e["type"] == kind)["data"].update(data)
+
+    return change
+
+
+def time_of_last(exported, ts):
+    exported["events"][-1]["ts"] = ts
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            change_of("model.responded", finishReason="stopp"),
+            "data.finishReason: is “stopp”; there are stop, ",
+        ),
+        (
+            change_of("edit.proposed", path="other.py"),
+            "data.path: is “tariff.py”, but “other.py” was proposed",
+        ),
+        (lambda exported: time_of_last(exported, "soon"), "ts: “soon” is no time"),
+        (
+            lambda exported: time_of_last(exported, "2001-01-01T00:00:00Z"),
+            "is before the event in front of it",
+        ),
+        (lambda exported: exported.update(more=1), "more: there is no such key"),
+    ],
+)
+def test_a_file_that_does_not_hold_together(exported, change, said, capfd):
+    edit(exported, change)
+    assert main(["replay", str(exported), "--assert"]) == 2
+    assert said in shown(capfd).replace("\n", " ")
 
 
 def test_a_file_that_is_no_export(tmp_path, capfd):

@@ -103,7 +103,7 @@ def verdict(replayed: Replayed, export: Export) -> Iterator[str]:
         f" ({counted(replayed.taken_over, 'event')} before them taken over)" if replayed.taken_over else ""
     )
     if replayed.difference is None:
-        yield f"The same: {counted(replayed.events, 'event')} of {recorded} came again as they were{before}."
+        yield f"The same: of {recorded} events the loop ran {replayed.events} again{before}, and all that it computes came again."
         return
     difference = replayed.difference
     yield f"Different at event {difference.seq} of {recorded}; {counted(replayed.events, 'event')} were the same{before}."
