@@ -119,7 +119,7 @@ def change(data, index, **values):
         (lambda d: d["events"][2].update(seq="3"), "events.2.seq: Input should be a valid integer"),
         (lambda d: d["events"][1].update(sessionId="ses_2"), "events.1.sessionId: is “ses_2”, but"),
         (lambda d: d["events"][1].update(data=[]), "events.1.data: Input should be a valid dictionary"),
-        (lambda d: d["events"][1].update(extra=1), "events.1.extra: Extra inputs"),
+        (lambda d: d["events"][1].update(extra=1), "events.1.extra: there is no such key"),
         (lambda d: change(d, 1, prompt=3), "events.1.data.prompt: Input should be a valid string (in turn"),
         (lambda d: change(d, 2, messages=["../x"]), "events.2.data.messages.0: the content “../x” is not in"),
         (lambda d: change(d, 2, messages=[hashed(TEXT)]), "is not readable as a message"),

@@ -148,7 +148,12 @@ def test_a_long_value_is_shown_where_it_differs(workspace, exported, capfd):
     ("arguments", "said"),
     [
         (["nowhere.json"], "there is no file nowhere.json"),
-        (["ses_none"], "there is no session 'ses_none'"),
+        (["nowhere.jsn"], "there is no file nowhere.jsn, and it is no session's id either"),
+        (["."], "is a folder"),
+        (
+            ["ses_none"],
+            "there is no session 'ses_none'; `outrider sessions` lists those of a folder, -C names",
+        ),
         (["--from", "0"], "--from"),
     ],
 )
@@ -212,6 +217,7 @@ def test_a_file_that_is_no_export(tmp_path, capfd):
 def test_an_export_is_a_scenario(exported, tmp_path, capfd):
     target = tmp_path / "again.json"
     assert main(["scenario", "from", str(exported), "-o", str(target)]) == 0
+    assert f"Scenario in {target}: 1 file." in capfd.readouterr().err
     made = json.loads(target.read_text())
     assert made["name"] == "again"
     assert made["answers"] == ["Allow once"]
@@ -232,6 +238,8 @@ def test_a_scenario_goes_to_standard_output(exported, capfd):
 def test_a_scenario_out_of_nothing(tmp_path, capfd):
     assert main(["scenario", "from", str(tmp_path / "none.json")]) == 2
     assert "none.json" in capfd.readouterr().err.replace("\n", "")
+    assert main(["scenario", "from", "ses_none"]) == 2
+    assert "`outrider export ses_none -o FILE`" in capfd.readouterr().err
 
 
 # --- a model out of it ---------------------------------------------------------------------------------------
@@ -253,4 +261,6 @@ async def test_a_recorded_model_that_cannot_be_read(workspace, tmp_path):
     path = tmp_path / "broken.json"
     path.write_text("{")
     async with start_session("stock", workspace, f"recorded:{path}") as editor:
-        await editor.wait_for(lambda: any("broken.json" in said.text for said in editor.said), "message")
+        await editor.wait_for(
+            lambda: any("recorded session cannot" in said.text for said in editor.said), "message"
+        )

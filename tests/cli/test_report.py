@@ -15,8 +15,8 @@ from outrider.cli.report import times
 from outrider.cli.report.command import report
 from outrider.cli.report.html import Html, joined, tag, text
 from outrider.cli.report.model import report_of
-from outrider.cli.report.page import page_of
-from outrider.cli.report.words import cut, duration
+from outrider.cli.report.page import _box, page_of
+from outrider.cli.report.words import cut, duration, end
 from outrider.cli.run import ExitCode
 from outrider.store.exported import hash_of
 from outrider.testing.scenario import scripted, start_session
@@ -385,3 +385,40 @@ async def test_the_latest_session_is_told(workspace, tmp_path):
     console, target = Console(file=io.StringIO(), width=200), tmp_path / "a.html"
     assert await report(workspace, options, None, target, console, force=False) is ExitCode.COMPLETED
     assert "The latest." in Page(await asyncio.to_thread(target.read_text)).text
+
+
+def test_the_head_says_what_was_taken_back_and_who_still_waits():
+    ask = {"id": "o1", "callId": "c1", "digest": "d", "title": "Edit a.py", "detail": "", "options": []}
+    waiting = told(
+        log(STARTED, TASK, requested(), ("approval.requested", ask, 3), ("turn.parked", {"open": []}, 4))
+    )
+    assert "still waiting" in waiting.text
+    change = {
+        "changeId": "chg_2",
+        "path": "a.py",
+        "operation": "edit",
+        "hunks": [],
+        "undoes": "chg_1",
+        "where": "disk",
+    }
+    undone = Event(
+        seq=5,
+        ts="2026-01-01T00:02:00.000Z",
+        session_id="ses_1",
+        turn_id=None,
+        type="edit.applied",
+        data=change,
+    )
+    export = log(STARTED, TASK, requested(), responded(1), DONE)
+    undone = undone.model_copy(update={"seq": len(export.events) + 1, "session_id": export.session_id})
+    page = told(export.model_copy(update={"events": [*export.events, undone]}))
+    assert "taken back: 1 change" in page.text
+    assert "still waiting" not in page.text
+
+
+def test_the_end_of_a_long_text_is_kept():
+    assert end("a\nb\nc\n", 2, 10) == "b\nc"
+    assert end("abcdef", 2, 3) == "def"
+    first, *rest = _box("\n".join(f"line {number}" for number in range(1000)))
+    assert "line 999" not in str(first)
+    assert "line 999" in str(rest[-1])

@@ -21,6 +21,12 @@ EXPORT_SECONDS: Final = 300.0
 """How long the server may take to put a session together."""
 
 
+def exported_file(name: str) -> Path | None:
+    """The file that is meant; None where it is a session's id. Blocks."""
+    path = Path(name).expanduser()
+    return path if path.exists() or not name.startswith("ses_") or "/" in name or path.suffix else None
+
+
 async def fetch_export(
     workspace: Path, options: Object, session_id: str | None, console: Console
 ) -> Object | ExitCode:

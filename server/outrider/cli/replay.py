@@ -11,7 +11,7 @@ from typing import Any, cast
 from rich.console import Console
 from rich.text import Text
 
-from outrider.cli.export import fetch_export
+from outrider.cli.export import exported_file, fetch_export
 from outrider.cli.render import Renderer, counted
 from outrider.cli.run import ExitCode
 from outrider.cli.terminal import visible
@@ -75,11 +75,9 @@ def _ignore(event: LoggedEvent) -> None:
 async def _export_of(
     workspace: Path, options: Object, subject: str | None, console: Console
 ) -> Export | ExitCode:
-    if subject is not None and await asyncio.to_thread(Path(subject).is_file):
-        export = await asyncio.to_thread(read_export, Path(subject))
-    elif subject is not None and ("/" in subject or subject.endswith(".json")):
-        Renderer(console).problem(f"there is no file {subject}")
-        return ExitCode.USAGE
+    file = None if subject is None else await asyncio.to_thread(exported_file, subject)
+    if file is not None:
+        export = await asyncio.to_thread(read_export, file)
     else:
         fetched = await fetch_export(workspace, options, subject, console)
         if isinstance(fetched, ExitCode):

@@ -95,6 +95,11 @@ def read_export(path: Path) -> Export | ExportProblem:
             return ExportProblem(f"{path}: is a folder")
         with path.open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        id_or_file = (
+            "" if path.suffix == ".json" or path.name != str(path) else ", and it is no session's id either"
+        )
+        return ExportProblem(f"there is no file {path}{id_or_file}")
     except OSError as error:
         return ExportProblem(f"{path}: cannot be read: {error.strerror or error}")
     if len(raw) > MOST_BYTES:
@@ -166,8 +171,8 @@ def _problem_of_paths(events: Sequence[Event]) -> ExportProblem | None:
     proposed: dict[str, str] = {}
     """The path of the latest proposal, by call."""
     for index, event in enumerate(events):
-        call = event.data.get("callId")
-        if event.type == "edit.proposed" and call is not None:
+        call: str = event.data.get("callId", "")
+        if event.type == "edit.proposed" and call:
             proposed[call] = event.data["path"]
         elif event.type == "edit.applying" and proposed.get(call, event.data["path"]) != event.data["path"]:
             return ExportProblem(
