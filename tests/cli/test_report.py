@@ -252,7 +252,9 @@ def test_long_outputs_and_changes_are_cut_with_a_note():
             ("edit.applied", applied), ("tool.finished", finished | {"status": "error"}),
         )
     )  # fmt: skip
-    assert page.text.count("line\n") == 399 + 19  # of the beginning and of the end; the last of each has no end
+    assert (
+        page.text.count("line\n") == 399 + 19
+    )  # of the beginning and of the end; the last of each has no end
     assert "4600 more lines left out here" in page.text
     assert page.text.count("+new\n") == 399
     assert "4601 more lines left out here" in page.text
