@@ -38,7 +38,7 @@ def test_the_latest_session_goes_into_a_file(workspace, session_id, tmp_path, ca
     told = capfd.readouterr()
     assert told.out == ""
     assert f"Exported session {session_id} to {target}" in told.err
-    assert "Taken out: workspace folder: " in told.err
+    assert "Taken out: folder of the machine: " in told.err
     assert "Look it over before you share it" in told.err
     assert list(tmp_path.glob(".outrider-*")) == []
 

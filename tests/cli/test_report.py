@@ -160,7 +160,7 @@ async def test_the_page_of_a_real_session_tells_all_that_happened(workspace):
         "two – answered by the person in a message", "allowed once by the person in a message",
         "-    return hours * 3", "+    return hours * 2", "rejected by the person", "not made",
         "allowed for this session", "red", "[exit code 3]", "denied", "Outside the turns",
-        "taking an earlier change back", "Taken out before this page was made: workspace folder",
+        "taking an earlier change back", "Taken out before this page was made: folder of the machine",
     ):  # fmt: skip
         assert words in page.text, words
     assert "\\x1b" not in page.text
