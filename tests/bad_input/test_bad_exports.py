@@ -179,7 +179,7 @@ def test_odd_characters_are_kept_as_data():
 def test_a_file_that_is_too_large_or_not_there_is_refused(tmp_path, monkeypatch):
     missing = tmp_path / "missing.json"
     assert read_export(missing) == ExportProblem(f"there is no file {missing}")
-    assert "Is a directory" in read_export(tmp_path).message
+    assert "is a folder" in read_export(tmp_path).message
     monkeypatch.setattr(exported, "MOST_BYTES", 2**20)
     large = tmp_path / "large.json"
     large.write_bytes(b" " * (2**20 + 1))
