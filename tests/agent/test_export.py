@@ -119,7 +119,8 @@ async def test_nothing_private_is_in_an_export(workspace):
     assert finished["content"].count("[secret ") == 4
     assert "/home/user/x file:///workspace [user]" in finished["content"]
     assert set(export.removed) == {
-        "home folder", "key of the environment", "name", "private key", "token", "workspace folder",
+        "folder of the machine", "home folder", "key of the environment", "name", "private key", "token",
+        "workspace folder",
     }  # fmt: skip
 
 

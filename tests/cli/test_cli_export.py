@@ -38,7 +38,7 @@ def test_the_latest_session_goes_into_a_file(workspace, session_id, tmp_path, ca
     told = capfd.readouterr()
     assert told.out == ""
     assert f"Exported session {session_id} to {target}" in told.err
-    assert "Taken out: workspace folder: " in told.err
+    assert "Taken out: folder of the machine: " in told.err
     assert "Look it over before you share it" in told.err
     assert list(tmp_path.glob(".outrider-*")) == []
 
@@ -53,7 +53,7 @@ def test_a_session_goes_to_standard_output(workspace, session_id, capfd):
 def test_a_file_is_replaced_only_by_force(workspace, session_id, tmp_path, capfd):
     target = tmp_path / "session.json"
     target.write_text("mine")
-    assert exported(workspace, "-o", str(target)) == 1
+    assert exported(workspace, "-o", str(target)) == 2
     assert target.read_text() == "mine"
     assert "exists already; --force replaces it" in " ".join(capfd.readouterr().err.split())
     assert exported(workspace, "-o", str(target), "--force") == 0
@@ -66,7 +66,7 @@ def test_a_file_is_replaced_only_by_force(workspace, session_id, tmp_path, capfd
 )
 def test_what_is_not_there_is_not_exported(workspace, tmp_path, capfd, arguments, words):
     target = tmp_path / "session.json"
-    assert exported(workspace, *arguments, "-o", str(target)) == 1
+    assert exported(workspace, *arguments, "-o", str(target)) == 2
     assert words in " ".join(capfd.readouterr().err.split())
     assert not target.exists()
 

@@ -139,7 +139,16 @@ def test_a_failed_call_says_why_in_one_line():
     shown.event("tool.finished", callId="c", name="read_file", status="error", content="no such file\nmore")
     assert shown.lines[-1] == "  no such file"
     assert len(shown.lines) == 2
-    assert all(len(line) <= 80 for line in shown.lines)
+    assert "a" * 200 in shown.lines[0], "only a terminal has an edge"
+
+
+def test_a_terminal_cuts_lines_at_its_edge():
+    shown = Shown(colour=True).event(
+        "tool.requested", callId="c", name="read_file", input={"path": "a" * 200}
+    )
+    shown.event("tool.finished", callId="c", name="read_file", status="error", content="no such file\nmore")
+    assert "a" * 100 not in shown.text
+    assert "…" in shown.text
 
 
 @pytest.mark.parametrize("arguments", ["{not json", [], 3, {}, {"path": None}])
@@ -343,3 +352,10 @@ def test_text_that_overtakes_the_answer_before_it_waits_for_its_place():
         "It is done.", "m2"
     )
     assert shown.lines == ["+ search  x", "It is done."]
+
+
+def test_what_is_copied_is_not_broken():
+    shown = Shown()
+    go_on = "outrider run --session ses_1 -C " + "/a/long/folder" * 8
+    shown.renderer.open_items(["Edit a.py"], go_on, by_rule=True)
+    assert f"  {go_on} --yes-to all" in shown.stream.getvalue().split("\n")

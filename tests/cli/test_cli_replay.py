@@ -1,6 +1,7 @@
 """`outrider replay`, `outrider scenario from`, and a model that says again what it said: one export for all three."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -54,13 +55,14 @@ def test_a_session_of_the_log_comes_again(workspace, session_id, capfd):
     assert outrider(workspace, "replay") == 0
     told = shown(capfd)
     assert "Edit tariff.py (+1 −1)" in told
-    assert told.rstrip().endswith("came again as they were.")
+    assert told.rstrip().endswith("and all that it computes came again.")
     assert outrider(workspace, "replay", session_id, "--assert") == 0
     assert shown(capfd).startswith("The same: ")
 
 
 def test_a_file_comes_again_where_nothing_else_is_left(workspace, exported, capfd):
     assert SECRET not in exported.read_text()
+    assert str(workspace.parent) not in exported.read_text(), "the folder of the script is nobody's business"
     before = sorted(exported.parent.iterdir())
     shutil.rmtree(workspace)
     workspace.mkdir()
@@ -76,8 +78,7 @@ def test_only_what_is_wanted_is_shown(workspace, exported, capfd):
     told = shown(capfd)
     assert "tariff.py" not in told
     assert (
-        f"The same: 1 event of {last} came again as they were ({last - 1} events before them taken over)"
-        in told
+        f"The same: of {last} events the loop ran 1 again ({last - 1} events before them taken over)" in told
     )
 
 
@@ -109,19 +110,55 @@ def test_another_event_is_shown_whole(workspace, exported, capfd):
     told = shown(capfd)
     assert "the log:    tool.requested (turn_1)" in told
     assert "the replay: tool.started (turn_1)" in told
-    assert "+ callId" in told
+    assert "name:" in told
+    assert "callId" not in told, "it is the same in both"
+
+
+def test_a_difference_in_the_messages_shows_the_message(workspace, exported, capfd):
+    def change(data):
+        (event,) = [
+            e for e in data["events"] if e["type"] == "tool.finished" and e["data"]["callId"] == "c_read"
+        ]
+        event["data"]["content"] = event["data"]["content"].replace("* 3", "* 4")
+
+    edit(exported, change)
+    assert main(["replay", str(exported), "--assert"]) == 1
+    told = shown(capfd)
+    assert "message 4 (tool).text:" in told
+    assert re.search(r"^    -.*\* 3$", told, re.MULTILINE)
+    assert re.search(r"^    \+.*\* 4$", told, re.MULTILINE)
+    assert not re.search(r"[0-9a-f]{32}", told), "a hash says nothing to a person"
+
+
+def test_a_long_value_is_shown_where_it_differs(workspace, exported, capfd):
+    def change(data):
+        (event,) = [
+            e for e in data["events"] if e["type"] == "tool.requested" and e["data"]["callId"] == "c_edit"
+        ]
+        event["data"]["input"]["old"] = "* 3" + " " * 900 + "here"
+
+    edit(exported, change)
+    assert main(["replay", str(exported), "--assert"]) == 1
+    told = shown(capfd)
+    assert '    + "* 3"' in told
+    assert '    - "* 3  ' in told
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["nowhere.json"], "there is no file nowhere.json"),
-        (["ses_none"], "there is no session 'ses_none'"),
+        (["nowhere.jsn"], "there is no file nowhere.jsn, and it is no session's id either"),
+        (["."], "is a folder"),
+        (
+            ["ses_none"],
+            "there is no session 'ses_none'; `outrider sessions` lists those of a folder, -C names",
+        ),
         (["--from", "0"], "--from"),
     ],
 )
 def test_what_cannot_be_replayed(workspace, session_id, arguments, said, capfd):
-    assert outrider(workspace, "replay", *arguments) != 0
+    assert outrider(workspace, "replay", *arguments) == 2
     told = capfd.readouterr()
     assert said in told.out + told.err
 
@@ -129,6 +166,42 @@ def test_what_cannot_be_replayed(workspace, session_id, arguments, said, capfd):
 def test_an_event_that_is_not_there(workspace, exported, capfd):
     assert main(["replay", str(exported), "--from", "9999"]) == 2
     assert "there is no event 9999" in shown(capfd)
+
+
+def change_of(kind, **data):
+    def change(exported):
+        next(e for e in exported["events"] if e["type"] == kind)["data"].update(data)
+
+    return change
+
+
+def time_of_last(exported, ts):
+    exported["events"][-1]["ts"] = ts
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            change_of("model.responded", finishReason="stopp"),
+            "data.finishReason: is “stopp”; there are stop, ",
+        ),
+        (
+            change_of("edit.proposed", path="other.py"),
+            "data.path: is “tariff.py”, but “other.py” was proposed",
+        ),
+        (lambda exported: time_of_last(exported, "soon"), "ts: “soon” is no time"),
+        (
+            lambda exported: time_of_last(exported, "2001-01-01T00:00:00Z"),
+            "is before the event in front of it",
+        ),
+        (lambda exported: exported.update(more=1), "more: there is no such key"),
+    ],
+)
+def test_a_file_that_does_not_hold_together(exported, change, said, capfd):
+    edit(exported, change)
+    assert main(["replay", str(exported), "--assert"]) == 2
+    assert said in shown(capfd).replace("\n", " ")
 
 
 def test_a_file_that_is_no_export(tmp_path, capfd):
@@ -144,6 +217,7 @@ def test_a_file_that_is_no_export(tmp_path, capfd):
 def test_an_export_is_a_scenario(exported, tmp_path, capfd):
     target = tmp_path / "again.json"
     assert main(["scenario", "from", str(exported), "-o", str(target)]) == 0
+    assert f"Scenario in {target}: 1 file." in capfd.readouterr().err
     made = json.loads(target.read_text())
     assert made["name"] == "again"
     assert made["answers"] == ["Allow once"]
@@ -164,6 +238,8 @@ def test_a_scenario_goes_to_standard_output(exported, capfd):
 def test_a_scenario_out_of_nothing(tmp_path, capfd):
     assert main(["scenario", "from", str(tmp_path / "none.json")]) == 2
     assert "none.json" in capfd.readouterr().err.replace("\n", "")
+    assert main(["scenario", "from", "ses_none"]) == 2
+    assert "`outrider export ses_none -o FILE`" in capfd.readouterr().err
 
 
 # --- a model out of it ---------------------------------------------------------------------------------------
@@ -185,4 +261,6 @@ async def test_a_recorded_model_that_cannot_be_read(workspace, tmp_path):
     path = tmp_path / "broken.json"
     path.write_text("{")
     async with start_session("stock", workspace, f"recorded:{path}") as editor:
-        await editor.wait_for(lambda: any("broken.json" in said.text for said in editor.said), "message")
+        await editor.wait_for(
+            lambda: any("recorded session cannot" in said.text for said in editor.said), "message"
+        )

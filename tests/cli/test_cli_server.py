@@ -139,7 +139,7 @@ def test_plan_mode_and_read_only_change_nothing(outrider, tmp_path):
 def test_a_session_that_is_not_there_is_an_error(outrider, argv):
     script = [DONE] if argv[0] == "run" else None
     ran = outrider(*argv, script=script)
-    assert ran.returncode == 1
+    assert ran.returncode == 2
     assert "ses_none" in ran.stdout
 
 

@@ -15,8 +15,8 @@ from outrider.cli.report import times
 from outrider.cli.report.command import report
 from outrider.cli.report.html import Html, joined, tag, text
 from outrider.cli.report.model import report_of
-from outrider.cli.report.page import page_of
-from outrider.cli.report.words import cut, duration
+from outrider.cli.report.page import _box, page_of
+from outrider.cli.report.words import cut, duration, end
 from outrider.cli.run import ExitCode
 from outrider.store.exported import hash_of
 from outrider.testing.scenario import scripted, start_session
@@ -160,7 +160,7 @@ async def test_the_page_of_a_real_session_tells_all_that_happened(workspace):
         "two – answered by the person in a message", "allowed once by the person in a message",
         "-    return hours * 3", "+    return hours * 2", "rejected by the person", "not made",
         "allowed for this session", "red", "[exit code 3]", "denied", "Outside the turns",
-        "taking an earlier change back", "Taken out before this page was made: workspace folder",
+        "taking an earlier change back", "Taken out before this page was made: folder of the machine",
     ):  # fmt: skip
         assert words in page.text, words
     assert "\\x1b" not in page.text
@@ -252,7 +252,9 @@ def test_long_outputs_and_changes_are_cut_with_a_note():
             ("edit.applied", applied), ("tool.finished", finished | {"status": "error"}),
         )
     )  # fmt: skip
-    assert page.text.count("line\n") == 399  # and the last one, which has no end
+    assert (
+        page.text.count("line\n") == 399 + 19
+    )  # of the beginning and of the end; the last of each has no end
     assert "4600 more lines left out here" in page.text
     assert page.text.count("+new\n") == 399
     assert "4601 more lines left out here" in page.text
@@ -371,10 +373,10 @@ def test_a_file_is_told_without_a_server(tmp_path, capsys):
     assert main(["report", str(exported), "-o", str(target), "-C", str(tmp_path)]) == 0
     assert Page(target.read_text()).text.count("Fix it.") >= 1
     assert target.stat().st_mode & 0o777 == 0o600
-    assert main(["report", str(exported), "-o", str(target), "-C", str(tmp_path)]) == 1
+    assert main(["report", str(exported), "-o", str(target), "-C", str(tmp_path)]) == 2
     assert "exists already; --force replaces it" in " ".join(capsys.readouterr().err.split())
     exported.write_text("{}")
-    assert main(["report", str(exported), "-o", str(target), "--force", "-C", str(tmp_path)]) == 1
+    assert main(["report", str(exported), "-o", str(target), "--force", "-C", str(tmp_path)]) == 2
     assert "is no exported session" in " ".join(capsys.readouterr().err.split())
 
 
@@ -385,3 +387,40 @@ async def test_the_latest_session_is_told(workspace, tmp_path):
     console, target = Console(file=io.StringIO(), width=200), tmp_path / "a.html"
     assert await report(workspace, options, None, target, console, force=False) is ExitCode.COMPLETED
     assert "The latest." in Page(await asyncio.to_thread(target.read_text)).text
+
+
+def test_the_head_says_what_was_taken_back_and_who_still_waits():
+    ask = {"id": "o1", "callId": "c1", "digest": "d", "title": "Edit a.py", "detail": "", "options": []}
+    waiting = told(
+        log(STARTED, TASK, requested(), ("approval.requested", ask, 3), ("turn.parked", {"open": []}, 4))
+    )
+    assert "still waiting" in waiting.text
+    change = {
+        "changeId": "chg_2",
+        "path": "a.py",
+        "operation": "edit",
+        "hunks": [],
+        "undoes": "chg_1",
+        "where": "disk",
+    }
+    undone = Event(
+        seq=5,
+        ts="2026-01-01T00:02:00.000Z",
+        session_id="ses_1",
+        turn_id=None,
+        type="edit.applied",
+        data=change,
+    )
+    export = log(STARTED, TASK, requested(), responded(1), DONE)
+    undone = undone.model_copy(update={"seq": len(export.events) + 1, "session_id": export.session_id})
+    page = told(export.model_copy(update={"events": [*export.events, undone]}))
+    assert "taken back: 1 change" in page.text
+    assert "still waiting" not in page.text
+
+
+def test_the_end_of_a_long_text_is_kept():
+    assert end("a\nb\nc\n", 2, 10) == "b\nc"
+    assert end("abcdef", 2, 3) == "def"
+    first, *rest = _box("\n".join(f"line {number}" for number in range(1000)))
+    assert "line 999" not in str(first)
+    assert "line 999" in str(rest[-1])

@@ -292,3 +292,18 @@ def test_json_is_redacted_as_its_strings_are(value, escaped):
     redaction = Redaction(ADA)
     redaction.look(json_strings(text))
     assert json.loads(redaction.json_text(text)) == redaction.value(json.loads(text), keys=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "redacted"),
+    [
+        ("scripted:/srv/my tests/script.json", "scripted:script.json"),
+        ("recorded:/srv/a/b.json", "recorded:b.json"),
+        ("asked scripted:/srv/a/b.json (again)", "asked scripted:b.json (again)"),
+        ("scripted:script.json", "scripted:script.json"),
+        ("provider/scripted", "provider/scripted"),
+        ("/var/folders/x1/T/run/a.py", "/tmp/run/a.py"),
+    ],
+)
+def test_places_of_the_machine_are_taken_out(text, redacted):
+    assert one(text, Private(machine=(("/tmp", "/var/folders/x1/T"),))) == redacted

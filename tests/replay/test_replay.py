@@ -168,3 +168,31 @@ async def test_a_seq_that_is_not_there(workspace, seq):
     problem = await play(export, from_seq=seq)
     assert isinstance(problem, ReplayProblem)
     assert str(seq) in problem.message
+
+
+@pytest.mark.parametrize("change", [{"options": ["Reject"]}, {"callId": "c_other"}])
+async def test_nothing_is_said_of_what_goes_wrong_after_a_difference(workspace, caplog, change):
+    export, _ = await record(workspace)
+    number = next(n for n, event in enumerate(export.events) if event.type == "approval.requested")
+    event = export.events[number]
+    changed = event.model_copy(update={"data": {**event.data, **change}})
+    caplog.clear()
+    replayed = await play(
+        with_events(export, [*export.events[:number], changed, *export.events[number + 1 :]])
+    )
+    assert replayed.difference is not None
+    assert replayed.difference.seq == event.seq
+    assert not caplog.records
+
+
+async def test_a_difference_has_the_texts_of_the_replay(workspace):
+    export, _ = await record(workspace)
+    number = next(n for n, event in enumerate(export.events) if event.type == "tool.finished")
+    event = export.events[number]
+    changed = event.model_copy(update={"data": {**event.data, "content": "another text"}})
+    replayed = await play(
+        with_events(export, [*export.events[:number], changed, *export.events[number + 1 :]])
+    )
+    difference = replayed.difference
+    (digest,) = set(difference.got["data"]["messages"]) - set(difference.expected["data"]["messages"])
+    assert "another text" in difference.texts[digest]

@@ -6,8 +6,10 @@ a message put together from what the export says has the hash that the export na
 
 import asyncio
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any, cast
 
 from outrider.agent.services import Services
@@ -77,6 +79,7 @@ def private_here(
     keys = {env.get(name, "").strip() for name in {*key_names, *filter(holds_key, env)}}
     home = env.get("HOME")
     folders = folders_of((Path(uri).name, uri) for uri in dict.fromkeys(folder_uris))
+    named = [*_paths(home or "/"), *(path for folder in folders.folders for path in _paths(str(folder.path)))]
     return Private(
         keys=frozenset(key for key in keys if len(key) >= SHORTEST_KEY),
         homes=_paths(home) if home else (),
@@ -84,6 +87,7 @@ def private_here(
             (folder.name, (*_paths(str(folder.path)), folder.uri.removeprefix("file://")))
             for folder in folders.folders
         ),
+        machine=tuple(_folders_of_the_machine(env, named)),
         user=env.get("USER") or env.get("LOGNAME") or "",
         host=host,
     )
@@ -221,6 +225,18 @@ def _folders(services: Services, events: Sequence[LoggedEvent]) -> list[str]:
         uri for event in events if event.type.startswith("session.") for uri in event.data.get("folders", ())
     ]
     return of_session or [folder.uri for folder in services.folders.folders]
+
+
+def _folders_of_the_machine(env: Mapping[str, str], named: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The environment of Python and the folder of temporary files, unless they lie in a folder that is named."""
+    roots = {path for path in named if path != "/"}
+    places = [("/venv", env.get("VIRTUAL_ENV", "")), ("/tmp", env.get("TMPDIR", "")), ("/tmp", gettempdir())]  # noqa: S108 - a name that stands for it
+    if sys.prefix != sys.base_prefix:
+        places.insert(0, ("/venv", sys.prefix))
+    for stand_in, place in places:
+        for path in _paths(place) if Path(place).is_absolute() else ():
+            if path not in {"/", stand_in} and not any(Path(path).is_relative_to(root) for root in roots):
+                yield stand_in, path
 
 
 def _paths(path: str) -> tuple[str, ...]:

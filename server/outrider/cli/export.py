@@ -21,6 +21,12 @@ EXPORT_SECONDS: Final = 300.0
 """How long the server may take to put a session together."""
 
 
+def exported_file(name: str) -> Path | None:
+    """The file that is meant; None where it is a session's id. Blocks."""
+    path = Path(name).expanduser()
+    return path if path.exists() or not name.startswith("ses_") or "/" in name or path.suffix else None
+
+
 async def fetch_export(
     workspace: Path, options: Object, session_id: str | None, console: Console
 ) -> Object | ExitCode:
@@ -31,7 +37,7 @@ async def fetch_export(
             session_id = session_id or await latest_session(client)
             if session_id is None:
                 renderer.problem("there are no sessions in this folder yet")
-                return ExitCode.FAILED
+                return ExitCode.USAGE
             return await client.command(names.EXPORT, {"sessionId": session_id}, seconds=EXPORT_SECONDS)
     except RefusedError as refused:
         return refused.code
@@ -52,7 +58,7 @@ async def export(
         return exported
     content = await asyncio.to_thread(lambda: encoded(exported))
     if not await hand_over(content, target, console, force=force):
-        return ExitCode.FAILED
+        return ExitCode.USAGE
     console.print(Text(described(exported, target)), soft_wrap=True)
     return ExitCode.COMPLETED
 

@@ -33,7 +33,10 @@ app: Final = typer.Typer(
 )
 
 WorkspaceOption = Annotated[
-    Path, typer.Option("--workspace", "-C", help="The folder to work in.", show_default="this folder")
+    Path,
+    typer.Option(
+        "--workspace", "-C", help="The folder to work in. Default: this folder.", show_default=False
+    ),
 ]
 ModelOption = Annotated[
     str | None,
@@ -50,11 +53,11 @@ KeyOption = Annotated[
     str | None, typer.Option("--key-env", help="NAME of the environment variable that holds the key.")
 ]
 SessionArgument = Annotated[
-    str | None, typer.Argument(metavar="[SESSION]", help="The session's id. Default: the latest.")
+    str | None, typer.Argument(metavar="SESSION", help="The session's id. Default: the latest.")
 ]
 OutputOption = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="The file to write.", show_default="standard output"),
+    typer.Option("--output", "-o", help="The file to write. Default: standard output.", show_default=False),
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")]
 KindOption = Annotated[
@@ -212,7 +215,10 @@ def export(
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
 ) -> None:
-    """Write a session into one file to share, without secrets and without names and places of this machine."""
+    """Write a session into one file to share, without secrets and without names and places of this machine.
+
+    Exit code 0: it is written, 2: there is no such session, or the file cannot be written.
+    """
     from outrider.cli.export import export as export_session
 
     options, console = settings(None, None, state_dir), make_console(sys.stderr)
@@ -225,7 +231,7 @@ def report(
     of: Annotated[
         str | None,
         typer.Argument(
-            metavar="[SESSION|FILE]", help="A session's id, or an exported file. Default: the latest session."
+            metavar="SESSION|FILE", help="A session's id, or an exported file. Default: the latest session."
         ),
     ] = None,
     output: OutputOption = None,
@@ -233,7 +239,10 @@ def report(
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
 ) -> None:
-    """Write a session as one page for a browser: what was said and done, and where the time went."""
+    """Write a session as one page for a browser: what was said and done, and where the time went.
+
+    Exit code 0: it is written, 2: there is no such session or file, or the page cannot be written.
+    """
     from outrider.cli.report.command import report as write_report
 
     options, console = settings(None, None, state_dir), make_console(sys.stderr)
@@ -260,7 +269,7 @@ def replay(
     session: Annotated[
         str | None,
         typer.Argument(
-            metavar="[SESSION|FILE]", help="A session's id, or an exported one. Default: the latest session."
+            metavar="SESSION|FILE", help="A session's id, or an exported one. Default: the latest session."
         ),
     ] = None,
     first: Annotated[int, typer.Option("--from", min=1, help="The first event wanted.")] = 1,
@@ -270,7 +279,10 @@ def replay(
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
 ) -> None:
-    """Run a session again from its log alone, and compare every event."""
+    """Run a session again from its log alone, and compare what the loop computes with the log.
+
+    Exit code 0: it was run again, 1 with --assert: something came otherwise, 2: there is no such session or file.
+    """
     from outrider.cli.replay import replay as replay_session
 
     options = settings(None, None, state_dir)
@@ -348,7 +360,10 @@ def scenario_from(
     name: Annotated[str | None, typer.Option(help="What the scenario is called.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
 ) -> None:
-    """Make a scenario out of an exported session: the same files, answers and person, everything else run again."""
+    """Make a scenario out of an exported session: the same files, answers and person, everything else run again.
+
+    Exit code 0: it is made, 2: the export cannot be read, or the file cannot be written.
+    """
     from outrider.cli import scenario
 
     raise typer.Exit(scenario.scenario_from(export, output, name, make_console(sys.stderr), force=force))

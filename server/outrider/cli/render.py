@@ -134,7 +134,7 @@ class Renderer:
         if text in self._said and text not in self._held:
             return
         self._held = [held for held in self._held if held != text]
-        self._line(f"error: {visible(text)}", "red")
+        self._whole_line(f"error: {visible(text)}", "red")
 
     def open_items(self, titles: list[str], go_on: str | None, *, by_rule: bool) -> None:
         """Show what waits for an answer, and how to give it.
@@ -151,9 +151,9 @@ class Renderer:
         if go_on is None:
             return
         self._line("Answer at a terminal, or allow it by a rule:" if by_rule else "Answer at a terminal:")
-        self._line(f"  {go_on}")
+        self._unbroken(f"  {go_on}")
         if by_rule:
-            self._line(f"  {go_on} --yes-to all")
+            self._unbroken(f"  {go_on} --yes-to all")
 
     def frame(self, frame: Data) -> None:
         """Show an `outrider/stream`."""
@@ -463,6 +463,11 @@ class Renderer:
         self._end_flow()
         self._console.print(Text(text, style=style))
 
+    def _unbroken(self, text: str) -> None:
+        # A command that was broken in two would be another one where it is copied.
+        self._end_flow()
+        self._console.print(Text(text), soft_wrap=True)
+
     def _cut_line(self, text: str, style: str) -> None:
         self._cut(Text(text, style=style))
 
@@ -473,7 +478,10 @@ class Renderer:
 
     def _cut(self, text: Text) -> None:
         self._end_flow()
-        self._console.print(text, no_wrap=True, overflow="ellipsis", crop=True)
+        if self._console.is_terminal:
+            self._console.print(text, no_wrap=True, overflow="ellipsis", crop=True)
+        else:
+            self._console.print(text, soft_wrap=True)
 
 
 def essential_argument(tool: str, arguments: Any) -> str:

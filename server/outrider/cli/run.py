@@ -38,6 +38,8 @@ class ExitCode(IntEnum):
     CANCELLED = 130
 
 
+_NO_SESSION = "there is no session"
+"""How the server says that an id is not in its log."""
 _NO_MODEL = "no model is set"
 """How the server begins to say so."""
 _EXIT_OF_OUTCOME = {
@@ -156,6 +158,8 @@ def explained(problem: CommandError) -> str:
     where = problem.data.get("path")
     detail = problem.data.get("problem")
     text = with_the_way_to_a_model(str(problem))
+    if problem.reason == "unknown_id" and text.startswith(_NO_SESSION):
+        text += "; `outrider sessions` lists those of a folder, -C names the folder"
     if isinstance(detail, str) and detail not in text:
         text += f": {detail}"
     if isinstance(where, str) and where and where not in text:
@@ -172,9 +176,9 @@ def with_the_way_to_a_model(text: str) -> str:
 
 
 def exit_of_refusal(problem: CommandError) -> ExitCode:
-    """The exit code of a refusal: wrong params and settings are usage errors."""
-    settings = problem.code == names.INVALID_PARAMS or problem.reason == "model_unavailable"
-    return ExitCode.USAGE if settings else ExitCode.FAILED
+    """The exit code of a refusal: wrong params and settings, and sessions that are not there, are usage errors."""
+    asked = problem.code == names.INVALID_PARAMS or problem.reason in {"model_unavailable", "unknown_id"}
+    return ExitCode.USAGE if asked else ExitCode.FAILED
 
 
 class NothingToResumeError(ClientError):

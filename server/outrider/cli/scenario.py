@@ -15,7 +15,9 @@ from typing import Any, Final, TextIO, cast
 import typer
 from rich.console import Console
 
+from outrider.cli.answers import COMMAND_TOOL
 from outrider.cli.files import write_file
+from outrider.cli.render import counted
 from outrider.models.json_file import read_json
 from outrider.store.exported import ExportProblem, read_export
 from outrider.testing.crash import play_killed
@@ -214,7 +216,9 @@ def scenario_from(
     """
     export = read_export(source)
     if isinstance(export, ExportProblem):
-        return _refused(console, export.message)
+        is_session = source.name.startswith("ses_") and not source.exists()
+        hint = f"; a session becomes a file by `outrider export {source} -o FILE`" if is_session else ""
+        return _refused(console, f"{export.message}{hint}")
     stem = re.sub(r"[^a-z0-9_-]+", "_", (name or (target or source).stem).lower()).strip("_-") or "session"
     scenario = scenario_of(export, stem)
     content = json.dumps(written(scenario), ensure_ascii=False, indent=2) + "\n"
@@ -222,7 +226,20 @@ def scenario_from(
         sys.stdout.write(content)
     elif problem := write_file(target, content.encode("utf-8", "surrogatepass"), force=force):
         return _refused(console, problem)
+    console.print(_made(scenario, target), highlight=False, markup=False, soft_wrap=True)
     return 0
+
+
+def _made(scenario: Scenario, target: Path | None) -> str:
+    """What was made, and what it cannot know, for the person."""
+    files = sorted(scenario.workspace)
+    where = "" if target is None else f" in {target}"
+    said = f"Scenario{where}: {counted(len(files), 'file')}."
+    ran = sum(call.name == COMMAND_TOOL for turn in scenario.model.turns for call in turn.tool_calls)
+    if ran:
+        beside = f" beside {', '.join(files)}" if files else ""
+        said += f" {counted(ran, 'command')} ran; what {'they need' if ran > 1 else 'it needs'}{beside} has to be added to `workspace`."
+    return said
 
 
 def _refused(console: Console, problem: str) -> int:

@@ -122,7 +122,8 @@ class Catalog:
         else:
             script = await asyncio.to_thread(load_recorded, path)
         if isinstance(script, ScriptProblem):
-            return ModelProblem(f"the script cannot be used: {script.message}")
+            what = "script" if kind == "scripted" else "recorded session"
+            return ModelProblem(f"the {what} cannot be used: {script.message}")
         return ScriptedModel(reference, script, clock=self._clock, ids=self._ids, cursor=cursor)
 
     def _configured(self) -> str:

@@ -33,8 +33,13 @@ COMMON_NAME = re.compile(
 )
 """Names of accounts and machines that are nobody's, and words that stand in every log."""
 
-Removed = Kind | Literal["home folder", "workspace folder", "name"]
+Removed = Kind | Literal["home folder", "workspace folder", "folder of the machine", "name"]
 
+_MODEL_FILE = re.compile(
+    r"\A(?P<whole>scripted|recorded):/(?:[^\n]*/)?(?=[^/\n]+\Z)"
+    r"|(?<!\w)(?P<within>scripted|recorded):/(?:[^\s\"'“”]*/)?(?=[^/\s])"
+)
+"""A reference to a model that is a file, up to the file's name."""
 _JSON_STRING = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*")(?P<colon>\s*:)?')
 
 
@@ -48,6 +53,8 @@ class Private:
     """The home folder, by every name it has."""
     folders: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The workspace folders: what each is called, and every path it has. No two are called the same."""
+    machine: tuple[tuple[str, str], ...] = ()
+    """Other folders of this machine: what stands for each, and its path."""
     user: str = ""
     host: str = ""
 
@@ -122,8 +129,12 @@ class Redaction:
             self._everywhere += finding.values
 
     def _without_places_and_secrets(self, text: str) -> str:
-        text = self._without_secrets(text)
+        text = _MODEL_FILE.sub(self._model_file_for, self._without_secrets(text))
         return text if self._place is None else self._place.sub(self._place_for, text)
+
+    def _model_file_for(self, match: re.Match[str]) -> str:
+        self.removed["folder of the machine"] += 1
+        return f"{match['whole'] or match['within']}:"
 
     def _without_secrets(self, text: str) -> str:
         for secret in self._everywhere:
@@ -200,6 +211,9 @@ def _stand_ins_of_places(private: Private) -> dict[str, tuple[Removed, str]]:
         found |= dict.fromkeys(_spellings([stand_in, *paths]), ("workspace folder", stand_in))
     for path in _spellings(private.homes):
         found.setdefault(path, ("home folder", HOME))
+    for stand_in, path in private.machine:
+        for spelling in _spellings([path]):
+            found.setdefault(spelling, ("folder of the machine", stand_in))
     return found
 
 

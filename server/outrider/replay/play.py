@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import tempfile
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from outrider.replay.world import (
     RecordedOverlay,
     RecordedSettings,
 )
+from outrider.store.exported import decode_content
 from outrider.store.log import Store
 from outrider.store.problem import StoreProblem
 from outrider.workspace.search import Search
@@ -50,6 +51,8 @@ class Difference:
     """Type and data of the log; None where it ends."""
     got: Object | None
     """Type and data of the replay; None where nothing came."""
+    texts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The contents that the replay's event names, by their hashes, as far as the log does not have them before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,18 +127,18 @@ class _Recorder(Record):
     def append(
         self, data: EventData, *, turn_id: str | None = None, blobs: Mapping[str, bytes] | None = None
     ) -> None:
-        """Compare an event with the log, and append it."""
-        if self.muted:
-            return
+        """Compare an event with the log, and append it; after a difference or the end, end the task instead."""
+        if self.muted or self._player.has_differed:
+            raise asyncio.CancelledError
         expected = self._tape.next
         got = {"type": data.TYPE, "turnId": turn_id, "data": data.to_wire()}
         if self.state.current is not None and _breaks_off(expected, data):
             self.muted = True
-            return
+            raise asyncio.CancelledError
         if expected is None or not _same(expected, got):
-            self.muted = True
-            self._player.differs(expected, got)
-            return
+            self._player.differs(expected, got, blobs)
+            # Its state stays where it is, so whatever the task did next would go wrong.
+            raise asyncio.CancelledError
         super().append(data, turn_id=turn_id, blobs=blobs)
         self._tape.advance()
         self._player.seen(expected)
@@ -176,11 +179,19 @@ class _Player:
         self._record: _Recorder | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    def differs(self, expected: LoggedEvent | None, got: Object | None) -> None:
-        """Take note of the first difference."""
+    @property
+    def has_differed(self) -> bool:
+        """Whether the first difference was found."""
+        return self._difference is not None
+
+    def differs(
+        self, expected: LoggedEvent | None, got: Object | None, blobs: Mapping[str, bytes] | None = None
+    ) -> None:
+        """Take note of the first difference; `blobs` are the contents that came with the replay's event."""
         if self._difference is None:
             wanted = expected and {"type": expected.type, "turnId": expected.turn_id, "data": expected.data}
-            self._difference = Difference(self._tape.position + 1, wanted or None, got)
+            texts = {digest: decode_content(blob) for digest, blob in (blobs or {}).items()}
+            self._difference = Difference(self._tape.position + 1, wanted or None, got, texts)
             self._tape.end()
 
     def seen(self, event: LoggedEvent) -> None:
@@ -200,6 +211,9 @@ class _Player:
             await self._reach(len(tape.events))
         except _Stop:
             pass
+        except asyncio.CancelledError:
+            if not self.has_differed or _is_wanted_to_end():
+                raise
         finally:
             await self._end()
         return Replayed(tape.position - taken_over, taken_over, self._difference)
@@ -392,6 +406,11 @@ class _Player:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         with contextlib.suppress(Exception):
             await self._services.supervisor.close()
+
+
+def _is_wanted_to_end() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 async def _show_nothing(item: Any) -> None:  # noqa: ARG001 - the shape that a session wants

@@ -5,15 +5,16 @@ wrong and where. Nothing in it is run, opened or looked up.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
-from outrider.ports.model import Message, Role, content_hash
+from outrider.ports.model import FinishReason, Message, Role, content_hash
 from outrider_protocol.events import EVENT_TYPES
 from outrider_protocol.export import EXPORT_FORMAT, Export
 from outrider_protocol.notifications import Event
@@ -83,15 +84,22 @@ def decode_content(content: bytes) -> str:
 def read_export(path: Path) -> Export | ExportProblem:
     """Read an exported session from a file, and check that it is whole. Blocks.
 
-    Checked are its size, its form, the numbers of the events, the data of the events that are known (keys that
-    are not are let be, and so are events of other types), and each content against its hash.
+    Checked are its size, its form, the numbers and times of the events, the data of the events that are known (keys
+    that are not are let be, and so are events of other types), and each content against its hash.
 
     Args:
         path: The file.
     """
     try:
+        if path.is_dir():
+            return ExportProblem(f"{path}: is a folder")
         with path.open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        id_or_file = (
+            "" if path.suffix == ".json" or path.name != str(path) else ", and it is no session's id either"
+        )
+        return ExportProblem(f"there is no file {path}{id_or_file}")
     except OSError as error:
         return ExportProblem(f"{path}: cannot be read: {error.strerror or error}")
     if len(raw) > MOST_BYTES:
@@ -141,6 +149,36 @@ def _problem_of_events(export: Export) -> ExportProblem | None:
             )
         if problem := _problem_of_data(event):
             return ExportProblem(f"events.{index}.data.{problem}")
+    return _problem_of_times(export.events) or _problem_of_paths(export.events)
+
+
+def _problem_of_times(events: Sequence[Event]) -> ExportProblem | None:
+    latest = None
+    for index, event in enumerate(events):
+        try:
+            moment = datetime.fromisoformat(event.ts)
+        except ValueError:
+            return ExportProblem(f"events.{index}.ts: {_quoted(event.ts)} is no time")
+        if moment.tzinfo is None:
+            return ExportProblem(f"events.{index}.ts: {_quoted(event.ts)} has no time zone")
+        if latest is not None and moment < latest:
+            return ExportProblem(f"events.{index}.ts: {_quoted(event.ts)} is before the event in front of it")
+        latest = moment
+    return None
+
+
+def _problem_of_paths(events: Sequence[Event]) -> ExportProblem | None:
+    proposed: dict[str, str] = {}
+    """The path of the latest proposal, by call."""
+    for index, event in enumerate(events):
+        call: str = event.data.get("callId", "")
+        if event.type == "edit.proposed" and call:
+            proposed[call] = event.data["path"]
+        elif event.type == "edit.applying" and proposed.get(call, event.data["path"]) != event.data["path"]:
+            return ExportProblem(
+                f"events.{index}.data.path: is {_quoted(event.data['path'])}, but {_quoted(proposed[call])} "
+                "was proposed"
+            )
     return None
 
 
@@ -148,6 +186,9 @@ def _problem_of_data(event: Event) -> str | None:
     known = EVENT_TYPES.get(event.type)
     if known is None:
         return None
+    finished = event.data.get("finishReason", "stop") if event.type == "model.responded" else "stop"
+    if finished not in _FINISH_REASONS:
+        return f"finishReason: is {_quoted(finished)}; there are {', '.join(_FINISH_REASONS)}"
     try:
         known.from_wire(event.data)
     except ValidationError as error:
@@ -180,6 +221,7 @@ def _problem_of_contents(export: Export) -> ExportProblem | None:
 
 
 _ROLES = get_args(Role)
+_FINISH_REASONS = (*get_args(FinishReason), "cancelled")
 _KINDS: dict[Kind, str] = {"message": "a message", "tools": "definitions of tools", "text": "a text"}
 
 
@@ -219,7 +261,8 @@ def _first(error: ValidationError, but: str = "") -> str | None:
     for one in error.errors(include_url=False, include_context=False, include_input=False):
         if one["type"] != but:
             place = ".".join(_plain(str(part)) for part in one["loc"])
-            return f"{place}: {one['msg'].removeprefix('Value error, ')}"
+            said = "there is no such key" if one["type"] == "extra_forbidden" else one["msg"]
+            return f"{place}: {said.removeprefix('Value error, ')}"
     return None
 
 

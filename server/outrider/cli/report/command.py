@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.text import Text
 
-from outrider.cli.export import fetch_export, hand_over
+from outrider.cli.export import exported_file, fetch_export, hand_over
 from outrider.cli.render import Renderer
 from outrider.cli.report.model import report_of
 from outrider.cli.report.page import page_of
@@ -38,7 +38,7 @@ async def report(
         console: Where problems are said.
         force: Whether a file that is there may be replaced.
     """
-    file = None if of is None else exported_file(of)
+    file = None if of is None else await asyncio.to_thread(exported_file, of)
     if file is not None:
         export = await asyncio.to_thread(read_export, file)
     else:
@@ -47,19 +47,13 @@ async def report(
         return export
     if isinstance(export, ExportProblem):
         Renderer(console).problem(export.message)
-        return ExitCode.FAILED
+        return ExitCode.USAGE
     page = await asyncio.to_thread(lambda: page_of(report_of(export)).encode())
     if not await hand_over(page, target, console, force=force):
-        return ExitCode.FAILED
+        return ExitCode.USAGE
     if target is not None:
         console.print(Text(f"The report of session {export.session_id} is in {target}."), soft_wrap=True)
     return ExitCode.COMPLETED
-
-
-def exported_file(name: str) -> Path | None:
-    """The file that is meant; None where it is a session's id."""
-    path = Path(name).expanduser()
-    return path if "/" in name or path.suffix == ".json" or path.is_file() else None
 
 
 async def _of_session(

@@ -208,6 +208,12 @@ class Report:
     removed: dict[str, int] = field(default_factory=dict[str, int])
 
     @property
+    def taken_back(self) -> int:
+        """How many changes an undo has taken back."""
+        outside = (item for item in self.outside if isinstance(item, Edit))
+        return sum(edit.undoes is not None and edit.state in {"applied", "merged"} for edit in outside)
+
+    @property
     def models(self) -> list[str]:
         """The models that were asked, each once."""
         asked = [step.model for turn in self.turns for step in turn.steps if step.model]

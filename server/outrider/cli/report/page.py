@@ -13,6 +13,9 @@ from outrider.cli.report.html import Html, joined, tag
 from outrider.cli.report.model import Asked, Call, Edit, Note, Report, Spent, Step, Turn
 from outrider.cli.terminal import plain_output
 
+END_LINES = 20
+END_CHARACTERS = 4_000
+"""Of the end of a longer text: what went wrong often stands there."""
 MOST_LINES = 400
 """Lines of one output or one change that are shown."""
 MOST_CHARACTERS = 30_000
@@ -64,9 +67,11 @@ def page_of(report: Report) -> str:
 def _head(report: Report, title: str) -> Html:
     said, colour = words.outcome(report.turns[-1]) if report.turns else ("no task was given", "warn")
     models = ", ".join(report.models) or "no model"
+    undone = report.taken_back
     under = tag(
         "p",
         tag("span", said, class_=f"badge {colour}"),
+        tag("span", f"taken back: {counted(undone, 'change')}", class_="badge warn") if undone else None,
         tag("span", models, class_="mono soft"),
         tag("span", _time(report.at), class_="soft num"),
         class_="under",
@@ -85,12 +90,13 @@ def _facts(report: Report) -> Html:
     spent, tokens = report.spent, report.tokens
     steps = sum(step.purpose == "main" for turn in report.turns for step in turn.steps)
     calls = sum(len(step.calls) for turn in report.turns for step in turn.steps)
+    waits = any(turn.parked for turn in report.turns)
     counted_tokens = bool(tokens.given or tokens.made)
     facts: list[tuple[str, str, str | None]] = [
         ("Time", words.duration(report.seconds), None),
         ("Model", words.duration(spent.model), None),
         ("Tools", words.duration(spent.tools), None),
-        ("Waiting for the person", words.duration(spent.waiting), None),
+        ("Waiting for the person", words.duration(spent.waiting), "still waiting" if waits else None),
         ("Steps", f"{steps:,}", counted(calls, "tool call")),
         (
             "Tokens in",
@@ -472,7 +478,15 @@ def _folded(name: str, text: str) -> Html:
 def _box(text: str) -> list[Html]:
     kept, note = words.cut(text, MOST_LINES, MOST_CHARACTERS)
     box = tag("pre", kept, class_="box", tabindex=0)
-    return [box, tag("p", note, class_="cut")] if note else [box]
+    if not note:
+        return [box]
+    end = words.end(text[len(kept) :], END_LINES, END_CHARACTERS)
+    return [
+        box,
+        tag("p", note, class_="cut"),
+        tag("p", "It ends:", class_="cut"),
+        tag("pre", end, class_="box", tabindex=0),
+    ]
 
 
 def _title(prompt: str) -> str:

@@ -118,6 +118,11 @@ def pretty(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
 
+def end(text: str, most_lines: int, most_characters: int) -> str:
+    """The last lines of a text."""
+    return "\n".join(text.rstrip("\n").split("\n")[-most_lines:])[-most_characters:]
+
+
 def cut(text: str, most_lines: int, most_characters: int) -> tuple[str, str | None]:
     """The beginning of a text, and what is said of the rest."""
     lines = text.split("\n", most_lines)
