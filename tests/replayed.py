@@ -2,6 +2,7 @@
 
 import json
 
+from outrider import __version__
 from outrider.replay.play import Replayed, play
 from outrider.store.exported import contents_named
 from outrider.store.log import Store
@@ -24,7 +25,7 @@ async def export_of(store, session_id):
         {one.hash for event in events for one in contents_named(event.type, event.data)}
     )
     return Export(
-        program="0",
+        program=__version__,
         session_id=session_id,
         events=[
             Event(seq=e.seq, ts=e.ts, session_id=e.session_id, turn_id=e.turn_id, type=e.type, data=e.data)

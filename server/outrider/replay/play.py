@@ -127,21 +127,26 @@ class _Recorder(Record):
     def append(
         self, data: EventData, *, turn_id: str | None = None, blobs: Mapping[str, bytes] | None = None
     ) -> None:
-        """Compare an event with the log, and append it; after a difference or the end, end the task instead."""
+        """Compare an event with the log, and append it."""
         if self.muted or self._player.has_differed:
-            raise asyncio.CancelledError
+            return self._only_fold(data, turn_id)
         expected = self._tape.next
         got = {"type": data.TYPE, "turnId": turn_id, "data": data.to_wire()}
         if self.state.current is not None and _breaks_off(expected, data):
             self.muted = True
-            raise asyncio.CancelledError
+            return self._only_fold(data, turn_id)
         if expected is None or not _same(expected, got):
             self._player.differs(expected, got, blobs)
-            # Its state stays where it is, so whatever the task did next would go wrong.
-            raise asyncio.CancelledError
+            return self._only_fold(data, turn_id)
         super().append(data, turn_id=turn_id, blobs=blobs)
         self._tape.advance()
         self._player.seen(expected)
+        return None
+
+    def _only_fold(self, data: EventData, turn_id: str | None) -> None:
+        """Take in what does not count any more, so that the loop comes to its next wait with a state that fits."""
+        seq, ts = self.state.last_seq + 1, self._tape.events[-1].ts
+        self.state.apply(LoggedEvent(seq, ts, self.state.session_id, turn_id, data.TYPE, data.to_wire()))
 
 
 def _breaks_off(expected: LoggedEvent | None, data: EventData) -> bool:
@@ -211,9 +216,6 @@ class _Player:
             await self._reach(len(tape.events))
         except _Stop:
             pass
-        except asyncio.CancelledError:
-            if not self.has_differed or _is_wanted_to_end():
-                raise
         finally:
             await self._end()
         return Replayed(tape.position - taken_over, taken_over, self._difference)
@@ -238,17 +240,13 @@ class _Player:
             briefing=RecordedBriefing(tape),
             supervisor=supervisor,
             catalog=RecordedCatalog(tape, self._clock),
-            tools=RecordedTools(tape, self._modes),
+            tools=RecordedTools(tape),
             env={},
             host="",
             settings=self._settings,
             on_frame=lambda _: None,
             version=tape.events[0].data.get("version", tape.program),
         )
-
-    def _modes(self) -> tuple[Any, frozenset[str]]:
-        grants = self._record.state.grants if self._record else {}
-        return self._settings().permission_mode, frozenset(grants)
 
     def _open(self, state: SessionState) -> Session:
         lock = self._services.store.lock(state.session_id)
@@ -406,11 +404,6 @@ class _Player:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         with contextlib.suppress(Exception):
             await self._services.supervisor.close()
-
-
-def _is_wanted_to_end() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 async def _show_nothing(item: Any) -> None:  # noqa: ARG001 - the shape that a session wants

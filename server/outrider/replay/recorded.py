@@ -7,8 +7,9 @@ from typing import Any, cast
 
 from pydantic import ConfigDict
 
+from outrider import __version__
 from outrider.models.catalog import Catalog, ModelProblem
-from outrider.permissions.decide import Access, decide
+from outrider.permissions.decide import Access
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import (
     FailureKind,
@@ -27,12 +28,13 @@ from outrider.ports.model import (
 from outrider.replay.tape import Tape
 from outrider.replay.world import RecordedClock, located
 from outrider.tools.all import own_tools
+from outrider.tools.changes import OUTSIDE
 from outrider.tools.client import handed_tools
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Registry, Tool
 from outrider.tools.result import ToolResult
 from outrider.workspace.editing import Change
-from outrider_protocol.settings import Effect, PermissionMode
+from outrider_protocol.settings import Effect
 
 _CANCELLED = "[cancelled]"
 _UNFINISHED = frozenset({"cancelled", "interrupted"})
@@ -183,10 +185,9 @@ class _RecordedTool(Tool[Any]):
 class RecordedTools(Registry):
     """The tools that were offered. Those that only talk to the person are real; all others give what they gave."""
 
-    def __init__(self, tape: Tape, modes: Callable[[], tuple[PermissionMode, frozenset[str]]]) -> None:
-        """Take the tools from the tape; `modes` gives the permission mode and the grants that hold now."""
+    def __init__(self, tape: Tape) -> None:
+        """Take the tools from the tape."""
         self._tape = tape
-        self._modes = modes
         self._own = own_tools()
         tools = {tool.name: self._tool(tool.spec()) for tool in self._own.offered(read_only=False)}
         requests = [event for event in tape.events if event.type == "model.requested"]
@@ -212,9 +213,18 @@ class RecordedTools(Registry):
         return Registry([*(tool for name, tool in self._tools.items() if name not in ever), *handed])
 
     def offered(self, *, read_only: bool) -> Sequence[Tool[Any]]:
-        """The tools of the next request."""
+        """The tools that a turn of now is offered, as they were defined then.
+
+        Which they are is worked out, unless another version wrote the log, which may have had other ones.
+        """
         request = self._tape.first_ahead("model.requested", purpose="main")
-        return super().offered(read_only=read_only) if request is None else self._of_request(request)
+        if request is None:
+            return self._now().offered(read_only=read_only)
+        then = self._of_request(request)
+        if self._tape.program != __version__:
+            return then
+        defined = {tool.name: tool for tool in then}
+        return [defined.get(tool.name, tool) for tool in self._now().offered(read_only=read_only)]
 
     def _of_request(self, request: LoggedEvent) -> list[Tool[Any]]:
         defined = json.loads(self._tape.text(request.data["toolsHash"]) or "[]")
@@ -286,7 +296,7 @@ class RecordedTools(Registry):
 
         partial = _partial(finished)
         return Action(
-            access=self._access(effect, grant, is_asked=asked is not None or _is_answered(story)),
+            access=Access(effect, inside=given is None or _stays_inside(effect, given), grant=grant),
             perform=perform,
             prepare=prepare if any(event.type == "question.asked" for event in story) else None,
             title=given.data["title"] if given else "",
@@ -303,14 +313,6 @@ class RecordedTools(Registry):
                 return event
         return None
 
-    def _access(self, effect: Effect, grant: str | None, *, is_asked: bool) -> Access:
-        """What the call wanted: inside the workspace, unless only the outside explains that it was asked for."""
-        mode, grants = self._modes()
-        inside = Access(effect, inside=True, grant=grant)
-        if is_asked and decide(inside, mode, grants).verdict != "ask":
-            return Access(effect, inside=False, grant=grant)
-        return inside
-
     def _change(self, story: list[LoggedEvent]) -> Change | None:
         worked_out = next((e for e in story if e.type in {"edit.proposed", "edit.applying"}), None)
         if worked_out is None:
@@ -323,6 +325,13 @@ class RecordedTools(Registry):
             self._tape.text(data.get("before")),
             self._tape.text(data.get("after")),
         )
+
+
+def _stays_inside(effect: Effect, requested: LoggedEvent) -> bool:
+    """Whether what was asked for stays in the workspace: a title says where it does not, and no grant covers a command there."""
+    if effect == "execute":
+        return "grant" in requested.data
+    return not requested.data["title"].endswith(OUTSIDE)
 
 
 def _comes_first(requested: LoggedEvent, story: list[LoggedEvent]) -> bool:
@@ -339,12 +348,6 @@ def _superseded(event: LoggedEvent) -> bool:
     """Whether it closes an approval only because another one takes its place."""
     data = event.data
     return event.type == "approval.resolved" and (data["by"], data["decision"]) == ("rule", "reject")
-
-
-def _is_answered(story: list[LoggedEvent]) -> bool:
-    """Whether the person answers an approval that is open already."""
-    resolved = next((event for event in story if event.type == "approval.resolved"), None)
-    return resolved is not None and resolved.data["by"] == "person"
 
 
 def _partial(finished: LoggedEvent | None) -> str | None:
