@@ -168,7 +168,7 @@ async def test_a_log_that_is_not_whole_gives_no_half_export(workspace, harm, wor
 
 
 HOME, ROOT = "/home/adelaide", "/srv/work/shop"
-HERE = Private(frozenset({KEY}), (HOME,), (("shop", (ROOT,)),), "adelaide", "calc-7")
+HERE = Private(frozenset({KEY}), (HOME,), (("shop", (ROOT,)),), user="adelaide", host="calc-7")
 PLANTED = [KEY, TOKEN, PEM, f"file://{ROOT}/a.py", f"{HOME}/x", ROOT, "adelaide", "x8Kq2mZ7pR4tW9vB"]
 GONE = [KEY, TOKEN, PEM_LINE, HOME, ROOT, "x8Kq2mZ7pR4tW9vB"]
 SPACE = st.text(" \n\t\"'(){},;\\\ud800é" + string.ascii_lowercase, max_size=12).map(lambda text: f" {text} ")

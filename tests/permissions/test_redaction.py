@@ -129,13 +129,13 @@ def test_a_private_key_is_taken_out_line_by_line(shown):
     left = one(shown)
     assert BODY not in left
     assert BODY_2 not in left
-    assert left.count("[secret 1]") == 2
+    assert left.index("[secret 1.1]") < left.index("[secret 1.2]")
     assert left.count("\n") == shown.count("\n")
     assert "PRIVATE KEY" in left
 
 
 def test_a_line_of_a_private_key_is_known_without_its_block():
-    assert redacted(f"5\t{BODY_2}\n", PEM)[0] == "5\t[secret 1]\n"
+    assert redacted(f"5\t{BODY_2}\n", PEM)[0] == "5\t[secret 1.2]\n"
 
 
 def test_the_same_secret_has_the_same_marker_everywhere():
@@ -160,7 +160,27 @@ def test_a_password_that_is_a_word_is_taken_out_at_its_place_only():
 
 def test_values_of_the_environment_go_line_by_line():
     private = Private(keys=frozenset({"first-line-of-it\nsecond-line-of-it\n-\n"}))
-    assert one("a\nfirst-line-of-it\nsecond-line-of-it\n-\nb", private) == "a\n[secret 1]\n[secret 1]\n-\nb"
+    assert (
+        one("a\nfirst-line-of-it\nsecond-line-of-it\n-\nb", private) == "a\n[secret 1.1]\n[secret 1.2]\n-\nb"
+    )
+
+
+def test_what_reads_like_a_stand_in_is_not_made_equal_to_one():
+    texts = [
+        f"{TOKENS[0]} [secret 1] [secret 7.2]",
+        "/workspace /home/ada/src/shop",
+        "/home/user /home/ada ada.l tmp [user]x [host-3]",
+    ]
+    assert redacted(*texts) == [
+        "[secret 8] [secret 1] [secret 7.2]",
+        "/workspace /workspace-2",
+        "/home/user /home/user-2 [user-2] tmp [user]x [host-3]",
+    ]
+
+
+def test_a_folder_that_is_called_like_its_stand_in_keeps_its_name():
+    private = Private(homes=("/home/user",), folders=(("workspace", ("/workspace",)),))
+    assert one("/workspace/a.py /home/user/b", private) == "/workspace/a.py /home/user/b"
 
 
 @pytest.mark.parametrize(

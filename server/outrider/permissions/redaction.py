@@ -3,6 +3,7 @@
 It only decides, and knows no files and no environment: a caller says what is private here, and gives it texts.
 A secret that is found in one text is taken out of all of them, wherever it stands, so that texts put together
 from others stay equal to what they were put together from. Line breaks are never taken out: line numbers stay.
+Lines that differ stay different, so that the hunks between two texts stay the hunks between what is left of them.
 """
 
 import json
@@ -40,6 +41,7 @@ _MODEL_FILE = re.compile(
     r"|(?<!\w)(?P<within>scripted|recorded):/(?:[^\s\"'“”]*/)?(?=[^/\s])"
 )
 """A reference to a model that is a file, up to the file's name."""
+_MARKED = re.compile(r"\[secret (\d{1,9})(?=[\].])")
 _JSON_STRING = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*")(?P<colon>\s*:)?')
 
 
@@ -68,9 +70,15 @@ class Redaction:
         """In how many places something was taken out, by its kind."""
         self._known: dict[str, tuple[Kind, str]] = {}
         """Each secret: its kind and its marker."""
+        self._numbers: dict[str, int] = {}
+        """The number of each secret; lines of one secret share it."""
         self._count = 0
+        self._lines: Counter[int] = Counter()
+        """How many lines of a secret of several lines have a marker, by the secret's number."""
         self._everywhere: list[str] = []
         """Secrets to take out wherever they stand, the longest first."""
+        self._chosen: dict[str, str] = {}
+        """What stands for a stand-in that is in some text already."""
         self._places = _stand_ins_of_places(private)
         self._place = _any_place(self._places)
         self._names = _stand_ins_of_names(private)
@@ -84,6 +92,9 @@ class Redaction:
     def look(self, texts: Iterable[str]) -> None:
         """Find the secrets in all texts. The order decides on the numbers of the markers."""
         left = list(dict.fromkeys(map(whole_characters, texts)))
+        # What reads like a stand-in already must not become equal to one.
+        self._count = max((int(found[1]) for text in left for found in _MARKED.finditer(text)), default=0)
+        self._choose_stand_ins(left)
         while left:
             for text in left:
                 for finding in (*self._keys_in(text), *findings(text)):
@@ -115,16 +126,34 @@ class Redaction:
             }
         return value
 
+    def _choose_stand_ins(self, texts: list[str]) -> None:
+        rest = texts if self._place is None else [self._place.sub("\0", text) for text in texts]
+        taken = {stand_in for _, stand_in in self._places.values()} | set(self._names.values())
+        for stand_in in sorted(taken):
+            chosen, number = stand_in, 1
+            while (number > 1 and chosen in taken) or _stands_in(chosen, rest):
+                number += 1
+                chosen = f"{stand_in[:-1]}-{number}]" if stand_in.endswith("]") else f"{stand_in}-{number}"
+            self._chosen[stand_in] = chosen
+            taken.add(chosen)
+
     def _keys_in(self, text: str) -> list[Finding]:
         return [key for key in self._keys if any(value in text for value in key.values)]
 
     def _learn(self, finding: Finding) -> None:
-        first = next((value for value in finding.values if value in self._known), None)
-        if first is None:
+        number = next((self._numbers[value] for value in finding.values if value in self._numbers), None)
+        if number is None:
             self._count += 1
-        known = self._known[first] if first else (finding.kind, MARKER.format(self._count))
+            number = self._count
         for value in finding.values:
-            self._known.setdefault(value, known)
+            if value in self._known:
+                continue
+            marker = str(number)
+            self._numbers[value] = number
+            if len(finding.values) > 1:
+                self._lines[number] += 1
+                marker = f"{number}.{self._lines[number]}"
+            self._known[value] = (finding.kind, MARKER.format(marker))
         if finding.everywhere:
             self._everywhere += finding.values
 
@@ -161,13 +190,15 @@ class Redaction:
 
     def _place_for(self, match: re.Match[str]) -> str:
         kind, stand_in = self._places[match.group()]
+        stand_in = self._chosen.get(stand_in, stand_in)
         if stand_in != match.group():
             self.removed[kind] += 1
         return stand_in
 
     def _name_for(self, match: re.Match[str]) -> str:
         self.removed["name"] += 1
-        return self._names[match.group()]
+        stand_in = self._names[match.group()]
+        return self._chosen.get(stand_in, stand_in)
 
     def _json_string(self, match: re.Match[str]) -> str:
         string, colon = match.group("string"), match.group("colon") or ""
@@ -205,16 +236,22 @@ def whole_characters(text: str) -> str:
 
 
 def _stand_ins_of_places(private: Private) -> dict[str, tuple[Removed, str]]:
-    found: dict[str, tuple[Removed, str]] = {HOME: ("home folder", HOME)}
+    found: dict[str, tuple[Removed, str]] = {}
     for name, paths in private.folders:
         stand_in = WORKSPACE if len(private.folders) == 1 else f"{WORKSPACE}/{name}"
-        found |= dict.fromkeys(_spellings([stand_in, *paths]), ("workspace folder", stand_in))
+        found |= dict.fromkeys(_spellings(paths), ("workspace folder", stand_in))
     for path in _spellings(private.homes):
         found.setdefault(path, ("home folder", HOME))
     for stand_in, path in private.machine:
         for spelling in _spellings([path]):
             found.setdefault(spelling, ("folder of the machine", stand_in))
     return found
+
+
+def _stands_in(stand_in: str, texts: Iterable[str]) -> bool:
+    """Whether it stands in a text by itself."""
+    shape = re.compile(rf"(?<![\w.)\]}}-]){re.escape(stand_in)}(?!-?\w)")
+    return any(stand_in in text and (stand_in.endswith("]") or shape.search(text)) for text in texts)
 
 
 def _spellings(paths: Iterable[str]) -> Iterator[str]:

@@ -1,0 +1,86 @@
+"""An export without its secrets is still a log that a replay gives again."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from outrider.agent.export import redacted
+from outrider.permissions.redaction import Private, Redaction
+from outrider.ports.events import LoggedEvent
+from outrider.replay.play import Replayed, play
+from outrider.store.exported import contents_named
+from outrider.testing.scenario import scripted, start_session
+from outrider.workspace.diff import line_hunks
+from replayed import exports_of
+
+LINES = [
+    "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC",
+    "BKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj",
+    "MzEfYyjiWA4R4M2bS1GB4t7NXp98C3SC",
+]
+KEY = "first line of the key\nsecond line of the key"
+
+
+def pem(*lines):
+    return "\n".join(["-----BEGIN PRIVATE KEY-----", *lines, "-----END PRIVATE KEY-----", ""])
+
+
+async def replay_of(workspace, before, after, env_keys=(), user=""):
+    """What a replay makes of the redacted export of a session that reads a file and writes it anew."""
+    (workspace / "key.pem").write_text(before)
+    turns = [
+        {"tool_calls": [{"name": "read_file", "input": {"path": "key.pem"}, "id": "c_1"}]},
+        {"tool_calls": [{"name": "write_file", "input": {"path": "key.pem", "content": after}, "id": "c_2"}]},
+        {"text": "Done."},
+    ]
+    options = {"permissionMode": "full"}
+    async with start_session("stock", workspace, scripted(workspace, turns), options) as editor:
+        await editor.run("Change it")
+    (export,) = await exports_of(workspace.parent / f"{workspace.name}.state")
+    events = [LoggedEvent(e.seq, e.ts, e.session_id, e.turn_id, e.type, e.data) for e in export.events]
+    contents = {
+        (one.hash, one.kind): export.contents[one.hash]
+        for event in export.events
+        for one in contents_named(event.type, event.data)
+    }
+    private = Private(frozenset(env_keys), folders=(("shop", (str(workspace),)),), user=user)
+    clean = redacted(events, contents, private, "0")
+    return clean, await play(clean)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (pem(*LINES), pem(LINES[0], LINES[2])),
+        (pem(*LINES), pem(LINES[0], LINES[2], LINES[1])),
+        (pem(LINES[0]), pem(LINES[1])),
+        (f"a\n{KEY}\nb\n", f"a\n{KEY.splitlines()[1]}\nb\n"),
+        ("[secret 1]\nx\n", f"{KEY.splitlines()[0]}\nx\n"),
+        ("[secret 1.1]\nx\n", f"{KEY.splitlines()[0]}\nx\n"),
+        ("/workspace\nx\n", "{here}\nx\n"),
+    ],
+)
+async def test_an_edit_of_secrets_is_the_same_edit_without_them(workspace, before, after):
+    clean, replayed = await replay_of(workspace, before, after.format(here=workspace), [KEY])
+    assert replayed == Replayed(len(clean.events), 0, None)
+
+
+SOME_LINES = st.lists(
+    st.sampled_from(
+        [*LINES, *KEY.splitlines(), "a", "b [secret 2]", "[secret 1.1]", "/workspace", "/srv/shop"]
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(SOME_LINES, SOME_LINES)
+def test_hunks_between_redacted_texts_are_the_redacted_hunks(before, after):
+    texts = ["".join(f"{line}\n" for line in lines) for lines in (before, after)]
+    redaction = Redaction(Private(frozenset({KEY}), folders=(("shop", ("/srv/shop",)),)))
+    redaction.look([pem(*LINES), *texts])
+    expected = [
+        (hunk.line, redaction.text(hunk.removed), redaction.text(hunk.added)) for hunk in line_hunks(*texts)
+    ]
+    left = line_hunks(*map(redaction.text, texts))
+    assert [(hunk.line, hunk.removed, hunk.added) for hunk in left] == expected
