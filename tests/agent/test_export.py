@@ -226,7 +226,7 @@ def export_of(steps):
         events += [
             (
                 "model.responded",
-                {"messageId": "m", "text": said, "toolCalls": [call_data], "finishReason": "x"},
+                {"messageId": "m", "text": said, "toolCalls": [call_data], "finishReason": "stop"},
             ),
             ("tool.requested", {"callId": tool_call.id, "name": "tool", "input": arguments}),
             (

@@ -50,6 +50,15 @@ def test_a_session_goes_to_standard_output(workspace, session_id, capfd):
     assert "Taken out" in told.err
 
 
+def test_a_file_that_nobody_could_read_is_not_handed_over(
+    workspace, session_id, tmp_path, capfd, monkeypatch
+):
+    monkeypatch.setattr("outrider.cli.export.encoded", lambda _: b'{"format": "outrider-export"}')
+    assert exported(workspace, "-o", str(tmp_path / "session.json")) == 1
+    assert f"session {session_id} was not exported" in " ".join(capfd.readouterr().err.split())
+    assert not (tmp_path / "session.json").exists()
+
+
 def test_a_file_is_replaced_only_by_force(workspace, session_id, tmp_path, capfd):
     target = tmp_path / "session.json"
     target.write_text("mine")

@@ -1,5 +1,7 @@
 """An export without its secrets is still a log that a replay gives again."""
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,9 +10,10 @@ from outrider.agent.export import redacted
 from outrider.permissions.redaction import Private, Redaction
 from outrider.ports.events import LoggedEvent
 from outrider.replay.play import Replayed, play
-from outrider.store.exported import contents_named
+from outrider.store.exported import contents_named, parse_export
 from outrider.testing.scenario import scripted, start_session
 from outrider.workspace.diff import line_hunks
+from outrider_protocol.export import Export
 from replayed import exports_of
 
 LINES = [
@@ -28,9 +31,10 @@ def pem(*lines):
 async def replay_of(workspace, before, after, env_keys=(), user=""):
     """What a replay makes of the redacted export of a session that reads a file and writes it anew."""
     (workspace / "key.pem").write_text(before)
+    given = {"path": "key.pem", "content": after, "overwrite": True}
     turns = [
         {"tool_calls": [{"name": "read_file", "input": {"path": "key.pem"}, "id": "c_1"}]},
-        {"tool_calls": [{"name": "write_file", "input": {"path": "key.pem", "content": after}, "id": "c_2"}]},
+        {"tool_calls": [{"name": "write_file", "input": given, "id": "c_2"}]},
         {"text": "Done."},
     ]
     options = {"permissionMode": "full"}
@@ -45,6 +49,7 @@ async def replay_of(workspace, before, after, env_keys=(), user=""):
     }
     private = Private(frozenset(env_keys), folders=(("shop", (str(workspace),)),), user=user)
     clean = redacted(events, contents, private, "0")
+    assert [event.type for event in clean.events].count("edit.applied") == 1
     return clean, await play(clean)
 
 
@@ -63,6 +68,16 @@ async def replay_of(workspace, before, after, env_keys=(), user=""):
 async def test_an_edit_of_secrets_is_the_same_edit_without_them(workspace, before, after):
     clean, replayed = await replay_of(workspace, before, after.format(here=workspace), [KEY])
     assert replayed == Replayed(len(clean.events), 0, None)
+
+
+@pytest.mark.parametrize(
+    "word", ["tools", "assistant", "edit", "full", "plan", "write_file", "Outrider", "steps", "string"]
+)
+async def test_who_is_called_like_a_word_of_the_wire_changes_no_log(workspace, word):
+    clean, replayed = await replay_of(workspace, "a\n", f"{word}\n", ["complete", "cancelle"], word)
+    assert replayed == Replayed(len(clean.events), 0, None)
+    assert isinstance(parse_export(json.dumps(clean.to_wire()).encode()), Export)
+    assert f"{word}\n" in clean.contents.values()
 
 
 SOME_LINES = st.lists(

@@ -102,7 +102,8 @@ def redacted(events: Sequence[LoggedEvent], contents: Contents, private: Private
         private: What must not be in it.
         version: Version of this program.
     """
-    redaction = Redaction(private)
+    offered = (event.data["tools"] for event in events if event.type == "model.requested")
+    redaction = Redaction(private, {name for names in offered for name in names})
     redaction.look(_all_strings(events, contents))
     new: dict[str, str] = {}
     renamed: dict[tuple[str, Kind], str] = {}

@@ -14,6 +14,7 @@ from outrider.cli.files import write_file
 from outrider.cli.look import RefusedError, latest_session, server_of
 from outrider.cli.render import Renderer, counted
 from outrider.cli.run import ExitCode
+from outrider.store.exported import ExportProblem, parse_export
 
 Object = dict[str, Any]
 
@@ -57,6 +58,12 @@ async def export(
     if isinstance(exported, ExitCode):
         return exported
     content = await asyncio.to_thread(lambda: encoded(exported))
+    if isinstance(read := await asyncio.to_thread(parse_export, content), ExportProblem):
+        session = exported["sessionId"]
+        Renderer(console).problem(
+            f"session {session} was not exported, nobody could read its file: {read.message}"
+        )
+        return ExitCode.FAILED
     if not await hand_over(content, target, console, force=force):
         return ExitCode.USAGE
     console.print(Text(described(exported, target)), soft_wrap=True)

@@ -15,6 +15,7 @@ from typing import Any, Literal, cast
 from urllib.parse import quote
 
 from outrider.permissions.secret_shapes import MARKER, Finding, Kind, credentials, findings
+from outrider.permissions.wire_words import parts_of_wire_words, wire_words
 
 SHORTEST_KEY = 8
 """Characters of the shortest value of the environment that is looked for; a shorter one may stand anywhere."""
@@ -64,8 +65,10 @@ class Private:
 class Redaction:
     """One redaction of many texts, in two steps: `look` at all of them, then ask for each `text`."""
 
-    def __init__(self, private: Private) -> None:
-        """Begin with what is private."""
+    def __init__(self, private: Private, tools: Iterable[str] = ()) -> None:
+        """Begin with what is private, and with the names of the tools that the session knows."""
+        self._words = wire_words() | set(tools)
+        """Texts that mean something to who reads a log; nothing in them is private."""
         self.removed: Counter[Removed] = Counter()
         """In how many places something was taken out, by its kind."""
         self._known: dict[str, tuple[Kind, str]] = {}
@@ -81,11 +84,15 @@ class Redaction:
         """What stands for a stand-in that is in some text already."""
         self._places = _stand_ins_of_places(private)
         self._place = _any_place(self._places)
-        self._names = _stand_ins_of_names(private)
+        self._names = {
+            name: stand_in
+            for name, stand_in in _stand_ins_of_names(private).items()
+            if name not in self._words and name.casefold() not in parts_of_wire_words()
+        }
         self._name = _any_name(self._names)
         self._keys = [
             Finding("key of the environment", tuple(lines), everywhere=True)
-            for key in sorted(private.keys)
+            for key in sorted(private.keys - self._words)
             if (lines := [line for line in key.splitlines() if len(line) >= SHORTEST_KEY])
         ]
 
@@ -105,7 +112,9 @@ class Redaction:
         self.removed.clear()
 
     def text(self, text: str) -> str:
-        """A text without what is private. Its lines stay its lines."""
+        """A text without what is private. Its lines stay its lines, and a word of the wire stays what it is."""
+        if text in self._words:
+            return text
         text = self._without_places_and_secrets(whole_characters(text))
         return text if self._name is None else self._name.sub(self._name_for, text)
 
@@ -121,10 +130,13 @@ class Redaction:
             return [self.value(item, keys=keys) for item in cast("list[Any]", value)]
         if isinstance(value, dict):
             return {
-                self._without_places_and_secrets(key) if keys else key: self.value(item, keys=keys)
+                self._key(key) if keys else key: self.value(item, keys=keys)
                 for key, item in cast("dict[str, Any]", value).items()
             }
         return value
+
+    def _key(self, key: str) -> str:
+        return key if key in self._words else self._without_places_and_secrets(key)
 
     def _choose_stand_ins(self, texts: list[str]) -> None:
         rest = texts if self._place is None else [self._place.sub("\0", text) for text in texts]
@@ -203,7 +215,7 @@ class Redaction:
     def _json_string(self, match: re.Match[str]) -> str:
         string, colon = match.group("string"), match.group("colon") or ""
         plain: str = json.loads(string)
-        redacted = self._without_places_and_secrets(plain) if colon else self.text(plain)
+        redacted = self._key(plain) if colon else self.text(plain)
         if redacted == plain:
             return match.group()
         return json.dumps(redacted, ensure_ascii=string.isascii()) + colon
