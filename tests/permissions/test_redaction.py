@@ -1,7 +1,9 @@
 """What is taken out of a text, and what is left in it."""
 
+import base64
 import json
 import string
+from urllib.parse import quote
 
 import pytest
 from hypothesis import example, given, settings
@@ -254,6 +256,50 @@ def test_a_secret_is_found_in_json_however_it_is_escaped():
     for ascii_only in (True, False):
         text = json.dumps({"a": f"<{secret}>", secret: 1}, ensure_ascii=ascii_only)
         assert redaction.json_text(text) == '{"a": "<[secret 1]>", "[secret 1]": 1}'
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (f"Run {TOKENS[0][:12]}…", "Run [secret 1]…"),
+        (f"Run {TOKENS[0][:7]}…", f"Run {TOKENS[0][:7]}…"),
+        (f"{TOKENS[0][:12]} …", f"{TOKENS[0][:12]} …"),
+        (
+            f"{TOKENS[0][:20]}\n[… 5 bytes are missing here …]\n{TOKENS[0][-9:]}!",
+            "[secret 1]\n[… 5 bytes are missing here …]\n[secret 1]!",
+        ),
+        ("echo planted-key…", "echo [secret 2]…"),
+    ],
+)
+def test_what_is_left_of_a_secret_that_was_cut_is_taken_out(text, left):
+    assert redacted(TOKENS[0], text)[1] == left
+
+
+KEY = 'he said "no/yes" \\ é+1'
+
+
+@pytest.mark.parametrize("before", ["", "a", "ab", "abc"])
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+def test_a_key_in_base64_is_found_wherever_it_begins(before, encode):
+    text = encode(f"{before}{KEY}:x".encode()).decode()
+    left = one(f"Basic {text}", Private(keys=frozenset({KEY})))
+    assert "[secret 1 in base64]" in left
+    assert len(left) <= len("Basic abc") + len("[secret 1 in base64]") + 8
+
+
+@pytest.mark.parametrize(
+    ("written", "label"),
+    [
+        (json.dumps(KEY)[1:-1], "in JSON"),
+        (json.dumps(KEY, ensure_ascii=False)[1:-1], "in JSON"),
+        (json.dumps(json.dumps(KEY))[3:-3], "in JSON in JSON"),
+        (quote(KEY), "in a URL"),
+        (quote(KEY, safe=""), "in a URL"),
+    ],
+)
+def test_a_key_is_found_however_it_is_written(written, label):
+    private = Private(keys=frozenset({KEY}))
+    assert one(f"cut {{ <{written}>", private) == f"cut {{ <[secret 1 {label}]>"
 
 
 def test_what_was_taken_out_is_counted_by_kind():

@@ -154,8 +154,8 @@ def _redacted_data(redaction: Redaction, data: dict[str, Any]) -> dict[str, Any]
                 for call in calls
             ]
         else:
-            # The keys of a call's arguments are the model's, and not of the wire.
-            result[key] = redaction.value(value, keys=key == "input")
+            # Keys in a call's arguments are the model's, and those in diagnostics are somebody's; not of the wire.
+            result[key] = redaction.value(value, keys=key in {"input", "context"})
     return result
 
 

@@ -6,6 +6,7 @@ from others stay equal to what they were put together from. Line breaks are neve
 Lines that differ stay different, so that the hunks between two texts stay the hunks between what is left of them.
 """
 
+import base64
 import json
 import re
 from collections import Counter
@@ -42,7 +43,9 @@ _MODEL_FILE = re.compile(
     r"|(?<!\w)(?P<within>scripted|recorded):/(?:[^\s\"'“”]*/)?(?=[^/\s])"
 )
 """A reference to a model that is a file, up to the file's name."""
-_MARKED = re.compile(r"\[secret (\d{1,9})(?=[\].])")
+_MARKED = re.compile(r"\[secret (\d{1,9})(?=[\]. ])")
+_CUT = re.compile(r"(\n\[… \d+ bytes are missing here …\]\n|…)")
+"""Where a text was cut before it came into the log: a title, a detail, the output of a command."""
 _JSON_STRING = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*")(?P<colon>\s*:)?')
 
 
@@ -95,6 +98,11 @@ class Redaction:
             for key in sorted(private.keys - self._words)
             if (lines := [line for line in key.splitlines() if len(line) >= SHORTEST_KEY])
         ]
+        self._forms = {value: dict(_forms(value)) for key in self._keys for value in key.values}
+        """How else each value of the environment may be written, and what the marker says of it."""
+        for key in private.keys:
+            if first := next((line for line in key.splitlines() if line in self._forms), None):
+                self._forms[first] |= dict.fromkeys(_base64_forms(key), "in base64")
 
     def look(self, texts: Iterable[str]) -> None:
         """Find the secrets in all texts. The order decides on the numbers of the markers."""
@@ -150,7 +158,15 @@ class Redaction:
             taken.add(chosen)
 
     def _keys_in(self, text: str) -> list[Finding]:
-        return [key for key in self._keys if any(value in text for value in key.values)]
+        return [
+            key
+            for key in self._keys
+            if any(
+                form in text or _is_cut_in(text, form)
+                for value in key.values
+                for form in (value, *self._forms[value])
+            )
+        ]
 
     def _learn(self, finding: Finding) -> None:
         number = next((self._numbers[value] for value in finding.values if value in self._numbers), None)
@@ -166,6 +182,9 @@ class Redaction:
                 self._lines[number] += 1
                 marker = f"{number}.{self._lines[number]}"
             self._known[value] = (finding.kind, MARKER.format(marker))
+            for form, label in self._forms.get(value, {}).items():
+                self._known.setdefault(form, (finding.kind, MARKER.format(f"{marker} {label}")))
+                self._everywhere.append(form)
         if finding.everywhere:
             self._everywhere += finding.values
 
@@ -183,7 +202,25 @@ class Redaction:
                 kind, marker = self._known[secret]
                 self.removed[kind] += text.count(secret)
                 text = text.replace(secret, marker)
+        if "…" in text:
+            text = self._without_cut_secrets(text)
         return self._without_credentials(text)
+
+    def _without_cut_secrets(self, text: str) -> str:
+        """Take out what is left of a secret where a text was cut."""
+        parts = _CUT.split(text)
+        for index in range(0, len(parts), 2):
+            for secret in self._everywhere:
+                kind, marker = self._known[secret]
+                part = parts[index]
+                if index + 1 < len(parts) and (length := _beginning_at_end(part, secret)):
+                    part = part[:-length] + marker
+                    self.removed[kind] += 1
+                if index and (length := _end_at_beginning(part, secret)):
+                    part = marker + part[length:]
+                    self.removed[kind] += 1
+                parts[index] = part
+        return "".join(parts)
 
     def _without_credentials(self, text: str) -> str:
         """Take out what is a secret only by what stands around it."""
@@ -219,6 +256,64 @@ class Redaction:
         if redacted == plain:
             return match.group()
         return json.dumps(redacted, ensure_ascii=string.isascii()) + colon
+
+
+def _forms(value: str) -> Iterator[tuple[str, str]]:
+    """How else a text may be written, and what that is called."""
+    for ascii_only in (True, False):
+        once = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
+        twice = json.dumps(once, ensure_ascii=ascii_only)[1:-1]
+        yield from (
+            (form, name) for form, name in ((twice, "in JSON in JSON"), (once, "in JSON")) if form != value
+        )
+    for safe in ("", "/"):
+        if (quoted := quote(value, safe=safe, errors="surrogatepass")) != value:
+            yield quoted, "in a URL"
+    yield from dict.fromkeys(_base64_forms(value), "in base64").items()
+
+
+def _base64_forms(text: str) -> Iterator[str]:
+    """What a text looks like within Base64 (RFC 4648), wherever in a group of three bytes it begins."""
+    content = text.encode("utf-8", "surrogatepass")
+    for offset in range(3):
+        # The characters at both ends hold bits of what stands beside it.
+        encoded = base64.b64encode(bytes(offset) + content).decode()
+        inner = encoded[-(-offset * 8 // 6) : (offset + len(content)) * 8 // 6]
+        yield inner
+        yield inner.translate({ord("+"): "-", ord("/"): "_"})
+
+
+def _is_cut_in(text: str, secret: str) -> bool:
+    """Whether a text was cut within a secret."""
+    if "…" not in text:
+        return False
+    parts = _CUT.split(text)[::2]
+    return any(_beginning_at_end(part, secret) for part in parts[:-1]) or any(
+        _end_at_beginning(part, secret) for part in parts[1:]
+    )
+
+
+def _beginning_at_end(text: str, secret: str) -> int:
+    """How much of the beginning of a secret a text ends with; 0 where that may be anything."""
+    last = text[-SHORTEST_KEY:]
+    start = secret.rfind(last, 0, -1) if len(last) == SHORTEST_KEY else -1
+    while start >= 0:
+        length = start + SHORTEST_KEY
+        if text.endswith(secret[:length]):
+            return length
+        start = secret.rfind(last, 0, length - 1)
+    return 0
+
+
+def _end_at_beginning(text: str, secret: str) -> int:
+    """How much of the end of a secret a text begins with; 0 where that may be anything."""
+    first = text[:SHORTEST_KEY]
+    start = secret.find(first, 1) if len(first) == SHORTEST_KEY else -1
+    while start >= 0:
+        if text.startswith(secret[start:]):
+            return len(secret) - start
+        start = secret.find(first, start + 1)
+    return 0
 
 
 def is_json(text: str) -> bool:
