@@ -127,6 +127,27 @@ def change(data, index, **values):
         (lambda d: d["contents"].pop(hashed(TEXT)), "events.3.data.read.0.hash: the content"),
         (lambda d: d["contents"].update({hashed(TEXT): "other"}), "is not the content with that hash"),
         (lambda d: d["contents"].update({hashed(TEXT): 7}), f"contents.{hashed(TEXT)}: Input should be"),
+        (
+            lambda d: d["events"][0].update(type="session.closed", data={"reason": "x"}),
+            "events.0.type: “session.closed” is no first event; one of session.started, session.forked is",
+        ),
+        (
+            lambda d: d["events"].append({**d["events"][0], "seq": 5}),
+            "events.4.type: “session.started” must be the first event",
+        ),
+        (lambda d: d["events"][3].update(ts="soon"), "events.3.ts: “soon” is no time"),
+        (lambda d: d["events"][3].update(ts="2026-01-01T00:00:00"), "has no time zone"),
+        (
+            lambda d: d["events"][3].update(type="turn.parked", data={"open": []}),
+            "events.3.data.open: is empty",
+        ),
+        (
+            lambda d: d["events"][3].update(
+                type="model.responded",
+                data={"messageId": "m", "text": "", "toolCalls": [], "finishReason": "bored"},
+            ),
+            "events.3.data.finishReason: is “bored”; there are stop",
+        ),
         (lambda d: d.update(events={}), "events: Input should be a valid list"),
         (lambda d: d.update(contents=[]), "contents: Input should be a valid dictionary"),
     ],
@@ -164,6 +185,12 @@ def test_what_a_newer_program_adds_is_let_be():
     assert isinstance(export, Export)
     assert export.events[1].data["newKey"] == [1]
     assert export.events[4].type == "new.event"
+
+
+def test_a_clock_that_was_put_back_is_let_be():
+    data = exported_session()
+    data["events"][3]["ts"] = "2025-01-01T00:00:00.000Z"
+    assert isinstance(parsed(data), Export)
 
 
 def test_odd_characters_are_kept_as_data():

@@ -13,7 +13,10 @@ _EXPORTED_FUNCTION = re.compile(r"BASH_FUNC_|.*\(\)$")
 """A function that would stand in for a program of the same name."""
 
 _KEY_NAME = re.compile(
-    r"(^|_)(API|ACCESS|PRIVATE|SECRET)?(KEY|TOKEN|SECRET|PAT)$|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL",
+    r"(^|_)(API|ACCESS|PRIVATE|SECRET|AUTH)?(KEY|TOKEN|SECRET|PAT)(_?\d+)?$"
+    r"|(^|_)(API|ACCESS|PRIVATE|SECRET|AUTH)_?(KEY|TOKEN)(_|$)|(^|_)(KEY|TOKEN)_(LIVE|TEST|PROD|DEV|STAGING|BASE)(_|$)"
+    r"|(^|_)SECRETS?_|(^|_)SECRETS$|(?<!^)_(PASS|PWD|PSW|PW|AUTH)(_?\d+)?$|^PASS$|(^|_)JWT(_|$)"
+    r"|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL",
     re.IGNORECASE,
 )
 """Names that look like keys: what a command prints goes to the model."""

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
 from outrider.ports.model import FinishReason, Message, Role, content_hash
-from outrider_protocol.events import EVENT_TYPES
+from outrider_protocol.events import EVENT_TYPES, SessionForked, SessionStarted
 from outrider_protocol.export import EXPORT_FORMAT, Export
 from outrider_protocol.notifications import Event
 
@@ -147,23 +147,24 @@ def _problem_of_events(export: Export) -> ExportProblem | None:
                 f"events.{index}.sessionId: is {_quoted(event.session_id)}, but the file is of "
                 f"{_quoted(export.session_id)}"
             )
+        if (event.type in _FIRST) is not (index == 0):
+            where = (
+                "must be the first event" if index else f"is no first event; one of {', '.join(_FIRST)} is"
+            )
+            return ExportProblem(f"events.{index}.type: {_quoted(event.type)} {where}")
         if problem := _problem_of_data(event):
             return ExportProblem(f"events.{index}.data.{problem}")
     return _problem_of_times(export.events) or _problem_of_paths(export.events)
 
 
 def _problem_of_times(events: Sequence[Event]) -> ExportProblem | None:
-    latest = None
     for index, event in enumerate(events):
         try:
             moment = datetime.fromisoformat(event.ts)
-        except ValueError:
+        except (ValueError, OverflowError):
             return ExportProblem(f"events.{index}.ts: {_quoted(event.ts)} is no time")
         if moment.tzinfo is None:
             return ExportProblem(f"events.{index}.ts: {_quoted(event.ts)} has no time zone")
-        if latest is not None and moment < latest:
-            return ExportProblem(f"events.{index}.ts: {_quoted(event.ts)} is before the event in front of it")
-        latest = moment
     return None
 
 
@@ -189,6 +190,8 @@ def _problem_of_data(event: Event) -> str | None:
     finished = event.data.get("finishReason", "stop") if event.type == "model.responded" else "stop"
     if finished not in _FINISH_REASONS:
         return f"finishReason: is {_quoted(finished)}; there are {', '.join(_FINISH_REASONS)}"
+    if event.type == "turn.parked" and event.data.get("open") == []:
+        return "open: is empty, but a turn is parked only where something is open"
     try:
         known.from_wire(event.data)
     except ValidationError as error:
@@ -220,6 +223,7 @@ def _problem_of_contents(export: Export) -> ExportProblem | None:
     return None
 
 
+_FIRST = (SessionStarted.TYPE, SessionForked.TYPE)
 _ROLES = get_args(Role)
 _FINISH_REASONS = (*get_args(FinishReason), "cancelled")
 _KINDS: dict[Kind, str] = {"message": "a message", "tools": "definitions of tools", "text": "a text"}
