@@ -167,6 +167,31 @@ async def test_a_log_that_is_not_whole_gives_no_half_export(workspace, harm, wor
     assert failed.value.data["reason"] == "store_failed"
 
 
+def test_keys_and_values_of_the_context_are_clean():
+    diagnostics = [{"uri": f"file://{ROOT}/a.py", "items": [{"data": {KEY: [TOKEN]}, "message": KEY}]}]
+    data = {
+        "prompt": "Go",
+        "mode": "agent",
+        "model": "m",
+        "context": {"documents": [], "diagnostics": diagnostics},
+    }
+    started = {"folders": [f"file://{ROOT}"], "permissionMode": "ask", "version": "0"}
+    logged = [
+        LoggedEvent(1, "2026-01-01T00:00:00.000Z", "ses_1", None, "session.started", started),
+        LoggedEvent(2, "2026-01-01T00:00:00.000Z", "ses_1", "turn_1", "turn.started", data),
+    ]
+    export = whole(redacted(logged, {}, HERE, "0").to_wire())
+    assert export.events[1].data["context"] == {
+        "documents": [],
+        "diagnostics": [
+            {
+                "uri": "file:///workspace/a.py",
+                "items": [{"data": {"[secret 1]": ["[secret 2]"]}, "message": "[secret 1]"}],
+            }
+        ],
+    }
+
+
 HOME, ROOT = "/home/adelaide", "/srv/work/shop"
 HERE = Private(frozenset({KEY}), (HOME,), (("shop", (ROOT,)),), user="adelaide", host="calc-7")
 PLANTED = [KEY, TOKEN, PEM, f"file://{ROOT}/a.py", f"{HOME}/x", ROOT, "adelaide", "x8Kq2mZ7pR4tW9vB"]
