@@ -22,7 +22,7 @@ from outrider.models.json_file import read_json
 from outrider.store.exported import ExportProblem, read_export
 from outrider.testing.crash import play_killed
 from outrider.testing.failures import Failure
-from outrider.testing.from_export import scenario_of, written
+from outrider.testing.from_export import Untold, scenario_of, written
 from outrider.testing.profiles import PROFILES
 from outrider.testing.scenario_file import ScenarioProblem, load_scenario
 from outrider.testing.verdict import play_and_judge
@@ -221,6 +221,8 @@ def scenario_from(
         return _refused(console, f"{export.message}{hint}")
     stem = re.sub(r"[^a-z0-9_-]+", "_", (name or (target or source).stem).lower()).strip("_-") or "session"
     scenario = scenario_of(export, stem)
+    if isinstance(scenario, Untold):
+        return _refused(console, f"{source}: {scenario.message}")
     content = json.dumps(written(scenario), ensure_ascii=False, indent=2) + "\n"
     if target is None:
         sys.stdout.write(content)
