@@ -104,6 +104,15 @@ def with_steps(*steps):
             "tools[0].replies[0]",
             "give `content`, or another `how`",
         ),
+        ({"tools": [{"name": "read_file"}]}, "tools[0].name", "'read_file' is a tool of Outrider's own"),
+        ({"settings": {"stateDir": "/s"}}, "settings.stateDir", "its own folder"),
+        (
+            {"expect": {"contains": ["turn.parked"], "lacks": ["turn.parked"]}},
+            "expect.lacks[0]",
+            "`contains` has 'turn.parked' too",
+        ),
+        ({"version": True}, "version", "True is not known"),
+        ({"version": 1.0}, "version", "1.0 is not known"),
         ({"workspace": {"../a": ""}}, 'workspace["../a"]', "leaves the folder"),
         ({"workspace": {"/etc/a": ""}}, 'workspace["/etc/a"]', "leaves the folder"),
         ({"workspace": {"": ""}}, 'workspace[""]', "names no file"),
@@ -239,3 +248,7 @@ def test_files_that_include_more_and_more_end(written, tmp_path):
     assert problem(written("many.json", {**SMALLEST, "include": ["leaf.json"] * 40})).endswith(
         "more than 32 files"
     )
+
+
+def test_a_name_that_is_too_long_is_said(tmp_path):
+    assert "more than 255 bytes" in problem(tmp_path / f"{'s' * 300}.json")
