@@ -13,6 +13,7 @@ SMALLEST = {
     "name": "smallest",
     "model": {"turns": [{"text": "Done."}]},
     "steps": [{"do": "run", "prompt": "Go"}],
+    "expect": {"outcome": "completed"},
 }
 
 
@@ -38,7 +39,7 @@ def problem(path):
 def test_the_smallest_scenario(written):
     scenario = load_scenario(written("s.json", {**SMALLEST, "$schema": "../schema.json"}))
     assert isinstance(scenario, Scenario)
-    assert (scenario.profile, scenario.connection, scenario.expect.outcome) == ("stock", "in-process", None)
+    assert (scenario.profile, scenario.connection, scenario.expect.outcome) == ("stock", "in-process", "completed")
 
 
 def with_steps(*steps):
@@ -111,6 +112,7 @@ def with_steps(*steps):
             "expect.lacks[0]",
             "`contains` has 'turn.parked' too",
         ),
+        ({"expect": {}}, "expect", "nothing is expected"),
         ({"version": True}, "version", "True is not known"),
         ({"version": 1.0}, "version", "1.0 is not known"),
         ({"workspace": {"../a": ""}}, 'workspace["../a"]', "leaves the folder"),

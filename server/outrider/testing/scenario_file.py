@@ -22,6 +22,7 @@ from outrider_protocol.scenario import (
     Close,
     Command,
     EditorUndo,
+    Expect,
     Occurrence,
     OpenFile,
     ReadLog,
@@ -178,6 +179,8 @@ def _impossible(scenario: Scenario) -> Iterator[tuple[str, str]]:
     if "stateDir" in scenario.settings:
         yield "settings.stateDir", "a scenario keeps its log in its own folder"
     expect = scenario.expect
+    if expect == Expect() and all(turn.expect is None for turn in scenario.model.turns):
+        yield "expect", "nothing is expected, so nothing can fail"
     for number, event in enumerate(expect.lacks):
         if event in expect.contains:
             yield f"expect.lacks[{number}]", f"`contains` has {_type(event)!r} too"
