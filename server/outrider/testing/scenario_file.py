@@ -43,8 +43,6 @@ Object = dict[str, Any]
 VERSIONS: Final = get_args(Scenario.model_fields["version"].annotation)
 """Versions of the format that can be played."""
 _MOST_FILES: Final = 32
-_LONGEST_NAME: Final = 255
-"""Bytes of a file's name, as on every common file system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +109,6 @@ def outside(name: str) -> str | None:
 def _collect(path: Path, parts: _Parts, chain: tuple[Path, ...]) -> str | None:
     """Read `path` and what it includes into `parts`; gives what is wrong. `chain`: the files that led here."""
     way = "".join(f"{earlier}: includes " for earlier in chain)
-    if any(len(part.encode("utf-8", "surrogateescape")) > _LONGEST_NAME for part in path.parts):
-        return f"{way}{path}: cannot be read: a name of more than {_LONGEST_NAME} bytes"
     if path.resolve() in [earlier.resolve() for earlier in chain]:
         return f"{way}{path}, which includes itself"
     if len(parts.files) + len(chain) >= _MOST_FILES:
