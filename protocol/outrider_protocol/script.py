@@ -41,6 +41,8 @@ class Expectation(ScriptWire):
     messages_lack: str | list[str] | None = None
     """Texts that no message contains."""
     message_count: int | None = None
+    tool_call_ids: list[str] | None = None
+    """Ids of the calls whose results the messages hold, in order."""
 
 
 class HttpFault(ScriptWire):

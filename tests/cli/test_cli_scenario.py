@@ -182,3 +182,10 @@ def test_the_help_says_what_it_takes(capsys):
     out = capsys.readouterr().out
     for option in ("--connection", "--profile", "--keep", "--update-golden", "--json"):
         assert option in out
+
+
+@pytest.mark.parametrize("verb", ["run", "from"])
+def test_a_name_that_is_too_long_is_a_problem(verb, capsys):
+    assert command_line.main(["scenario", verb, f"ses_{'s' * 300}"]) == 2
+    said = capsys.readouterr()
+    assert "File name too long" in said.out + said.err

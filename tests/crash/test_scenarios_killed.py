@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from outrider.agent import recovery
 from outrider.testing.crash import play_killed
 from outrider.testing.scenario_file import load_scenario
 from outrider_protocol.scenario import Scenario
@@ -11,6 +12,7 @@ from outrider_protocol.scenario import Scenario
 FOLDER = Path(__file__).parents[1] / "scenarios"
 
 KILLED = [
+    "commands/command_runs_at_most_once",
     "commands/command_waits_for_unsaved_changes",
     "edits/delete_and_rename",
     "outcomes/completed",
@@ -30,9 +32,27 @@ async def test_a_kill_at_any_event_changes_nothing(name, tmp_path):
     assert "\n".join(map(str, await play_killed(read(name), tmp_path))) == ""
 
 
+@pytest.mark.timeout(240)  # a process for each kill
 @pytest.mark.parametrize(
-    ("name", "every"), [("commands/bash_confirmation_prompt_approved", 8), ("edits/delete_and_rename", 16)]
+    ("name", "every"),
+    [
+        ("commands/bash_confirmation_prompt_approved", 8),
+        ("commands/command_runs_at_most_once", 1),
+        ("edits/delete_and_rename", 16),
+    ],
 )
 async def test_a_kill_with_signal_9_changes_nothing(name, every, tmp_path):
     failures = await play_killed(read(name), tmp_path, connection="stdio", every=every)
     assert "\n".join(map(str, failures)) == ""
+
+
+async def test_a_command_that_runs_again_is_seen(tmp_path, monkeypatch):
+    found = recovery._found
+
+    async def run_again(context, tools, call):
+        return None if call.call.name == "run_command" else await found(context, tools, call)
+
+    monkeypatch.setattr(recovery, "_found", run_again)
+    failures = "\n".join(map(str, await play_killed(read("commands/command_runs_at_most_once"), tmp_path)))
+    assert "tool.started: call run" in failures
+    assert "interrupted, as it had begun" in failures

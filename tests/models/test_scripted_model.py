@@ -181,6 +181,7 @@ EXPECTED = ModelRequest(
         {},
         {"tools": ["search", "read_file"]},
         {"message_count": 3},
+        {"tool_call_ids": ["a"]},
         {"last_message_contains": "x = 1"},
         {"last_message_contains": ["x", "= 1"]},
         {"messages_contain": ["fix", "b.py"]},
@@ -196,6 +197,8 @@ async def test_an_expectation_that_holds(expect: dict[str, Any], clock: Stepping
     [
         ({"tools": ["search"]}, "expected the tools ['search'], the request offers ['read_file', 'search']"),
         ({"message_count": 2}, "expected 2 messages, the request has 3"),
+        ({"tool_call_ids": []}, "expected results of the calls [], the request has ['a']"),
+        ({"tool_call_ids": ["b"]}, "expected results of the calls ['b'], the request has ['a']"),
         (
             {"last_message_contains": ["x", "fix"]},
             "expected the last message to contain 'fix', it is 'x = 1'",

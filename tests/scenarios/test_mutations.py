@@ -3,7 +3,7 @@
 import pytest
 from suite import FILES, read
 
-from outrider.agent import context, session, state, turn, undo
+from outrider.agent import context, recovery, session, state, turn, undo
 from outrider.agent.context import TurnContext
 from outrider.app import App
 from outrider.lsp import actions
@@ -92,6 +92,15 @@ def resumed_where_it_was(patch):
     patch.setitem(state._FOLDS, "session.restored", lambda *_: None)
 
 
+def a_command_at_most_once(patch):
+    found = recovery._found
+
+    async def run_again(context, tools, call):
+        return None if call.call.name == "run_command" else await found(context, tools, call)
+
+    patch.setattr(recovery, "_found", run_again)
+
+
 MUTATIONS = {
     nothing_without_a_yes: "write_file_denied",
     what_was_approved_happens: "changed_surroundings_are_asked_again",
@@ -107,6 +116,7 @@ MUTATIONS = {
     deterministic_under_test: "f1_hello",
     repository_is_data: "configuration_cannot_widen",
     resumed_where_it_was: "f5_resume_after_kill",
+    a_command_at_most_once: "killed_in_a_command",
 }
 
 

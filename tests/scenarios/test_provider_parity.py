@@ -9,6 +9,7 @@ from outrider.testing.play import play
 
 PARITY = [
     "bash_confirmation_prompt_denied",
+    "f3_custom_tool_of_the_client",
     "f4_confirmation_denied",
     "f8_provider_parity",
     "multi_tool_turn_roundtrip",

@@ -3,8 +3,11 @@
 import pytest
 from suite import FILES, read, without_golden
 
+from outrider.replay.play import Replayed
+from outrider.replay.play import play as replay
+from outrider.testing.play import play
 from outrider.testing.verdict import play_and_judge
-from replayed import assert_replays
+from replayed import assert_replays, exports_of
 
 GOLDEN = [name for name in FILES if read(name).expect.golden is not None]
 
@@ -56,3 +59,29 @@ async def test_it_holds_over_stdio(name, tmp_path):
 @pytest.mark.parametrize("name", IN_EVERY_EDITOR)
 async def test_it_holds_in_every_editor(name, editor, tmp_path):
     assert await failures(name, tmp_path, without_golden(read(name)), profile=editor) == ""
+
+
+async def test_a_log_is_replayed_from_any_event(tmp_path):
+    await play(read("f6_replay_from_any_seq"), tmp_path)
+    (export,) = await exports_of(tmp_path / "workspace.state")
+    for seq in range(1, len(export.events) + 1):
+        seen = []
+        replayed = await replay(
+            export, from_seq=seq, on_event=lambda event, seen=seen: seen.append(event.seq)
+        )
+        assert isinstance(replayed, Replayed), replayed
+        assert replayed.difference is None, f"from event {seq}"
+        assert seen == list(range(seq, len(export.events) + 1)), f"from event {seq}"
+
+
+async def test_the_log_is_the_same_with_and_without_notifications(tmp_path):
+    logs = []
+    for wanted in (True, False):
+        folder = tmp_path / "played"  # the same for both, as what the model is told names it
+        folder.mkdir()
+        played = await play(read("streaming_text", events=wanted), folder)
+        assert played.failures == []
+        (export,) = await exports_of(folder / "workspace.state")
+        logs.append([(event.seq, event.type, event.data) for event in export.events])
+        folder.rename(tmp_path / str(wanted))
+    assert logs[0] == logs[1]

@@ -13,6 +13,7 @@ SMALLEST = {
     "name": "smallest",
     "model": {"turns": [{"text": "Done."}]},
     "steps": [{"do": "run", "prompt": "Go"}],
+    "expect": {"outcome": "completed"},
 }
 
 
@@ -38,7 +39,11 @@ def problem(path):
 def test_the_smallest_scenario(written):
     scenario = load_scenario(written("s.json", {**SMALLEST, "$schema": "../schema.json"}))
     assert isinstance(scenario, Scenario)
-    assert (scenario.profile, scenario.connection, scenario.expect.outcome) == ("stock", "in-process", None)
+    assert (scenario.profile, scenario.connection, scenario.expect.outcome) == (
+        "stock",
+        "in-process",
+        "completed",
+    )
 
 
 def with_steps(*steps):
@@ -104,6 +109,16 @@ def with_steps(*steps):
             "tools[0].replies[0]",
             "give `content`, or another `how`",
         ),
+        ({"tools": [{"name": "read_file"}]}, "tools[0].name", "'read_file' is a tool of Outrider's own"),
+        ({"settings": {"stateDir": "/s"}}, "settings.stateDir", "its own folder"),
+        (
+            {"expect": {"contains": ["turn.parked"], "lacks": ["turn.parked"]}},
+            "expect.lacks[0]",
+            "`contains` has 'turn.parked' too",
+        ),
+        ({"expect": {}}, "expect", "nothing is expected"),
+        ({"version": True}, "version", "True is not known"),
+        ({"version": 1.0}, "version", "1.0 is not known"),
         ({"workspace": {"../a": ""}}, 'workspace["../a"]', "leaves the folder"),
         ({"workspace": {"/etc/a": ""}}, 'workspace["/etc/a"]', "leaves the folder"),
         ({"workspace": {"": ""}}, 'workspace[""]', "names no file"),

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 import shutil
 import sys
@@ -22,7 +23,7 @@ from outrider.models.json_file import read_json
 from outrider.store.exported import ExportProblem, read_export
 from outrider.testing.crash import play_killed
 from outrider.testing.failures import Failure
-from outrider.testing.from_export import scenario_of, written
+from outrider.testing.from_export import Untold, scenario_of, written
 from outrider.testing.profiles import PROFILES
 from outrider.testing.scenario_file import ScenarioProblem, load_scenario
 from outrider.testing.verdict import play_and_judge
@@ -166,7 +167,7 @@ async def _failures(
 def _found(paths: Iterable[Path]) -> Iterator[Path]:
     """The files themselves, and the scenarios in folders."""
     for path in paths:
-        if path.is_dir():
+        if os.path.isdir(path):  # noqa: PTH112 - a name that is too long is no folder, and no exception
             yield from _in_folder(path)
         else:
             yield path
@@ -216,11 +217,13 @@ def scenario_from(
     """
     export = read_export(source)
     if isinstance(export, ExportProblem):
-        is_session = source.name.startswith("ses_") and not source.exists()
+        is_session = source.name.startswith("ses_") and not os.path.exists(source)  # noqa: PTH110 - as above
         hint = f"; a session becomes a file by `outrider export {source} -o FILE`" if is_session else ""
         return _refused(console, f"{export.message}{hint}")
     stem = re.sub(r"[^a-z0-9_-]+", "_", (name or (target or source).stem).lower()).strip("_-") or "session"
     scenario = scenario_of(export, stem)
+    if isinstance(scenario, Untold):
+        return _refused(console, f"{source}: {scenario.message}")
     content = json.dumps(written(scenario), ensure_ascii=False, indent=2) + "\n"
     if target is None:
         sys.stdout.write(content)

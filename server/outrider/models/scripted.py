@@ -65,6 +65,10 @@ def unmet_by(expected: Expectation, request: ModelRequest) -> str | None:
     count = len(request.messages)
     if expected.message_count is not None and expected.message_count != count:
         return f"expected {expected.message_count} messages, the request has {count}"
+    if expected.tool_call_ids is not None:
+        answered = [message.tool_call_id for message in request.messages if message.role == "tool"]
+        if expected.tool_call_ids != answered:
+            return f"expected results of the calls {expected.tool_call_ids}, the request has {answered}"
     texts = [_searched(message) for message in request.messages]
     last = texts[-1] if texts else ""
     for wanted in _listed(expected.last_message_contains):

@@ -189,6 +189,7 @@ class _End:
                     yield Failure(f"call {call}", f"one {kind}", f"{times}")
         if missing := expected.keys() - self.results.keys():
             yield Failure("calls", "a result for each", f"none for {', '.join(sorted(missing))}")
+        yield from self._again()
         as_before = True
         for call, data in self.results.items():
             wanted = expected.get(call)
@@ -201,6 +202,23 @@ class _End:
             elif as_before and data["status"] != wanted["status"]:
                 # Later calls may find something else where an earlier one was cut off.
                 yield Failure(f"call {call}", wanted["status"], data["status"])
+
+    def _again(self) -> Iterator[Failure]:
+        """Commands that had begun before the kill and have another end than an unknown effect: they ran again."""
+        begun: set[str] = set()
+        cut: set[str] = set()
+        for event in self.played.events:
+            data = event["data"]
+            if event["type"] == "tool.started":
+                begun.add(data["callId"])
+            elif event["type"] == "tool.finished":
+                begun.discard(data["callId"])
+            elif event["type"] == "session.restored":
+                cut |= begun
+        for call in sorted(cut & self.results.keys()):
+            result = self.results[call]
+            if result["name"] == "run_command" and call not in self.interrupted:
+                yield Failure(f"call {call}", "interrupted, as it had begun", result["status"])
 
     def _edits(self) -> Iterator[Failure]:
         made = _times(self.played, _EDITS)

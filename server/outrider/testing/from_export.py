@@ -6,8 +6,11 @@ runs everything again, tools and commands too.
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, cast
+from typing import Any, Final, cast
+
+from pydantic import ValidationError
 
 from outrider.models.recorded import script_of
 from outrider.ports.events import LoggedEvent
@@ -18,6 +21,7 @@ from outrider_protocol.scenario import (
     Answer,
     Cancel,
     Configure,
+    EditorTool,
     Expect,
     Occurrence,
     Reply,
@@ -26,6 +30,7 @@ from outrider_protocol.scenario import (
     Scenario,
     Steer,
     Step,
+    ToolAnswer,
     Undo,
     Until,
     Wait,
@@ -34,8 +39,18 @@ from outrider_protocol.settings import Settings
 
 _TITLES = {"allow_once": "Allow once", "allow_session": "Allow for this session", "reject": "Reject"}
 
+_MEANWHILE: Final = frozenset({"steer", "settings"})
+"""What a person can do while a question is on the screen that they answer there."""
 
-def scenario_of(export: Export, name: str) -> Scenario:
+
+@dataclass(frozen=True, slots=True)
+class Untold:
+    """Why a session cannot be told as a scenario."""
+
+    message: str
+
+
+def scenario_of(export: Export, name: str) -> Scenario | Untold:
     """The scenario that plays a session again, and expects the same course and the same files.
 
     What an export cannot know is left out: files that were only searched or read by commands, and what was unsaved.
@@ -43,8 +58,20 @@ def scenario_of(export: Export, name: str) -> Scenario:
     Args:
         export: The session.
         name: What the scenario is called.
+
+    Returns:
+        The scenario, or why the session cannot be told as one.
     """
-    tape = Tape(export)
+    try:
+        tape = Tape(export)
+        reason = _not_told(tape)
+        return Untold(f"no scenario can do this: {reason}") if reason else _told(tape, export, name)
+    except (ValidationError, LookupError) as error:
+        said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else f"{error} is missing"
+        return Untold(f"the session {export.session_id} does not hold together: {said}")
+
+
+def _told(tape: Tape, export: Export, name: str) -> Scenario:
     before, after, opened = _texts(tape)
     finished = [event for event in tape.events if event.type == "turn.finished"]
     outcome = finished[-1].data["outcome"] if finished else None
@@ -52,10 +79,11 @@ def scenario_of(export: Export, name: str) -> Scenario:
     return Scenario(
         version=1,
         name=name,
-        description=f"From session {export.session_id}: {_first_task(tape)}",
+        description=f"From session {export.session_id}: {_first_task(tape)}{_left_open(tape)}",
         workspace=before,
         settings=_settings(tape),
         open=sorted(opened & before.keys()),
+        tools=list(_tools(tape)),
         model=script,
         steps=list(_steps(tape)),
         answers=list(_answers(tape)),
@@ -82,6 +110,14 @@ def _first_task(tape: Tape) -> str:
     return " ".join(str(task).split())[:80]
 
 
+def _left_open(tape: Tape) -> str:
+    """What the log does not know of the steps."""
+    undone = any(one.kind == "undo" for one in tape.inputs)
+    return (
+        " (How far an undo was to go is not in the log: each one is of the default scope.)" if undone else ""
+    )
+
+
 def _settings(tape: Tape) -> dict[str, Any]:
     started = next((event for event in tape.events if event.type == "turn.started"), None)
     told: dict[str, Any] = (started.data.get("settings") if started else None) or {}
@@ -90,6 +126,60 @@ def _settings(tape: Tape) -> dict[str, Any]:
     limits = {key: value for key, value in of_session.items() if value != default.get(key)}
     mode: str = told.get("permissionMode", tape.events[0].data.get("permissionMode", "ask"))
     return {"permissionMode": mode} | ({"limits": limits} if limits else {})
+
+
+# --- what the editor brings --------------------------------------------------------------------------------
+
+
+def _not_told(tape: Tape) -> str | None:
+    """What happened that has no step and no answer; None if all has."""
+    answered = {
+        event.data["callId"]
+        for event in tape.events
+        if event.type == "tool.answered" and event.data.get("channel") == "client"
+    }
+    for event in tape.events:
+        call = event.data.get("callId")
+        if event.type == "tool.asked" and call not in answered:
+            return f"event {event.seq}: the editor did not answer the call {call} of its own tool"
+    handed = Counter(event.data["callId"] for event in tape.events if event.type == "tool.asked")
+    for call, times in handed.items():
+        if times > 1:
+            return f"the call {call} of the editor's own tool was handed over {times} times"
+    parked: set[str] = set()
+    for event in tape.events:
+        if event.type == "turn.parked":
+            parked |= {item["id"] for item in event.data["open"]}
+        elif event.type == "session.restored":
+            parked.clear()
+        elif event.data.get("channel") == "message" and event.data.get("id") in parked:
+            return f"event {event.seq}: a question was answered on the screen after its turn had parked"
+    return None
+
+
+def _tools(tape: Tape) -> Iterator[EditorTool]:
+    """The editor's tools as they were registered last, with what they gave in the order of the calls."""
+    names = {
+        event.data["callId"]: event.data["name"] for event in tape.events if event.type == "tool.requested"
+    }
+    registered = {
+        tool.name: tool
+        for event in tape.events
+        if event.type in {"session.started", "session.restored"}
+        for tool in tape.client_tools(event.seq + 1)
+    }
+    for tool in registered.values():
+        yield EditorTool(
+            name=tool.name,
+            description=tool.description,
+            input_schema=tool.input_schema,
+            effect=tool.effect,
+            replies=[
+                ToolAnswer(content=event.data["content"], is_error=event.data["status"] == "error")
+                for event in tape.events
+                if event.type == "tool.answered" and names[event.data["callId"]] == tool.name
+            ],
+        )
 
 
 # --- files ---------------------------------------------------------------------------------------------------
@@ -156,25 +246,62 @@ def _answer(tape: Tape, item: str, seq: int) -> str | Answer:
             break
         if event.type in {"approval.resolved", "question.answered"} and data["id"] == item:
             if data.get("channel") == "message":
-                return str(data.get("answer") or _TITLES[data["decision"]])
+                title = str(data.get("answer") or _TITLES[data["decision"]])
+                first = [
+                    step
+                    for one in tape.inputs
+                    if one.kind in _MEANWHILE and seq <= one.due < event.seq
+                    for step in [_step(tape, one)]
+                    if step is not None
+                ]
+                return Answer(title=title, first=first) if first else title
             break
         parked = parked or (event.type == "turn.parked" and data["open"][0]["id"] == item)
     return Answer(how="dismiss" if parked else "never")
 
 
+def _is_answered_on_screen(tape: Tape, seq: int) -> bool:
+    """Whether a question is on the screen after event `seq` that is answered there."""
+    shown: set[str] = set()
+    for event in tape.events[:seq]:
+        data = event.data
+        if event.type == "approval.requested" or (event.type == "question.asked" and data.get("options")):
+            shown.add(data["id"])
+        elif event.type == "turn.parked":
+            shown.clear()
+    for event in tape.events[seq:]:
+        if event.type == "session.restored":
+            return False
+        if event.data.get("id") in shown and event.type in {"approval.resolved", "question.answered"}:
+            return event.data.get("channel") == "message"
+    return False
+
+
+def _redoes(tape: Tape, change: dict[str, Any]) -> bool:
+    """Whether a change outside of a turn brings back what another one took back."""
+    undone = {
+        event.data["changeId"]: event.data.get("undoes") for event in tape.events if "undoes" in event.data
+    }
+    return change.get("undoes") in undone
+
+
 def _steps(tape: Tape) -> Iterator[Step]:
     asked_again = False
-    undoing = False
+    undoing: str | None = None
     for one in tape.inputs:
-        if one.kind in {"begin", "close", "park"}:
+        if one.kind in {"begin", "close", "park", "tool"}:
             continue
         if one.kind == "undo":
-            if not undoing and one.event.type == "edit.applying":
-                yield Wait(do="wait")
-                yield Undo(do="undo")
-            undoing = True
+            if one.event.type == "edit.applying":
+                kind = "redo" if _redoes(tape, one.event.data) else "undo"
+                if undoing != kind:
+                    yield Wait(do="wait")
+                    yield Undo(do=kind)
+                undoing = kind
             continue
-        undoing = False
+        undoing = None
+        if one.kind in _MEANWHILE and _is_answered_on_screen(tape, one.due):
+            continue
         if asked_again or one.kind not in {"task", "restore"}:
             yield _place(tape, one)
         step = _step(tape, one)

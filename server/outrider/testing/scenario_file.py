@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from outrider.models.json_file import JsonProblem, key, keys_of, places_of, read_json, said_at
 from outrider.testing.failures import counted
 from outrider.testing.profiles import PROFILES
+from outrider.tools.all import own_tools
 from outrider_protocol.events import EVENT_TYPES
 from outrider_protocol.scenario import (
     Action,
@@ -21,6 +22,7 @@ from outrider_protocol.scenario import (
     Close,
     Command,
     EditorUndo,
+    Expect,
     Occurrence,
     OpenFile,
     ReadLog,
@@ -74,7 +76,9 @@ def load_scenario(path: Path) -> Scenario | ScenarioProblem:
     whole: Object = {}
     for _, data in parts.files:
         whole = _merged(whole, data)
-    if whole.get("version") not in VERSIONS:
+    version = whole.get("version")
+    # True and 1.0 are 1 for Python, and not for JSON.
+    if type(version) is not int or version not in VERSIONS:
         known = ", ".join(map(str, VERSIONS))
         said = f"{whole['version']!r} is not known" if "version" in whole else "is missing"
         return ScenarioProblem(f"{parts.where('version')}: version: {said}; known are: {known}")
@@ -166,7 +170,16 @@ def _impossible(scenario: Scenario) -> Iterator[tuple[str, str]]:
     for number, tool in enumerate(scenario.tools):
         if known.setdefault(tool.name, number) != number:
             yield f"tools[{number}].name", f"tools[{known[tool.name]}] is called {tool.name!r} too"
+        if tool.name in own_tools():
+            yield f"tools[{number}].name", f"{tool.name!r} is a tool of Outrider's own"
+    if "stateDir" in scenario.settings:
+        yield "settings.stateDir", "a scenario keeps its log in its own folder"
     expect = scenario.expect
+    if expect == Expect() and all(turn.expect is None for turn in scenario.model.turns):
+        yield "expect", "nothing is expected, so nothing can fail"
+    for number, event in enumerate(expect.lacks):
+        if event in expect.contains:
+            yield f"expect.lacks[{number}]", f"`contains` has {_type(event)!r} too"
     in_script = counted(len(scenario.model.turns), "answer")
     # Every request uses an answer; one that finds none fails its turn.
     most = len(scenario.model.turns) + sum(isinstance(step, Run) for step in scenario.steps)
