@@ -7,7 +7,8 @@ import pytest
 from outrider.agent import context
 from outrider.permissions.decide import Judgement
 from outrider.replay.play import Replayed, ReplayProblem, play
-from outrider.testing.scenario import scripted, start_session
+from outrider.testing.answers import Dismiss
+from outrider.testing.scenario import embedded, scripted, start_session
 from replayed import exports_of
 
 READ = ("read_file", {"path": "tariff.py"}, "c_read")
@@ -196,3 +197,48 @@ async def test_a_difference_has_the_texts_of_the_replay(workspace):
     difference = replayed.difference
     (digest,) = set(difference.got["data"]["messages"]) - set(difference.expected["data"]["messages"])
     assert "another text" in difference.texts[digest]
+
+
+@pytest.mark.parametrize(
+    "env", [{}, {"SHELL_OF": "another"}], ids=["same environment", "another environment"]
+)
+@pytest.mark.parametrize(
+    "end", ["saved before", "answered", "run without saving", "stopped", "left open again"]
+)
+async def test_a_question_left_open_by_a_server_is_asked_again(workspace, env, end):
+    """Another environment is another command: it is approved again before the question goes on."""
+    run = ("run_command", {"command": "cat tariff.py"}, "c_run")
+    model = scripted(workspace, [calls(EDIT), calls(run), {"text": "Done."}])
+    titles = {
+        "answered": "Save and continue",
+        "run without saving": "Run without saving",
+        "stopped": "Cancel",
+    }
+
+    def answer(question):
+        if "Save and continue" not in question.titles:
+            return "Allow once"
+        if end == "answered":
+            editor.save_all()
+        return titles[end] if restarted and end in titles else Dismiss()
+
+    restarted = False
+    random = {"testing": {"ids": None}}
+    async with start_session("stock", workspace, model, random, answers=answer) as editor:
+        editor.open("tariff.py")
+        waiting = await editor.run("Tidy up")
+        (item,) = waiting["open"]
+        assert (waiting["outcome"], item["kind"]) == ("needs_input", "question")
+        session, turn = editor.session_id, editor.turn_id
+        await editor.shut_down()
+        restarted = True
+        if end == "saved before":
+            editor.save_all()
+        await editor.reconnect(embedded(workspace, env=env))
+        await editor.command("outrider.resume", {"sessionId": session})
+        outcome = (await editor.wait_turn(turn))["outcome"]
+        assert outcome == ("needs_input" if end == "left open again" else "completed")
+    (export,) = await exports_of(workspace.parent / f"{workspace.name}.state")
+    asked = [event.type for event in export.events if event.data.get("callId") == "c_run"]
+    assert (asked.count("approval.requested"), asked.count("question.asked")) == (2 if env else 1, 1)
+    assert await play(export) == Replayed(len(export.events), 0, None)

@@ -43,6 +43,7 @@ _WORKED_OUT = frozenset(
         "approval.requested",
         "approval.resolved",
         "question.asked",
+        "question.answered",
         "tool.started",
         "edit.proposed",
         "edit.applying",
@@ -250,7 +251,11 @@ class RecordedTools(Registry):
         finished = next((event for event in story if event.type == "tool.finished"), None)
         requested = next((event for event in story if event.type == "approval.requested"), None)
         # A read has no event before it begins; one whose neighbours went on when the log broke off began with them.
-        began = any(event.type in _WORKED_OUT for event in story) or (finished is None and effect == "read")
+        began = (
+            any(event.type in _WORKED_OUT for event in story)
+            or (finished is None and effect == "read")
+            or bool(self._questions(call, story))
+        )
         if began or (finished is not None and finished.data["status"] == "ok"):
             return self._action(effect, call, context, story, requested, finished)
         if finished is None or finished.data["status"] in _UNFINISHED:
@@ -285,8 +290,10 @@ class RecordedTools(Registry):
             await tape.fed_before(finished)
             return _result(tape, finished)
 
+        questions = self._questions(call, story)
+
         async def prepare() -> ToolResult | None:
-            for question in [e for e in story if e.type == "question.asked"]:
+            for question in questions:
                 data = question.data
                 options, free_form = data.get("options", []), data.get("allowFreeForm", True)
                 await context.ask(call, data["question"], options, free_form=free_form)
@@ -298,13 +305,21 @@ class RecordedTools(Registry):
         return Action(
             access=Access(effect, inside=given is None or _stays_inside(effect, given), grant=grant),
             perform=perform,
-            prepare=prepare if any(event.type == "question.asked" for event in story) else None,
+            prepare=prepare if questions else None,
             title=given.data["title"] if given else "",
             detail=given.data["detail"] if given else "",
             digest=given.data["digest"] if given else call.id,
             change=self._change(story),
             partial=None if partial is None else lambda: partial,
         )
+
+    def _questions(self, call: ToolCall, story: list[LoggedEvent]) -> list[LoggedEvent]:
+        """What the call asks from here on; first what it had asked before the process ended, if that is not pointless now."""
+        earlier: list[LoggedEvent] = []
+        answered = {e.data["id"] for e in story if e.type == "question.answered"}
+        if answered or not any(e.type in {"tool.started", "tool.finished"} for e in story):
+            earlier = self._tape.left_open(call.id)
+        return [*earlier, *(e for e in story if e.type == "question.asked")]
 
     def _latest_request(self, call: ToolCall) -> LoggedEvent | None:
         """The approval of the call that came last, before this moment."""

@@ -108,6 +108,12 @@ class Tape:
         """What comes of a call."""
         return [event for event in self.ahead() if event.data.get("callId") == call_id]
 
+    def left_open(self, call_id: str) -> list[LoggedEvent]:
+        """The questions of a call that were asked up to here and have no answer up to here."""
+        past = [event for event in self.events[: self.position] if event.data.get("callId") == call_id]
+        answered = {event.data["id"] for event in past if event.type == "question.answered"}
+        return [e for e in past if e.type == "question.asked" and e.data["id"] not in answered]
+
     def behind(self, seq: int) -> Iterator[LoggedEvent]:
         """The events up to `seq`, the latest first."""
         return reversed(self.events[:seq])
