@@ -12,7 +12,7 @@ from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error
 from outrider.workspace.editing import Change
-from outrider.workspace.matching import MatchProblem, Replacement, replace_in_order
+from outrider.workspace.matching import MatchProblem, Replacement, insert_lines, replace_in_order
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import Located, PathProblem
 
@@ -61,6 +61,14 @@ class EditFile(Params):
         return [Replacement(one.old, one.new, one.replace_all) for one in edits]
 
 
+class InsertLines(Params):
+    """Arguments of `insert_lines`."""
+
+    path: str = Field(min_length=1, description="Path relative to the workspace.")
+    after_line: int = Field(ge=0, description="The line it comes after, from 1; 0: at the top.")
+    text: str = Field(min_length=1, description="The lines to insert.")
+
+
 class WriteFile(Params):
     """Arguments of `write_file`."""
 
@@ -95,6 +103,18 @@ async def plan_edit(params: EditFile, _call: ToolCall, context: ToolContext) -> 
         return error(f"{located.display}: old and new are the same, so nothing would change.")
     change = Change("edit", located, None, snapshot.text, replaced.text)
     return action_for(change, note="\n".join(replaced.notes))
+
+
+async def plan_insert(params: InsertLines, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
+    """Insert lines into a file."""
+    found = await _existing(params.path, context)
+    if isinstance(found, ToolResult):
+        return found
+    located, snapshot = found
+    inserted = insert_lines(snapshot.text, params.after_line, params.text)
+    if isinstance(inserted, MatchProblem):
+        return error(f"{located.display}: {inserted.message}")
+    return action_for(Change("edit", located, None, snapshot.text, inserted.text))
 
 
 async def plan_write(params: WriteFile, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
@@ -165,6 +185,13 @@ EDIT_FILE = Tool(
     "edit",
     EditFile,
     plan_edit,
+)
+INSERT_LINES = Tool(
+    "insert_lines",
+    "Insert whole lines into a file, after a line of the text as it is now.",
+    "edit",
+    InsertLines,
+    plan_insert,
 )
 WRITE_FILE = Tool(
     "write_file",

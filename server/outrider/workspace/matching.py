@@ -68,6 +68,11 @@ class _Spot:
     new: str
 
 
+def found_how(layer: Layer) -> str:
+    """How a place was found, for whoever looked for it; empty where there is nothing to say."""
+    return _LAYERS[layer] if layer not in {"exact", "line_ends"} else ""
+
+
 def replace(text: str, wish: Replacement) -> Replaced | MatchProblem:
     """Put a text in the place of another.
 
@@ -131,6 +136,26 @@ def _moved(span: Span, by: Sequence[Span]) -> Span:
         (one.new_end - one.new_start) - (one.end - one.start) for one in by if one.end <= span.new_start
     )
     return Span(span.start, span.end, span.new_start + shift, span.new_end + shift)
+
+
+def insert_lines(text: str, after_line: int, new: str) -> Replaced | MatchProblem:
+    """Put whole lines into a text, with its line ends; whether it ends with one stays as it is.
+
+    Args:
+        text: The text.
+        after_line: The line that they come after, from 1; 0 for the top.
+        new: The lines; a line end after the last one makes no difference.
+    """
+    there = Text(text)
+    if after_line > len(there.lines):
+        return MatchProblem(f"after_line {after_line} is beyond the last line, which is {len(there.lines)}")
+    if not there.lines:
+        return Replaced(new, (Span(0, 0, 0, len(new)),))
+    at = there.offsets[after_line]
+    end = there.end_at(max(0, after_line - 1), after_line)
+    put = _plain(new).removesuffix("\n").replace("\n", end)
+    put = put + end if after_line == 0 or there.ends[after_line - 1] else end + put
+    return Replaced(text[:at] + put + text[at:], (Span(at, at, at, at + len(put)),))
 
 
 # --- the layers ----------------------------------------------------------------------------------------------
@@ -220,9 +245,7 @@ def _decide(there: Text, layer: Layer, spots: list[_Spot], wish: Replacement) ->
         length, position = length + len(spot.new), spot.end
     parts.append(there.text[position:])
     first = there.line_at(spans[0].start) + 1
-    notes = (
-        (f"old was found {_LAYERS[layer]}, at line {first}.",) if layer not in {"exact", "line_ends"} else ()
-    )
+    notes = (f"old was found {how}, at line {first}.",) if (how := found_how(layer)) else ()
     return Replaced("".join(parts), tuple(spans), layer, notes)
 
 
