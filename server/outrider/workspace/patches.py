@@ -11,7 +11,7 @@ from typing import Literal
 from outrider.workspace.blocks import Marked
 
 _BEGIN, _END, _END_OF_FILE = "*** Begin Patch", "*** End Patch", "*** End of File"
-_ADD, _UPDATE, _DELETE, _MOVE = "*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "
+_ADD, _UPDATE, _DELETE, _MOVE = "*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"
 _RANGE = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _LOOSE_RANGE = re.compile(r"-\d+(?:,\d+)? \+\d+(?:,\d+)?(?: @@.*)?")
 _ESCAPE = re.compile(rb'\\([0-7]{3}|[abfnrtv"\\])')
@@ -70,7 +70,7 @@ class _UnreadableError(Exception):
 
 def parse(patch: str) -> list[FilePatch] | PatchProblem:
     """The files of a patch, in order."""
-    lines = [line.removesuffix("\r") for line in patch.split("\n")]
+    lines = [line.removesuffix("\r") for line in patch.removesuffix("\n").split("\n")]
     reader = _Reader(lines)
     reader.skip_blank()
     try:
@@ -130,8 +130,7 @@ def _envelope(reader: _Reader) -> list[FilePatch]:
         if line.startswith(_ADD):
             files.append(_added(reader))
         elif line.startswith(_DELETE):
-            reader.take()
-            files.append(FilePatch("delete", _named(reader, line, _DELETE)))
+            files.append(FilePatch("delete", _named(reader, _DELETE)))
         elif line.startswith(_UPDATE):
             files.append(_updated(reader))
         else:
@@ -140,14 +139,15 @@ def _envelope(reader: _Reader) -> list[FilePatch]:
             )
 
 
-def _named(reader: _Reader, line: str, keyword: str) -> str:
-    if path := line.removeprefix(keyword).strip():
+def _named(reader: _Reader, keyword: str) -> str:
+    if path := reader.now.removeprefix(keyword).strip():
+        reader.take()
         return path
     raise reader.bad("a path is missing")
 
 
 def _added(reader: _Reader) -> FilePatch:
-    path = _named(reader, reader.take(), _ADD)
+    path = _named(reader, _ADD)
     content: list[str] = []
     while not reader.is_over and not reader.now.startswith("***"):
         if not reader.now.startswith("+"):
@@ -159,9 +159,9 @@ def _added(reader: _Reader) -> FilePatch:
 
 
 def _updated(reader: _Reader) -> FilePatch:
-    path, to = _named(reader, reader.take(), _UPDATE), None
+    path, to = _named(reader, _UPDATE), None
     if reader.now.startswith(_MOVE):
-        to = _named(reader, reader.take(), _MOVE)
+        to = _named(reader, _MOVE)
     hunks: list[PatchHunk] = []
     while not reader.is_over and not _is_envelope_mark(reader.now):
         if hunk := _envelope_hunk(reader):
