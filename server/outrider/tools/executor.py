@@ -213,6 +213,9 @@ def _done_before(context: ToolContext, call: ToolCall) -> str:
 
 
 def _refused(plan: Planned) -> ToolResult:
-    before = plan.action.changes[0].before if len(plan.action.changes) == 1 else None
+    wanted = plan.action.changes
+    before = wanted[0].before if len(wanted) == 1 else None
     current = f"\nThe text is now:\n{before}" if before is not None else ""
+    if len(wanted) > 1:
+        current = " Nothing was changed. Read the files before you go on."
     return error(f"Refused: what {plan.call.name} would do changed again and again meanwhile.{current}")
