@@ -106,7 +106,7 @@ async def test_the_result_says_how_a_text_was_found(begin):
     assert status == "ok"
     assert content == (
         "Edited tariff.py.\n"
-        "Note: old was found apart from its indentation, which the new text got too, at line 3.",
+        "Note: old was found apart from its indentation, which the new text got too, at line 3."
     )
     assert editor.disk("tariff.py").endswith("    if hours:\n        return 2 * hours\n")
 
