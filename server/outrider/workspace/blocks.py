@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from typing import Literal
 
@@ -28,15 +29,29 @@ class Marked:
 
 
 class Text:
-    """A text as lines: what stands on them, how each ends, and where it begins."""
+    """A text as lines: what stands on them, how each ends, and where it begins. Divided when somebody looks."""
 
     def __init__(self, text: str) -> None:
-        lines = split_lines(text)
         self.text = text
-        self.lines: list[str] = [line.rstrip("\r\n") for line in lines]
+
+    @cached_property
+    def lines(self) -> list[str]:
         """The lines without their ends."""
-        self.ends: list[str] = [line[len(bare) :] for line, bare in zip(lines, self.lines, strict=True)]
-        self.offsets: list[int] = [0, *accumulate(map(len, lines))]
+        return [line.rstrip("\r\n") for line in self._whole]
+
+    @cached_property
+    def ends(self) -> list[str]:
+        """How each line ends; empty for a last one that does not."""
+        return [line[len(bare) :] for line, bare in zip(self._whole, self.lines, strict=True)]
+
+    @cached_property
+    def offsets(self) -> list[int]:
+        """Where each line begins, and where the text ends."""
+        return [0, *accumulate(map(len, self._whole))]
+
+    @cached_property
+    def _whole(self) -> list[str]:
+        return split_lines(self.text)
 
     def line_at(self, offset: int) -> int:
         """The line, from 0, that an offset is on."""

@@ -244,8 +244,9 @@ def _decide(there: Text, layer: Layer, spots: list[_Spot], wish: Replacement) ->
         spans.append(Span(spot.start, spot.end, length, length + len(spot.new)))
         length, position = length + len(spot.new), spot.end
     parts.append(there.text[position:])
-    first = there.line_at(spans[0].start) + 1
-    notes = (f"old was found {how}, at line {first}.",) if (how := found_how(layer)) else ()
+    notes: tuple[str, ...] = ()
+    if how := found_how(layer):
+        notes = (f"old was found {how}, at line {there.line_at(spans[0].start) + 1}.",)
     return Replaced("".join(parts), tuple(spans), layer, notes)
 
 
@@ -270,7 +271,9 @@ def _plain(text: str) -> str:
 
 def _with_ends(there: Text, start: int, end: int, new: str) -> str:
     """`new` with the line ends of the place."""
-    if "\n" not in new or not any(there.ends):
+    if "\n" not in new:
         return new
+    if "\r" not in there.text:
+        return new.replace("\r\n", "\n") if "\n" in there.text else new
     first, last = there.line_at(start), there.line_at(max(start, end - 1))
     return new.replace("\r\n", "\n").replace("\n", there.end_at(first, last + 1))
