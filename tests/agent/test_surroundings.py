@@ -453,7 +453,8 @@ async def test_the_tools_are_listed(begin):
     tools = (await editor.command("outrider.tools"))["tools"]
     assert {tool["name"]: tool["effect"] for tool in tools} == {
         "read_file": "read", "list_files": "read", "find_files": "read", "search": "read",
-        "edit_file": "edit", "write_file": "edit", "delete_file": "edit", "rename_file": "edit",
+        "edit_file": "edit", "apply_patch": "edit", "insert_lines": "edit", "write_file": "edit",
+        "delete_file": "edit", "rename_file": "edit",
         "run_command": "execute", "ask_user": "ask", "update_plan": "ask",
     }  # fmt: skip
     for tool in tools:

@@ -115,6 +115,79 @@ async def test_a_killed_server_is_replaced_and_nothing_is_lost_or_done_twice(wor
     await assert_replays(workspace.parent / f"{workspace.name}.state")
 
 
+PATCH = """\
+*** Begin Patch
+*** Update File: README.md
+@@
+-# Parking
++# Tariffs
+*** Add File: notes/new.txt
++new
+*** Update File: tariff.py
+@@
+-    return hours * 3
++    return hours * 2
+*** Delete File: tests/__init__.py
+*** End Patch
+"""
+PARTS = {
+    "edit README.md": ("README.md", lambda text: text.startswith("# Tariffs")),
+    "create notes/new.txt": ("notes/new.txt", lambda text: text == "new\n"),
+    "edit tariff.py": (OPEN, lambda text: "* 2" in text),
+    "delete tests/__init__.py": ("tests/__init__.py", lambda text: text is None),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "count"),
+    [("edit.proposed", 4), ("tool.started", 1)]
+    + [(kind, count) for kind in ("edit.applying", "edit.applied") for count in (1, 2, 3, 4)],
+)
+async def test_a_patch_that_is_cut_off_says_which_of_its_changes_are_in_place(workspace, kind, count):
+    turns = [
+        {"tool_calls": [{"name": "apply_patch", "input": {"patch": PATCH}, "id": "c_1"}]},
+        {"text": "Done."},
+    ]
+    model = scripted(workspace, turns)
+    before = {path: path.read_text() for path in workspace.rglob("*") if path.is_file()}
+    connection = Killed(kind, count, workspace)
+    settings = {**RANDOM_IDS, "permissionMode": "full"}
+    async with start_session("stock", workspace, model, settings, connection=connection) as editor:
+        editor.open(OPEN)
+        editor.command_nowait(RUN, {"prompt": "Patch it"})
+        await editor.wait_for(lambda: editor.ended is not None, "death of the server")
+        await connection.close()
+        seen = list(editor.events)
+        session_id = seen[0]["sessionId"]
+        turn_id = next(event["turnId"] for event in seen if event["type"] == "turn.started")
+        await editor.reconnect(embedded(workspace, env={**os.environ, **home(workspace)}))
+        await resume(editor, session_id)
+        assert (await to_the_end(editor, turn_id))["outcome"] == "completed"
+        log = await whole_log(editor, session_id)
+        assert log[: len(seen)] == seen, "an event that was seen is not in the log"
+        check_log(log)
+        (result,) = [event["data"] for event in log if event["type"] == "tool.finished"]
+        editor.save_all()
+        there = {
+            name
+            for name, (path, is_done) in PARTS.items()
+            if is_done((workspace / path).read_text() if (workspace / path).exists() else None)
+        }
+        if result["status"] == "ok":
+            assert there == set(PARTS)
+        else:
+            assert result["status"] == "interrupted"
+            named = result["content"].partition(" In place: ")[2].partition(". Read")[0]
+            assert set(filter(None, named.split(", "))) == there, result["content"]
+            assert ("Nothing was changed" in result["content"]) == (not there)
+        if there:
+            await editor.command(UNDO, {"sessionId": session_id})
+            editor.save_all()
+        assert {path: path.read_text() if path.exists() else None for path in before} == before
+        assert not (workspace / "notes/new.txt").exists()
+    await assert_replays(workspace.parent / f"{workspace.name}.state")
+
+
 async def test_a_command_dies_with_its_server_and_is_not_run_again(workspace):
     cut = Cut(workspace)
     turns = [

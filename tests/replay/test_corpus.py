@@ -27,7 +27,7 @@ RECORDED = [
     "f5_resume_after_kill", "cancelled_in_stream", "tokens_spent", "cut_stream_is_withdrawn",
     "empty_answers_are_asked_again", "same_call_again_is_not_run", "mode_narrowed_in_the_middle",
     "workspace_write_denies_write_outside_root", "plan_mode_changes_nothing", "undo_keeps_what_was_typed",
-    "session_grant_covers_one_file", "killed_in_a_command", "cancelled_while_asked",
+    "session_grant_covers_one_file", "killed_in_a_command", "cancelled_while_asked", "patch_of_several_files",
 ]  # fmt: skip
 
 

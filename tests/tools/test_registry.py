@@ -21,7 +21,7 @@ KEYS = sorted({key for tool in TOOLS.values() for key in tool.spec().schema["pro
 def test_a_read_only_turn_is_offered_what_has_no_effect():
     assert {tool.effect for tool in own_tools().offered(read_only=True)} == {"read", "ask"}
     assert set(TOOLS) - {tool.name for tool in own_tools().offered(read_only=True)} == {
-        "edit_file", "write_file", "delete_file", "rename_file", "run_command",
+        "edit_file", "apply_patch", "insert_lines", "write_file", "delete_file", "rename_file", "run_command",
     }  # fmt: skip
 
 

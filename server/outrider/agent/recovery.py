@@ -31,9 +31,11 @@ async def settle(context: ToolContext, tools: Registry, turn: TurnState) -> None
 
 async def _found(context: ToolContext, tools: Registry, call: CallState) -> tuple[ToolStatus, str] | None:
     """The result of a call that had begun; None if its effect had not."""
-    if call.change is not None:
-        return await settle_change(context, call.change)
-    if call.changed:
+    if len(call.proposed) > 1 and (call.applying or call.in_place):
+        return await _settle_all(context, call)
+    for data in list(call.applying.values()):
+        return await settle_change(context, data)
+    if call.in_place:
         return "ok", "The edit was made; the server stopped just after it."
     if call.returned is not None:
         return "error" if call.returned.is_error else "ok", call.returned.content
@@ -46,6 +48,25 @@ async def _found(context: ToolContext, tools: Registry, call: CallState) -> tupl
         "interrupted",
         "Interrupted when the server stopped; the effect is unknown. Look before you do it again.",
     )
+
+
+async def _settle_all(context: ToolContext, call: CallState) -> tuple[ToolStatus, str]:
+    """Find out which of the changes of a call are in place. None is made or taken back any more."""
+    for data in list(call.applying.values()):
+        await settle_change(context, data)
+    names = {data["changeId"]: _name(data) for data in call.proposed}
+    there = [name for change_id, name in names.items() if change_id in call.in_place]
+    if len(there) == len(names):
+        return "ok", "The changes were found applied after the server had stopped."
+    missing = [name for change_id, name in names.items() if change_id not in call.in_place]
+    told = f"The server stopped in the middle of several changes. Not in place: {', '.join(missing)}."
+    told += f" In place: {', '.join(there)}." if there else " Nothing was changed."
+    return "interrupted", f"{told} Read the files before you go on."
+
+
+def _name(data: dict[str, Any]) -> str:
+    done = f"{data['operation']} {data['path']}"
+    return f"{done} to {data['to']}" if "to" in data else done
 
 
 def _not_registered(call: CallState) -> str:

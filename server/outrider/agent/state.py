@@ -35,10 +35,14 @@ class CallState:
     """Whether the client was asked to run it."""
     returned: ToolAnswer | None = None
     """What came of that."""
-    change: dict[str, Any] | None = None
-    """The data of its `edit.applying`, while it is not known how that went."""
-    changed: bool = False
-    """Whether a change of it is in place."""
+    proposed: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    """The data of each `edit.proposed` of the latest time it was worked out."""
+    proposed_at: int = 0
+    """Seq of the last of them."""
+    applying: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    """The data of each `edit.applying`, by change, while it is not known how that went."""
+    in_place: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    """The data of what ended its changes that are in place, by change."""
 
 
 @dataclass(slots=True)
@@ -242,16 +246,25 @@ def _tool_finished(state: SessionState, _event: LoggedEvent, data: dict[str, Any
     turn = state.turn
     if turn is None or (call := turn.calls.get(data["callId"])) is None:
         return
-    call.finished, call.change = True, None
+    call.finished = True
+    call.applying.clear()
     if data["name"] == "run_command" and data["status"] in {"ok", "error"} and turn.evidence != "no_changes":
         turn.evidence = "checked" if data["status"] == "ok" else "check_failed"
+
+
+def _proposed(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> None:
+    if state.turn and (call := state.turn.calls.get(data.get("callId", ""))):
+        if event.seq != call.proposed_at + 1:
+            call.proposed = []
+        call.proposed.append(data)
+        call.proposed_at = event.seq
 
 
 def _applying(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
     if "callId" not in data:
         state.undoing[data["changeId"]] = data
     elif state.turn and (call := state.turn.calls.get(data.get("callId", ""))):
-        call.change = data
+        call.applying[data["changeId"]] = data
 
 
 def _settled_edit(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> None:
@@ -259,7 +272,9 @@ def _settled_edit(state: SessionState, event: LoggedEvent, data: dict[str, Any])
     if state.turn is None:
         return
     if call := state.turn.calls.get(data.get("callId", "")):
-        call.change, call.changed = None, event.type != "edit.rejected"
+        call.applying.pop(data["changeId"], None)
+        if event.type != "edit.rejected" and call.in_place.pop(data.get("undoes", ""), None) is None:
+            call.in_place[data["changeId"]] = data
     if event.type != "edit.rejected" and event.turn_id == state.current:
         state.turn.evidence = "unverified"
 
@@ -391,6 +406,7 @@ _FOLDS = {
     "tool.requested": _tool_requested,
     "tool.started": _tool_started,
     "tool.finished": _tool_finished,
+    "edit.proposed": _proposed,
     "edit.applying": _applying,
     "edit.applied": _settled_edit,
     "edit.merged": _settled_edit,

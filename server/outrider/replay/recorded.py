@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, cast
 
 from pydantic import ConfigDict
@@ -31,6 +32,7 @@ from outrider.tools.all import own_tools
 from outrider.tools.changes import OUTSIDE
 from outrider.tools.client import handed_tools
 from outrider.tools.context import Action, ToolContext
+from outrider.tools.executor import NOTE
 from outrider.tools.registry import Params, Registry, Tool
 from outrider.tools.result import ToolResult
 from outrider.workspace.editing import Change
@@ -309,7 +311,8 @@ class RecordedTools(Registry):
             title=given.data["title"] if given else "",
             detail=given.data["detail"] if given else "",
             digest=given.data["digest"] if given else call.id,
-            change=self._change(story),
+            changes=self._changes(story),
+            note=_note(finished),
             partial=None if partial is None else lambda: partial,
         )
 
@@ -328,11 +331,34 @@ class RecordedTools(Registry):
                 return event
         return None
 
-    def _change(self, story: list[LoggedEvent]) -> Change | None:
-        worked_out = next((e for e in story if e.type in {"edit.proposed", "edit.applying"}), None)
-        if worked_out is None:
-            return None
-        data = worked_out.data
+    def _changes(self, story: list[LoggedEvent]) -> tuple[Change, ...]:
+        """What was worked out: of several changes the log has all before the first is begun."""
+        first = next((e for e in story if e.type in {"edit.proposed", "edit.applying"}), None)
+        if first is None:
+            return ()
+        batch = self._proposed_with(first) or [first.data]
+        begun: dict[str, dict[str, Any]] = {}
+        if first.type == "edit.applying":  # the texts may have moved since they were proposed
+            begun = {e.data["changeId"]: e.data for e in reversed(story) if e.type == "edit.applying"}
+        return tuple(self._change(begun.get(data["changeId"], data)) for data in batch)
+
+    def _proposed_with(self, first: LoggedEvent) -> list[dict[str, Any]]:
+        """The data of what was proposed together with a change, that one included; empty if it was not proposed."""
+        events = self._tape.events
+        at = next(
+            (
+                e.seq
+                for e in self._tape.behind(first.seq)
+                if e.type == "edit.proposed" and e.data["changeId"] == first.data["changeId"]
+            ),
+            None,
+        )
+        if at is None:
+            return []
+        batch = takewhile(lambda e: e.type == "edit.proposed", events[at - 1 :])
+        return [event.data for event in batch]
+
+    def _change(self, data: dict[str, Any]) -> Change:
         return Change(
             data.get("operation", "edit"),
             located(data["path"]),
@@ -363,6 +389,13 @@ def _superseded(event: LoggedEvent) -> bool:
     """Whether it closes an approval only because another one takes its place."""
     data = event.data
     return event.type == "approval.resolved" and (data["by"], data["decision"]) == ("rule", "reject")
+
+
+def _note(finished: LoggedEvent | None) -> str:
+    if finished is None or finished.data["status"] != "ok":
+        return ""
+    content: str = finished.data["content"]
+    return content.partition(NOTE)[2]
 
 
 def _partial(finished: LoggedEvent | None) -> str | None:

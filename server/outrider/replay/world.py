@@ -17,6 +17,7 @@ from outrider.ports.editor import (
     ToolRequest,
     Unanswered,
 )  # fmt: skip
+from outrider.ports.events import LoggedEvent
 from outrider.ports.ids import IdKind
 from outrider.ports.model import Message
 from outrider.ports.text import Snapshot
@@ -178,6 +179,12 @@ class RecordedOverlay(Overlay):
     async def read(self, located: Located) -> Snapshot | ReadProblem:
         """The text that recovery found at that path."""
         path, text = located.display, None
+        coming = next((event for event in self._tape.ahead() if event.type.startswith("edit.")), None)
+        if coming is not None and coming.type == "edit.applying" and "undoes" in coming.data:
+            text = self._tape.text(coming.data.get("before"))
+            return ReadProblem("not_found", "") if text is None else Snapshot(located.uri, path, text, "disk")
+        if coming is not None and coming.type == "edit.rejected" and _begun(self._tape, coming) is None:
+            return ReadProblem("unreadable", coming.data["reason"])  # why it was not taken back
         settled = next(
             (
                 event.data | {"type": event.type}
@@ -241,20 +248,42 @@ class RecordedEditing(Editing):
             raise asyncio.CancelledError
         await tape.fed_before(settled)
         if settled.type == "edit.rejected":
-            return self._failed(path, settled.data["reason"], settled.data.get("callId", ""))
+            return self._failed(path, settled)
         return Written(
             settled.data.get("where", "buffer"),
             tape.text(settled.data.get("after")),
             merged=settled.type == "edit.merged",
         )
 
-    def _failed(self, path: str, reason: str, call_id: str) -> NotWritten:
-        _, *after = self._tape.story(call_id)
-        content = after[0].data["content"] if after and after[0].type == "tool.finished" else ""
-        told = f"{path} was not changed: {reason}"
-        if not content.startswith(told):
+    def _failed(self, path: str, settled: LoggedEvent) -> NotWritten:
+        reason = settled.data["reason"]
+        _, *after = self._tape.story(settled.data.get("callId", ""))
+        begun = _begun(self._tape, settled)
+        if begun is not None and "undoes" in begun.data:
+            again = next((e for e in after if e.type in {"edit.applying", "edit.rejected"}), None)
+            same = (
+                again is not None and again.data.get("undoes", begun.data["undoes"]) == begun.data["undoes"]
+            )
+            return NotWritten("changed" if same else "failed", reason)
+        ended = next((event for event in after if _goes_on(event)), None)
+        content = ended.data["content"] if ended and ended.type == "tool.finished" else ""
+        if not content.startswith(f"{path} was not changed: {reason}"):
             return NotWritten("changed", reason)  # it was worked out again
-        return NotWritten("failed", reason, content.removeprefix(told).removeprefix(NOW) or None)
+        return NotWritten("failed", reason, content.partition(NOW)[2] or None)
+
+
+def _begun(tape: Tape, settled: LoggedEvent) -> LoggedEvent | None:
+    """Where the change was begun that an event tells the end of."""
+    change_id = settled.data["changeId"]
+    found = (e for e in tape.behind(settled.seq) if e.type == "edit.applying")
+    return next((event for event in found if event.data["changeId"] == change_id), None)
+
+
+def _goes_on(event: LoggedEvent) -> bool:
+    """Whether it comes after all that follows from a change that failed: what is taken back, and not begun."""
+    return not event.type.startswith("edit.") or (
+        event.type in {"edit.proposed", "edit.applying"} and "undoes" not in event.data
+    )
 
 
 class RecordedEditor:

@@ -169,16 +169,17 @@ def _problem_of_times(events: Sequence[Event]) -> ExportProblem | None:
 
 
 def _problem_of_paths(events: Sequence[Event]) -> ExportProblem | None:
-    proposed: dict[str, str] = {}
-    """The path of the latest proposal, by call."""
+    proposed: dict[str, list[str]] = {}
+    """The paths of what was proposed, by call."""
     for index, event in enumerate(events):
         call: str = event.data.get("callId", "")
+        paths = [event.data[key] for key in ("path", "to") if key in event.data]
         if event.type == "edit.proposed" and call:
-            proposed[call] = event.data["path"]
-        elif event.type == "edit.applying" and proposed.get(call, event.data["path"]) != event.data["path"]:
+            proposed.setdefault(call, []).extend(paths)
+        elif event.type == "edit.applying" and paths[0] not in proposed.get(call, paths):
             return ExportProblem(
-                f"events.{index}.data.path: is {_quoted(event.data['path'])}, but {_quoted(proposed[call])} "
-                "was proposed"
+                f"events.{index}.data.path: is {_quoted(paths[0])}, but "
+                f"{', '.join(map(_quoted, dict.fromkeys(proposed[call])))} was proposed"
             )
     return None
 

@@ -1,7 +1,8 @@
 """The tools that Outrider brings."""
 
 from outrider.tools.commands import RUN_COMMAND
-from outrider.tools.edits import DELETE_FILE, EDIT_FILE, RENAME_FILE, WRITE_FILE
+from outrider.tools.edits import DELETE_FILE, EDIT_FILE, INSERT_LINES, RENAME_FILE, WRITE_FILE
+from outrider.tools.patches import APPLY_PATCH
 from outrider.tools.person import ASK_USER, UPDATE_PLAN
 from outrider.tools.reading import FIND_FILES, LIST_FILES, READ_FILE, SEARCH
 from outrider.tools.registry import Registry
@@ -12,7 +13,7 @@ def own_tools() -> Registry:
     return Registry(
         [
             READ_FILE, LIST_FILES, FIND_FILES, SEARCH,
-            EDIT_FILE, WRITE_FILE, DELETE_FILE, RENAME_FILE,
+            EDIT_FILE, APPLY_PATCH, INSERT_LINES, WRITE_FILE, DELETE_FILE, RENAME_FILE,
             RUN_COMMAND, ASK_USER, UPDATE_PLAN,
         ]
     )  # fmt: skip

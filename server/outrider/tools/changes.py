@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from outrider.permissions.decide import Access
@@ -9,7 +10,7 @@ from outrider.ports.model import ToolCall, content_hash
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.result import ToolResult, error, ok
 from outrider.workspace.diff import line_hunks, split_lines, unified
-from outrider.workspace.editing import Change, Written
+from outrider.workspace.editing import Change, NotWritten, Written
 from outrider_protocol.events import (
     EditApplied,
     EditApplying,
@@ -25,23 +26,14 @@ CONTEXT_LINES = 3
 """Lines around a hunk that belong to what was approved."""
 
 
-def action_for(change: Change) -> Action:
-    """The action that makes `change`, as it is shown to the person."""
-    path, inside = change.located.display, change.located.inside and (change.to is None or change.to.inside)
-    before, after = change.before or "", change.after or ""
-    hunks = line_hunks(before, after)
-    removed = sum(len(split_lines(hunk.removed)) for hunk in hunks)
-    added = sum(len(split_lines(hunk.added)) for hunk in hunks)
-    titles = {
-        "edit": f"Edit {path} (+{added} −{removed})",
-        "create": f"Create {path} (+{added})",
-        "delete": f"Delete {path} (−{removed})",
-        "rename": f"Rename {path} to {change.to.display if change.to else ''}",
-    }
-    grant = f"edit:{change.located.uri}" if inside and change.operation in {"edit", "create"} else None
-
-    places = [str(located.resolved) for located in (change.located, change.to) if located is not None]
-    detail = unified(before, after, path) if change.operation != "rename" else ""
+def action_for(*changes: Change, note: str = "") -> Action:
+    """The action that makes `changes`, as it is shown to the person; `note` is for the result."""
+    inside = all(change.located.inside and (change.to is None or change.to.inside) for change in changes)
+    first = changes[0]
+    is_alone = len(changes) == 1
+    grant = (
+        f"edit:{first.located.uri}" if is_alone and inside and first.operation in {"edit", "create"} else None
+    )
 
     async def perform() -> ToolResult:
         raise AssertionError("a change is written by the executor")
@@ -49,12 +41,61 @@ def action_for(change: Change) -> Action:
     return Action(
         access=Access("edit", inside=inside, grant=grant),
         perform=perform,
-        title=titles[change.operation] + ("" if inside else OUTSIDE),
-        detail=detail if inside else f"It resolves to {' and '.join(places)}.\n{detail}".rstrip("\n"),
-        digest=digest(change),
-        covers=f"further edits of {path}" if grant else "",
-        change=change,
+        title=(_title(first) if is_alone else _title_of_all(changes)) + ("" if inside else OUTSIDE),
+        detail=_detail(changes, inside=inside),
+        digest=digest(first) if is_alone else _digest_of_all(changes),
+        covers=f"further edits of {first.located.display}" if grant else "",
+        changes=changes,
+        note=note,
     )
+
+
+def _title(change: Change) -> str:
+    path, (added, removed) = change.located.display, _counts(change)
+    match change.operation:
+        case "edit":
+            return f"Edit {path} (+{added} −{removed})"
+        case "create":
+            return f"Create {path} (+{added})"
+        case "delete":
+            return f"Delete {path} (−{removed})"
+        case "rename":
+            return f"Rename {path} to {change.to.display if change.to else ''}"
+
+
+def _title_of_all(changes: Sequence[Change]) -> str:
+    counts = [_counts(change) for change in changes]
+    # A file that is renamed and edited is one.
+    files = {change.located.uri for change in changes} - {change.to.uri for change in changes if change.to}
+    count = f"{len(files)} files" if len(files) != 1 else "1 file"
+    return f"Change {count} (+{sum(added for added, _ in counts)} −{sum(removed for _, removed in counts)})"
+
+
+def _counts(change: Change) -> tuple[int, int]:
+    hunks = line_hunks(change.before or "", change.after or "")
+    return sum(len(split_lines(h.added)) for h in hunks), sum(len(split_lines(h.removed)) for h in hunks)
+
+
+def _detail(changes: Sequence[Change], *, inside: bool) -> str:
+    parts: list[str] = []
+    if not inside:
+        places = [
+            one.resolved for change in changes for one in (change.located, change.to) if one is not None
+        ]
+        parts.append(f"It resolves to {' and '.join(map(str, places))}.\n")
+    if len(changes) > 1:
+        parts += [f"{_title(change)}\n" for change in changes] + ["\n"]
+    parts += [
+        unified(change.before or "", change.after or "", change.located.display)
+        for change in changes
+        if change.operation != "rename"
+    ]
+    detail = "".join(parts)
+    return detail if inside else detail.rstrip("\n")
+
+
+def _digest_of_all(changes: Sequence[Change]) -> str:
+    return hashlib.sha256(json.dumps([digest(change) for change in changes]).encode()).hexdigest()
 
 
 def digest(change: Change) -> str:
@@ -99,10 +140,15 @@ def encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def record_proposed(context: ToolContext, call: ToolCall, change_id: str, change: Change) -> None:
-    """Record what is about to be asked for."""
-    hashes, blobs = _texts(change)
-    context.record(EditProposed(**describe(change_id, call, change), **hashes), blobs)
+def propose(context: ToolContext, call: ToolCall, changes: Sequence[Change]) -> list[str]:
+    """Record what was worked out, in one go; gives the ids of the changes."""
+    ids: list[str] = []
+    for change in changes:
+        change_id = context.new_id("chg")
+        hashes, blobs = _texts(change)
+        context.record(EditProposed(**describe(change_id, call, change), **hashes), blobs)
+        ids.append(change_id)
+    return ids
 
 
 def _record_applying(
@@ -121,26 +167,41 @@ def _texts(change: Change) -> tuple[dict[str, Any], dict[str, bytes]]:
     return hashes, {hashes[name]: text for name, text in encoded.items()}
 
 
+async def make(
+    context: ToolContext, call: ToolCall | None, change_id: str, change: Change, *, undoes: str | None = None
+) -> Written | NotWritten:
+    """Record a change as applying, on the disk before its effect; make it, verify it, and record how it went."""
+    _record_applying(context, call, change_id, change, undoes)
+    if problem := await context.settled(durable=True):
+        written = NotWritten("failed", problem)
+    else:
+        written = await context.editing.write(change, context.label)
+    if isinstance(written, Written):
+        _record_written(context, call, change_id, change, written, undoes)
+    else:
+        record_rejected(context, call, change_id, change, written.message)
+    return written
+
+
 async def write(
     context: ToolContext, call: ToolCall | None, change_id: str, change: Change, *, undoes: str | None = None
 ) -> ToolResult | None:
-    """Record a change as applying, on the disk before its effect; make it, verify it, and record how it went.
+    """Make one change, as `make` does.
 
     Returns:
         The result for the model; None if the text is not any more what the change was worked out for.
     """
-    _record_applying(context, call, change_id, change, undoes)
-    if problem := await context.settled(durable=True):
-        context.record(EditRejected(**describe(change_id, call, change), reason=problem))
-        return error(f"Nothing was done: {problem}")
-    written = await context.editing.write(change, context.label)
+    written = await make(context, call, change_id, change, undoes=undoes)
     if isinstance(written, Written):
-        return _record_written(context, call, change_id, change, written, undoes)
-    context.record(EditRejected(**describe(change_id, call, change), reason=written.message))
-    if written.kind == "changed":
-        return None
-    now = f"\nThe text is now:\n{_cut(written.current)}" if written.current is not None else ""
-    return error(f"{change.located.display} was not changed: {written.message}{now}")
+        return ok(said(change, written))
+    return None if written.kind == "changed" else error(f"{not_changed(change, written)}{text_now(written)}")
+
+
+def record_rejected(
+    context: ToolContext, call: ToolCall | None, change_id: str, change: Change, reason: str
+) -> None:
+    """Record that a change does not happen."""
+    context.record(EditRejected(**describe(change_id, call, change), reason=reason))
 
 
 def _record_written(
@@ -150,23 +211,39 @@ def _record_written(
     change: Change,
     written: Written,
     undoes: str | None,
-) -> ToolResult:
+) -> None:
     described = describe(change_id, call, change)
     hashes: dict[str, Any] = {
         "before": None if change.before is None else content_hash(encode(change.before)),
         "after": None if written.after is None else content_hash(encode(written.after)),
     }
     blobs = {} if written.after is None else {content_hash(encode(written.after)): encode(written.after)}
-    done = {"edit": "Edited", "create": "Created", "delete": "Deleted", "rename": "Renamed"}[change.operation]
-    path = f"{described['path']} to {described['to']}" if change.to else described["path"]
     if written.where == "buffer":
         context.changed_buffer(written.uri or change.located.uri)
     if written.merged:
         context.record(EditMerged(**described, **hashes, undoes=undoes), blobs)
-        return ok(f"{done} {path}. Somebody else changed the file at the same time; both changes are in it.")
-    context.record(EditApplied(**described, **hashes, undoes=undoes, where=written.where), blobs)
+    else:
+        context.record(EditApplied(**described, **hashes, undoes=undoes, where=written.where), blobs)
+
+
+def said(change: Change, written: Written) -> str:
+    """What the model is told of a change that is in place."""
+    done = {"edit": "Edited", "create": "Created", "delete": "Deleted", "rename": "Renamed"}[change.operation]
+    path = f"{change.located.display} to {change.to.display}" if change.to else change.located.display
+    if written.merged:
+        return f"{done} {path}. Somebody else changed the file at the same time; both changes are in it."
     where = " The change is in the open buffer and not saved yet." if written.where == "buffer" else ""
-    return ok(f"{done} {path}.{where}")
+    return f"{done} {path}.{where}"
+
+
+def not_changed(change: Change, problem: NotWritten) -> str:
+    """What the model is told of a change that did not happen."""
+    return f"{change.located.display} was not changed: {problem.message}"
+
+
+def text_now(problem: NotWritten) -> str:
+    """The text as it is instead, where that helps; else nothing."""
+    return f"\nThe text is now:\n{_cut(problem.current)}" if problem.current is not None else ""
 
 
 def _cut(text: str, limit: int = 20_000) -> str:

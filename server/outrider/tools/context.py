@@ -36,7 +36,10 @@ class Action:
     digest: str = ""
     covers: str = ""
     """What "Allow for this session" would cover, in words."""
-    change: Change | None = None
+    changes: tuple[Change, ...] = ()
+    """What it does to files: all of them in this order, or none."""
+    note: str = ""
+    """What the result says besides what was done."""
     partial: Callable[[], str] | None = None
     """What was gathered so far, for a call that is cancelled in the middle."""
 

@@ -1,6 +1,9 @@
 """The tools that change files. They only work the change out; the executor has it approved and written."""
 
-from pydantic import Field
+import asyncio
+from typing import Self
+
+from pydantic import Field, model_validator
 
 from outrider.ports.model import ToolCall
 from outrider.ports.text import Snapshot
@@ -9,20 +12,61 @@ from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error
 from outrider.workspace.editing import Change
-from outrider.workspace.matching import MatchProblem, replace_exact
+from outrider.workspace.matching import MatchProblem, Replacement, insert_lines, replace_in_order
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import Located, PathProblem
 
+MOST_EDITS = 100
+"""Replacements in one call."""
+
+
+class Edit(Params):
+    """One replacement of several."""
+
+    old: str = Field(description="The text to replace.")
+    new: str = Field(description="The text to put in its place.")
+    replace_all: bool = Field(default=False, description="Replace every occurrence.")
+
 
 class EditFile(Params):
-    """Arguments of `edit_file`."""
+    """Arguments of `edit_file`: `old` and `new`, or `edits`."""
 
     path: str = Field(min_length=1, description="Path relative to the workspace.")
     old: str = Field(
-        description="The text to replace, exactly as it is in the file, long enough to be unique."
+        default="", description="The text to replace, as it is in the file, long enough to be unique."
     )
-    new: str = Field(description="The text to put in its place.")
+    new: str = Field(default="", description="The text to put in its place.")
     replace_all: bool = Field(default=False, description="Replace every occurrence.")
+    edits: list[Edit] = Field(
+        default=[],
+        max_length=MOST_EDITS,
+        description="Instead of old and new: several replacements, in order, all or none.",
+    )
+
+    @model_validator(mode="after")
+    def _has_one_form(self) -> Self:
+        given = self.model_fields_set
+        if "edits" in given and not self.edits:
+            raise ValueError("edits is empty")
+        if "edits" in given and given & {"old", "new", "replace_all"}:
+            raise ValueError("give either old and new, or edits, not both")
+        if "edits" not in given and not {"old", "new"} <= given:
+            raise ValueError("old and new are missing (or edits, for several replacements)")
+        return self
+
+    @property
+    def wishes(self) -> list[Replacement]:
+        """The replacements, in order."""
+        edits = self.edits or [Edit(old=self.old, new=self.new, replace_all=self.replace_all)]
+        return [Replacement(one.old, one.new, one.replace_all) for one in edits]
+
+
+class InsertLines(Params):
+    """Arguments of `insert_lines`."""
+
+    path: str = Field(min_length=1, description="Path relative to the workspace.")
+    after_line: int = Field(ge=0, description="The line it comes after, from 1; 0: at the top.")
+    text: str = Field(min_length=1, description="The lines to insert.")
 
 
 class WriteFile(Params):
@@ -52,12 +96,25 @@ async def plan_edit(params: EditFile, _call: ToolCall, context: ToolContext) -> 
     if isinstance(found, ToolResult):
         return found
     located, snapshot = found
-    replaced = replace_exact(snapshot.text, params.old, params.new, replace_all=params.replace_all)
+    replaced = await asyncio.to_thread(replace_in_order, snapshot.text, params.wishes)
     if isinstance(replaced, MatchProblem):
         return error(f"{located.display}: {replaced.message}")
     if replaced.text == snapshot.text:
         return error(f"{located.display}: old and new are the same, so nothing would change.")
-    return action_for(Change("edit", located, None, snapshot.text, replaced.text))
+    change = Change("edit", located, None, snapshot.text, replaced.text)
+    return action_for(change, note="\n".join(replaced.notes))
+
+
+async def plan_insert(params: InsertLines, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
+    """Insert lines into a file."""
+    found = await _existing(params.path, context)
+    if isinstance(found, ToolResult):
+        return found
+    located, snapshot = found
+    inserted = insert_lines(snapshot.text, params.after_line, params.text)
+    if isinstance(inserted, MatchProblem):
+        return error(f"{located.display}: {inserted.message}")
+    return action_for(Change("edit", located, None, snapshot.text, inserted.text))
 
 
 async def plan_write(params: WriteFile, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
@@ -124,10 +181,17 @@ async def _existing(path: str, context: ToolContext) -> tuple[Located, Snapshot]
 
 EDIT_FILE = Tool(
     "edit_file",
-    "Replace a text in a file. `old` must occur exactly once unless replace_all is true.",
+    "Replace a text in a file, or several with `edits`. `old` must occur exactly once unless replace_all is true.",
     "edit",
     EditFile,
     plan_edit,
+)
+INSERT_LINES = Tool(
+    "insert_lines",
+    "Insert whole lines into a file, after a line of the text as it is now.",
+    "edit",
+    InsertLines,
+    plan_insert,
 )
 WRITE_FILE = Tool(
     "write_file",

@@ -7,7 +7,7 @@ cancelled in the middle gets its result from the turn, which knows why it ends.
 import asyncio
 import logging
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
 
@@ -17,12 +17,15 @@ from outrider.tools import changes
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Registry, Tool
 from outrider.tools.result import ToolResult, error
-from outrider_protocol.events import ApprovalResolved, EditRejected, ReadText, ToolFinished, ToolStarted
+from outrider.tools.transaction import write_all
+from outrider_protocol.events import ApprovalResolved, ReadText, ToolFinished, ToolStarted
 
 log = logging.getLogger(__name__)
 
 TIMES_ASKED = 3
 """An approval whose subject changed is asked again, twice at most."""
+NOTE = "\nNote: "
+"""What stands before the note of an action in its result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ class Executor:
         context = self._context
         approved = None if isinstance(plan, ToolResult) else context.approved(plan.call)
         asked = tried = 0
-        change_id: str | None = None
+        ids: list[str] = []
         prepared = False
         while not isinstance(plan, ToolResult):
             call, action = plan.call, plan.action
@@ -107,12 +110,10 @@ class Executor:
             if TIMES_ASKED in (asked, tried) and action.digest != approved:
                 return _refused(plan)
             if judgement.verdict == "ask" and action.digest != approved:
-                change_id = context.new_id("chg")
-                if action.change is not None:
-                    changes.record_proposed(context, call, change_id, action.change)
+                ids = changes.propose(context, call, action.changes)
                 approval = await context.approve(call, action)
                 if approval.decision == "reject":
-                    return _rejected(context, change_id, plan, approval.note)
+                    return _rejected(context, ids, plan, approval.note)
                 approved, asked = action.digest, asked + 1
             elif action.prepare is not None and not prepared:
                 if instead := await action.prepare():
@@ -121,38 +122,41 @@ class Executor:
             else:
                 if approved is None and tried == 0 and action.access.effect in {"edit", "execute"}:
                     context.record(_allowed_by(context, plan, judgement))
-                result = await self._do(plan, change_id, first=tried == 0)
+                result = await self._do(plan, ids, first=tried == 0)
                 if result is not None:
                     return result
-                tried, change_id = tried + 1, None
+                tried, ids = tried + 1, []
                 if tried == TIMES_ASKED:
                     return _refused(plan)
             plan = await self._work_out(call, plan.tool, plan.params)
         return plan
 
-    async def _do(self, plan: Planned, change_id: str | None, *, first: bool) -> ToolResult | None:
-        """Do what was allowed, under the id it was proposed by; None if the text changed before it could be."""
-        context, call, change = self._context, plan.call, plan.action.change
+    async def _do(self, plan: Planned, ids: list[str], *, first: bool) -> ToolResult | None:
+        """Do what was allowed, under the ids it was proposed by; None if a text changed before it could be."""
+        context, call, wanted = self._context, plan.call, plan.action.changes
         if first:
             context.record(ToolStarted(call_id=call.id))
-        if change is not None:
-            writing = changes.write(context, call, change_id or context.new_id("chg"), change)
-            return await self._to_its_end(call, writing)
+        if wanted:
+            if len(ids) != len(wanted):
+                # Of several changes it has to be known what all of them are, wherever it breaks off.
+                ids = changes.propose(context, call, wanted) if len(wanted) > 1 else [context.new_id("chg")]
+            writing = write_all(context, call, list(zip(ids, wanted, strict=True)))
+            return await self._to_its_end(call, writing, plan.action.note)
         effect = plan.action.access.effect
         if effect in {"edit", "execute"} and (problem := await context.settled(durable=True)):
             return error(f"Nothing was done: {problem}")
         return await self._perform(plan)
 
     async def _to_its_end(
-        self, call: ToolCall, writing: Coroutine[Any, Any, ToolResult | None]
+        self, call: ToolCall, writing: Coroutine[Any, Any, ToolResult | None], note: str
     ) -> ToolResult | None:
         """Let an edit that has begun come to its end before a cancel takes hold: it is known then what happened."""
         task = asyncio.ensure_future(writing)
         try:
-            return await asyncio.shield(task)
+            return _with_note(await asyncio.shield(task), note)
         except asyncio.CancelledError:
             # The edit is bounded by the time-outs of the editor and of the disk, so this wait is bounded too.
-            if result := await task:
+            if result := _with_note(await task, note):
                 self._finish(call, result)
             raise
 
@@ -191,10 +195,14 @@ def _allowed_by(context: ToolContext, plan: Planned, judgement: Judgement) -> Ap
     )
 
 
-def _rejected(context: ToolContext, change_id: str, plan: Planned, note: str | None) -> ToolResult:
-    if plan.action.change is not None:
-        described = changes.describe(change_id, plan.call, plan.action.change)
-        context.record(EditRejected(**described, reason="the person rejected it"))
+def _with_note(result: ToolResult | None, note: str) -> ToolResult | None:
+    done = result is not None and result.status == "ok" and note
+    return replace(result, content=f"{result.content}{NOTE}{note}") if result and done else result
+
+
+def _rejected(context: ToolContext, ids: list[str], plan: Planned, note: str | None) -> ToolResult:
+    for change_id, change in zip(ids, plan.action.changes, strict=True):
+        changes.record_rejected(context, plan.call, change_id, change, "the person rejected it")
     said = f" and said: {note}" if note else ""
     return ToolResult("denied", f"The person rejected this{said}.{_done_before(context, plan.call)}")
 
@@ -205,8 +213,9 @@ def _done_before(context: ToolContext, call: ToolCall) -> str:
 
 
 def _refused(plan: Planned) -> ToolResult:
-    change = plan.action.change
-    current = (
-        f"\nThe text is now:\n{change.before}" if change is not None and change.before is not None else ""
-    )
+    wanted = plan.action.changes
+    before = wanted[0].before if len(wanted) == 1 else None
+    current = f"\nThe text is now:\n{before}" if before is not None else ""
+    if len(wanted) > 1:
+        current = " Nothing was changed. Read the files before you go on."
     return error(f"Refused: what {plan.call.name} would do changed again and again meanwhile.{current}")

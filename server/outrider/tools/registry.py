@@ -63,7 +63,7 @@ def read_object(arguments: str) -> dict[str, Any] | str:
 
 def _say(error: Any) -> str:
     place = ".".join(str(part) for part in error["loc"]) or "arguments"
-    return f"{place}: {error['msg']}"
+    return f"{place}: {error['msg'].removeprefix('Value error, ')}"
 
 
 def json_schema(params: type[Params]) -> dict[str, Any]:

@@ -121,7 +121,8 @@ class Journal:
                 continue
             if one.undoes is not None:
                 taken_back.add(one.undoes)
-            if self._depth(one) == (1 if undo else 0):
+            # What a call took back itself, because it could not do all it was to do, the person did not undo.
+            if self._depth(one) == (1 if undo else 0) and not (undo and one.call_id):
                 standing.append(one)
         return standing
 

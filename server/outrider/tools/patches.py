@@ -1,0 +1,154 @@
+"""The tool that takes a patch. All of it is worked out before anything is asked, and all of it is one change."""
+
+import asyncio
+
+from pydantic import Field
+
+from outrider.ports.model import ToolCall
+from outrider.tools.changes import action_for
+from outrider.tools.context import Action, ToolContext
+from outrider.tools.registry import Params, Tool
+from outrider.tools.result import ToolResult, error
+from outrider.workspace.editing import Change
+from outrider.workspace.overlay import ReadProblem
+from outrider.workspace.patches import FilePatch, PatchProblem, parse
+from outrider.workspace.patching import Unfit, apply_hunks_of_patch
+from outrider.workspace.paths import Located, PathProblem
+
+
+class ApplyPatch(Params):
+    """Arguments of `apply_patch`."""
+
+    patch: str = Field(
+        min_length=1,
+        description=(
+            "'*** Begin Patch', files, '*** End Patch'. A file: '*** Add File: PATH' and lines with +; "
+            "'*** Delete File: PATH'; or '*** Update File: PATH', perhaps '*** Move to: PATH', then hunks: '@@' "
+            "(and a line above, if the place is not unique), context lines with a space, - and + lines. "
+            "A unified diff is taken, too."
+        ),
+    )
+
+
+class _Plan:
+    """What a patch does, as far as it is worked out."""
+
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
+        self.changes: list[Change] = []
+        self.notes: list[str] = []
+        self.reasons: list[str] = []
+        self._taken: dict[str, str] = {}
+
+    async def add(self, patch: FilePatch) -> None:
+        """Work out what becomes of one file."""
+        located = await self._locate(patch.path)
+        if located is None or not self._take(located):
+            return
+        current = await self._context.overlay.read(located)
+        if patch.operation == "add":
+            self._create(located, current if isinstance(current, ReadProblem) else None, patch)
+            return
+        if isinstance(current, ReadProblem):
+            self.reasons.append(current.message)
+            return
+        if current.read_only:
+            self.reasons.append(f"{located.display} cannot be edited: {current.read_only}")
+            return
+        done = await asyncio.to_thread(apply_hunks_of_patch, current.text, patch.hunks)
+        if isinstance(done, Unfit):
+            self.reasons += [f"{located.display}: {reason}" for reason in done.reasons]
+            return
+        self.notes += [f"{located.display}: {note}" for note in done.notes]
+        if patch.operation == "delete":
+            self._delete(located, current.text, done.text, patch)
+        elif patch.to is not None:
+            await self._move(located, patch.to, current.text, done.text)
+        elif done.text == current.text:
+            self.reasons.append(f"{located.display}: the patch would change nothing")
+        else:
+            self.changes.append(Change("edit", located, None, current.text, done.text))
+
+    def _create(self, located: Located, missing: ReadProblem | None, patch: FilePatch) -> None:
+        if missing is None:
+            self.reasons.append(f"{located.display} exists already, so it cannot be added")
+        elif missing.kind != "not_found":
+            self.reasons.append(missing.message)
+        else:
+            self.changes.append(Change("create", located, None, None, patch.content))
+
+    def _delete(self, located: Located, before: str, left: str, patch: FilePatch) -> None:
+        if patch.hunks and left:
+            self.reasons.append(f"{located.display}: it has other lines than those the patch deletes with it")
+        else:
+            self.changes.append(Change("delete", located, None, before, None))
+
+    async def _move(self, located: Located, path: str, before: str, after: str) -> None:
+        to = await self._locate(path)
+        if to is None or not self._take(to):
+            return
+        there = await self._context.overlay.read(to)
+        if not isinstance(there, ReadProblem):
+            self.reasons.append(f"{to.display} exists already, so {located.display} cannot be moved there")
+            return
+        if there.kind != "not_found":
+            self.reasons.append(there.message)
+            return
+        self.changes.append(Change("rename", located, to, before, before))
+        if after != before:
+            self.changes.append(Change("edit", to, None, before, after))
+
+    async def _locate(self, path: str) -> Located | None:
+        located = await self._context.folders.locate(path)
+        if isinstance(located, PathProblem):
+            self.reasons.append(located.message)
+            return None
+        return located
+
+    def _take(self, located: Located) -> bool:
+        """Whether a file is in the patch for the first time."""
+        key = str(located.resolved or located.uri)
+        if key in self._taken:
+            self.reasons.append(f"{located.display} is in the patch twice; put all of it in one place")
+            return False
+        self._taken[key] = located.display
+        return True
+
+
+async def plan_patch(params: ApplyPatch, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
+    """Apply a patch."""
+    files = parse(params.patch)
+    if isinstance(files, PatchProblem):
+        return error(f"The patch cannot be read: {files.message}. Nothing was changed.")
+    plan = _Plan(context)
+    for patch in _joined(files):
+        await plan.add(patch)
+    if plan.reasons:
+        return error("\n".join(["The patch does not fit, and nothing was changed:", *plan.reasons]))
+    return action_for(*plan.changes, note="\n".join(plan.notes))
+
+
+def _joined(files: list[FilePatch]) -> list[FilePatch]:
+    """The files of a patch, with all hunks for a file that is updated in several parts of it."""
+    joined: dict[str, FilePatch] = {}
+    others: list[FilePatch] = []
+    for file in files:
+        before = joined.get(file.path)
+        if file.operation != "update" or (before and before.to and file.to):
+            others.append(file)
+        elif before is None:
+            joined[file.path] = file
+        else:
+            hunks = (*before.hunks, *file.hunks)
+            joined[file.path] = FilePatch("update", file.path, before.to or file.to, hunks)
+    order = {file.path: index for index, file in reversed(list(enumerate(files)))}
+    return sorted([*joined.values(), *others], key=lambda file: order[file.path])
+
+
+APPLY_PATCH = Tool(
+    "apply_patch",
+    "Change one or several files by a patch, all of it or nothing.",
+    "edit",
+    ApplyPatch,
+    plan_patch,
+)

@@ -1,0 +1,117 @@
+"""Several changes as one: all of them are in place in the end, or those that were made are taken back.
+
+What cannot be taken back, because somebody else was there in the meantime, is never forced: the result names it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from outrider.ports.model import ToolCall
+from outrider.tools import changes
+from outrider.tools.context import ToolContext
+from outrider.tools.result import ToolResult, error, ok
+from outrider.workspace.editing import Change, Written
+from outrider.workspace.merge import merge
+from outrider.workspace.overlay import ReadProblem
+from outrider_protocol.events import EditRejected
+
+TIMES_TRIED = 3
+"""A change whose file is changed while it is taken back is worked out again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    change_id: str
+    change: Change
+    written: Written
+
+
+async def write_all(
+    context: ToolContext, call: ToolCall, wanted: Sequence[tuple[str, Change]]
+) -> ToolResult | None:
+    """Make changes in order.
+
+    Args:
+        context: Where it happens.
+        call: The call that they are for.
+        wanted: The changes, each with its id.
+
+    Returns:
+        The result for the model; None if a text is not any more what its change was worked out for, and all is as
+        it was before.
+    """
+    done: list[_Done] = []
+    for index, (change_id, change) in enumerate(wanted):
+        written = await changes.make(context, call, change_id, change)
+        if isinstance(written, Written):
+            done.append(_Done(change_id, change, written))
+            continue
+        for later_id, later in wanted[index + 1 :]:
+            changes.record_rejected(
+                context, call, later_id, later, "another change of the call could not be made"
+            )
+        standing = {one.change_id: await _take_back(context, call, one) for one in reversed(done)}
+        left = [one for one in done if standing[one.change_id] is not None]
+        if written.kind == "changed" and not left:
+            return None
+        told = changes.not_changed(change, written)
+        if len(wanted) > 1:
+            told += "\nIt is one of several changes, which are made all or not at all."
+            back = [one.change.located.display for one in done if one not in left]
+            told += f"\nTaken back again: {', '.join(back)}." if back else ""
+            told += "".join(
+                f"\nStill in place, because it could not be taken back: {changes.said(one.change, one.written)} "
+                f"({standing[one.change_id]})"
+                for one in left
+            )
+            told += "" if left else "\nNothing was changed."
+        return error(told + changes.text_now(written))
+    return ok("\n".join(changes.said(one.change, one.written) for one in done))
+
+
+async def _take_back(context: ToolContext, call: ToolCall, done: _Done) -> str | None:
+    """Take a change back in the text as it is now; a text says why it stays."""
+    for _ in range(TIMES_TRIED):
+        inverse = await _inverse(context, done)
+        if isinstance(inverse, str):
+            return _gave_up(context, call, done, inverse)
+        written = await changes.make(context, call, context.new_id("chg"), inverse, undoes=done.change_id)
+        if isinstance(written, Written):
+            return None
+        if written.kind != "changed":
+            return written.message
+    return _gave_up(context, call, done, "somebody is changing it right now")
+
+
+async def _inverse(context: ToolContext, done: _Done) -> Change | str:
+    change, was = done.change, done.written.after
+    at = change.to if change.operation == "rename" and change.to is not None else change.located
+    there = await context.overlay.read(at)
+    if isinstance(there, ReadProblem) and (there.kind != "not_found" or change.operation != "delete"):
+        return there.message
+    now = None if isinstance(there, ReadProblem) else there.text
+    match change.operation:
+        case "rename":
+            return Change("rename", at, change.located, now, now)
+        case "delete":
+            return Change("create", at, None, None, change.before) if now is None else "the file exists again"
+        case "create":
+            return Change("delete", at, None, now, None) if now == was else "it was changed since"
+        case "edit":
+            merged = merge(change.after or "", now or "", change.before or "")
+            if merged.conflicts:
+                return "somebody changed the same place since"
+            return Change("edit", at, None, now, merged.text)
+
+
+def _gave_up(context: ToolContext, call: ToolCall, done: _Done, reason: str) -> str:
+    context.record(
+        EditRejected(
+            change_id=context.new_id("chg"),
+            call_id=call.id,
+            path=done.change.located.display,
+            hunks=[],
+            reason=reason,
+        )
+    )
+    return reason
