@@ -37,7 +37,9 @@ def write(workspace, name, content):
         (b"\x7fELF\0\0\0\0", "binary"),
         (b"x" * (10 * 1024 * 1024 + 1), "too big"),
         (b"caf\xe9\n", "UTF-8"),
-        ("text\n".encode("utf-16"), "binary"),
+        (b"\xff\xfet\0e\0x\0t", "UTF-16"),
+        ("text\n".encode("utf-32"), "binary"),
+        ("text\n".encode("utf-16-le"), "binary"),
     ],
 )  # fmt: skip
 async def test_what_is_no_text_is_refused_and_left_alone(workspace, content, said):

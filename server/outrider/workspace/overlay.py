@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from outrider.ports.text import Snapshot
+from outrider.ports.text import Snapshot, TextEncoding
 from outrider.workspace.disk import DiskProblem, EntryKind, list_folder, read_bytes
 from outrider.workspace.documents import Document, DocumentStore
+from outrider.workspace.encoding import BOM, Decoded, NoText, decode
 from outrider.workspace.paths import OWN_FOLDER, Folders, Located, path_of
 
 SIZE_LIMIT = 10 * 1024 * 1024
@@ -24,7 +25,6 @@ ProblemKind = Literal[
     "not_found", "directory", "binary", "too_big", "encoding", "vanished", "own", "unreadable"
 ]
 
-BOM = "\ufeff"
 _HIDDEN = frozenset({".git", OWN_FOLDER})
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -112,7 +112,7 @@ class Overlay:
             return _of_buffer(located, document, disk)
         if isinstance(disk, ReadProblem):
             return await asyncio.to_thread(self._with_vanished_folder, located, disk)
-        return Snapshot(located.uri, located.display, disk, "disk")
+        return Snapshot(located.uri, located.display, disk.text, "disk", encoding=disk.encoding)
 
     async def document_of(self, located: Located) -> Document | None:
         """The open document of a file, even where the client reached it by another path."""
@@ -187,11 +187,15 @@ class Overlay:
         return path.name if path.parent == located.path else None
 
 
-def _of_buffer(located: Located, document: Document, disk: str | ReadProblem) -> Snapshot | ReadProblem:
+def _of_buffer(located: Located, document: Document, disk: Decoded | ReadProblem) -> Snapshot | ReadProblem:
     if len(document.text) > SIZE_LIMIT:
         return ReadProblem("too_big", f"{located.display} is too big: {len(document.text)} characters")
     empty_and_new = isinstance(disk, ReadProblem) and disk.kind == "not_found" and not document.text
-    unsaved = not same_text(document.text, disk) if isinstance(disk, str) else not empty_and_new
+    encoding: TextEncoding = "utf-8"
+    if isinstance(disk, Decoded):
+        unsaved, encoding = not same_text(document.text, disk.text), disk.encoding
+    else:
+        unsaved = not empty_and_new
     return Snapshot(
         uri=document.uri,
         path=located.display,
@@ -200,10 +204,11 @@ def _of_buffer(located: Located, document: Document, disk: str | ReadProblem) ->
         version=document.version,
         unsaved=unsaved,
         read_only=why_read_only(document.text),
+        encoding=encoding,
     )
 
 
-def _look(located: Located, open_uris: Iterable[str]) -> tuple[str | None, str | ReadProblem]:
+def _look(located: Located, open_uris: Iterable[str]) -> tuple[str | None, Decoded | ReadProblem]:
     """The URI under which somebody opened the file by another path, and the text on the disk."""
     if located.resolved is None:
         return None, ReadProblem("not_found", f"{located.display} does not exist")
@@ -218,20 +223,17 @@ def _alias(resolved: Path, open_uris: Iterable[str]) -> str | None:
     return None
 
 
-def read_text(located: Located) -> str | ReadProblem:
+def read_text(located: Located) -> Decoded | ReadProblem:
     """The text of a file on the disk, whatever is open; a byte order mark stays in it. Blocks."""
     if located.resolved is None:
         return ReadProblem("not_found", f"{located.display} does not exist")
     content = read_bytes(located.resolved, SIZE_LIMIT)
     if isinstance(content, DiskProblem):
         return _as_read_problem(located, content)
-    if b"\0" in content:
-        return ReadProblem("binary", f"{located.display} is binary: it holds NUL bytes")
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as problem:
-        line = content.count(b"\n", 0, problem.start) + 1
-        return ReadProblem("encoding", f"{located.display} is not UTF-8 (line {line}), so it is not read")
+    decoded = decode(content)
+    if isinstance(decoded, NoText):
+        return ReadProblem(decoded.kind, f"{located.display} {decoded.message}")
+    return decoded
 
 
 def _as_read_problem(located: Located, problem: DiskProblem) -> ReadProblem:
