@@ -73,8 +73,8 @@ def test_a_folder_swapped_for_a_link_in_the_middle_leads_nowhere(
     monkeypatch.undo()
     assert names(outside) == ["a.py"]
     assert (outside / "a.py").read_bytes() == OLD
-    assert not [name for name in os.listdir(folder / "was" if (folder / "was").exists() else folder / "sub")
-                if name.endswith(".tmp")]  # fmt: skip
+    was = folder / "was"
+    assert not [name for name in names(was if was.exists() else folder / "sub") if name.endswith(".tmp")]
 
 
 def test_mode_and_attributes_stay(folder: Path) -> None:

@@ -24,6 +24,8 @@ DiskKind = Literal[
 EntryKind = Literal["file", "directory", "link", "other"]
 
 _FOLDER_FLAGS = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", 0)
+# Without O_NONBLOCK the opening of a FIFO waits for a writer.
+_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 """What a file system without hard links says."""
@@ -87,11 +89,27 @@ def read_bytes(path: Path, limit: int) -> bytes | DiskProblem:
         return _problem(problem)
 
 
-def replace(path: Path, before: bytes, after: bytes) -> DiskProblem | None:
-    """Replace the content of a file that holds `before`, at once and for good; its mode and owner stay, and its
-    extended attributes where that can be.
+def read_chunks(path: Path, size: int) -> Generator[bytes, None, DiskProblem | None]:
+    """The content of a regular file of any size, at most `size` bytes at a time; returns what went wrong."""
+    try:
+        with _folder(path.parent) as folder:
+            file = os.open(path.name, _READ_FLAGS, dir_fd=folder)
+            try:
+                if not stat.S_ISREG(os.fstat(file).st_mode):
+                    return DiskProblem("unreadable", "is no regular file")
+                while chunk := os.read(file, size):
+                    yield chunk
+            finally:
+                os.close(file)
+    except OSError as problem:
+        return _problem(problem)
+    return None
 
-    Whoever reads it gets the one content or the other, after a loss of power too. Where the file has further names
+
+def replace(path: Path, before: bytes, after: bytes) -> DiskProblem | None:
+    """Replace the content of a file that holds `before`, at once and for good.
+
+    Its mode stays, and where that can be its owner and its extended attributes. Whoever reads it gets the one content or the other, after a loss of power too. Where the file has further names
     (hard links), they keep the old content: nobody knows where they are, and it may be outside the workspace.
     """
     try:
@@ -215,7 +233,7 @@ def _copy_attributes(folder: int, name: str, to: int) -> None:
     if not hasattr(os, "listxattr"):
         return
     with suppress(OSError):
-        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        file = os.open(name, _READ_FLAGS, dir_fd=folder)
         try:
             for attribute in os.listxattr(file):
                 with suppress(OSError):
@@ -249,7 +267,7 @@ def _is_dead(left: re.Match[str]) -> bool:
 
 
 def _remove_unlocked(folder: int, name: str) -> None:
-    file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    file = os.open(name, _READ_FLAGS, dir_fd=folder)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.unlink(name, dir_fd=folder)
@@ -302,9 +320,7 @@ def _differs(folder: int, name: str, before: bytes) -> DiskProblem | None:
 
 
 def _read(folder: int, name: str, limit: int) -> bytes | DiskProblem:
-    # Without O_NONBLOCK the opening of a FIFO waits for a writer.
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    file = os.open(name or ".", flags, dir_fd=folder)
+    file = os.open(name or ".", _READ_FLAGS, dir_fd=folder)
     try:
         status = os.fstat(file)
         if stat.S_ISDIR(status.st_mode):
@@ -312,7 +328,7 @@ def _read(folder: int, name: str, limit: int) -> bytes | DiskProblem:
         if not stat.S_ISREG(status.st_mode):
             return DiskProblem("unreadable", "is no regular file")
         if status.st_size > limit:
-            return DiskProblem("too_big", f"is too big: {status.st_size} bytes of at most {limit}")
+            return DiskProblem("too_big", f"is too big: {status.st_size} bytes, of which at most {limit} are read or edited as a whole")
         content = bytearray()
         while chunk := os.read(file, min(1 << 20, limit + 1 - len(content))):
             content += chunk

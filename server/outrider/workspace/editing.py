@@ -17,6 +17,7 @@ from outrider.workspace.diff import text_hunks
 from outrider.workspace.disk import DiskProblem
 from outrider.workspace.documents import Document, DocumentStore, Lines, uri_key
 from outrider.workspace.encoding import BOM, Decoded, decode, encode
+from outrider.workspace.held import HeldFiles
 from outrider.workspace.merge import merge
 from outrider.workspace.overlay import SIZE_LIMIT, Overlay, read_text, same_text, why_read_only
 from outrider.workspace.paths import Located
@@ -67,7 +68,16 @@ class NotWritten:
 class Editing:
     """The one place that writes files and has documents edited."""
 
-    def __init__(self, overlay: Overlay, documents: DocumentStore, editor: Editor, clock: Clock) -> None:
+    def __init__(
+        self,
+        overlay: Overlay,
+        documents: DocumentStore,
+        editor: Editor,
+        clock: Clock,
+        held: HeldFiles | None = None,
+    ) -> None:
+        """Get ready to write; `held` says what other processes hold open."""
+        self._held = held
         self._overlay = overlay
         self._documents = documents
         self._editor = editor
@@ -171,7 +181,7 @@ class Editing:
             return NotWritten(kind, f"{change.located.display} is not open in the editor")
         if change.to is not None and await self._overlay.document_of(change.to) is not None:
             return NotWritten("exists", f"{change.to.display} is open in the editor already")
-        work = asyncio.ensure_future(asyncio.to_thread(_write, change))
+        work = asyncio.ensure_future(asyncio.to_thread(_write, change, self._held))
         # A thread cannot be stopped: whoever cancels waits until it is known what is on the disk.
         try:
             problem = await asyncio.shield(work)
@@ -244,11 +254,19 @@ def _as_on_disk(text: str, on_disk: str) -> str:
     return BOM + text if on_disk.startswith(BOM) and not text.startswith(BOM) else text
 
 
-def _write(change: Change) -> DiskProblem | None:
+def _write(change: Change, held: HeldFiles | None) -> DiskProblem | None:
     """Do a change on the disk and look whether it is there. Blocks."""
     path, to = change.located.resolved, change.to.resolved if change.to else None
     if path is None:
         raise ValueError("a change on the disk needs a path")
+    for one in (path, to):
+        if held is not None and one is not None and (holder := held.holder(one)) is not None:
+            name = (
+                ""
+                if one == path or change.to is None
+                else f"would take the place of {change.to.display}, which "
+            )
+            return DiskProblem("failed", f"{name}has unsaved changes in another editor (process {holder})")
     if change.operation in {"delete", "rename"} and change.located.path and change.located.path.is_symlink():
         return DiskProblem("failed", "is a link; neither it nor what it points to is touched")
     if change.operation == "create":
@@ -257,12 +275,12 @@ def _write(change: Change) -> DiskProblem | None:
     before = disk.read_bytes(path, SIZE_LIMIT)
     if isinstance(before, DiskProblem):
         return before
-    held = decode(before)
-    if not isinstance(held, Decoded) or held.text != change.before:
+    decoded = decode(before)
+    if not isinstance(decoded, Decoded) or decoded.text != change.before:
         return DiskProblem("changed", disk.CHANGED)
     match change.operation:
         case "edit":
-            new = encode(change.after or "", held.encoding)
+            new = encode(change.after or "", decoded.encoding)
             return disk.replace(path, before, new) or _verify(path, new)
         case "delete":
             return disk.delete(path, before)

@@ -55,7 +55,7 @@ def not_text(content: bytes, encoding: TextEncoding, line: int) -> NoText:
         encoding: What it was taken for.
         line: The line where it is something else, from 1.
     """
-    if encoding == "utf-8" and b"\0" in content or not line:
+    if (encoding == "utf-8" and b"\0" in content) or not line:
         return NoText("binary", "is binary: it holds NUL characters")
     wanted = "UTF-8, nor UTF-16 with a byte order mark" if encoding == "utf-8" else _NAMES[encoding]
     return NoText("encoding", f"is not {wanted} (line {line}), so it is not read")
