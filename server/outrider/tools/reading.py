@@ -75,9 +75,7 @@ async def plan_read(params: ReadFile, _call: ToolCall, context: ToolContext) -> 
     return _look(located, f"Read {located.display}{OUTSIDE}", perform)
 
 
-async def _part(
-    params: ReadFile, located: Located, problem: ReadProblem, context: ToolContext
-) -> ToolResult:
+async def _part(params: ReadFile, located: Located, problem: ReadProblem, context: ToolContext) -> ToolResult:
     """Lines of a file that is too big to be read as a whole."""
     first, last = params.start_line or 1, params.end_line
     if last is not None and last < first:
@@ -191,7 +189,8 @@ FIND_FILES = Tool(
 )
 SEARCH = Tool(
     "search",
-    "Search the texts of the workspace, unsaved buffers included, with a regular expression.",
+    "Search the texts of the workspace, unsaved buffers included, with a regular expression. Files over 10 MiB are "
+    "left out, unless `path` names one.",
     "read",
     SearchText,
     plan_search,

@@ -11,16 +11,17 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 DiskKind = Literal[
     "not_found", "directory", "too_big", "vanished", "unreadable", "exists", "changed", "failed"
 ]
 
+Found = TypeVar("Found")
 EntryKind = Literal["file", "directory", "link", "other"]
 
 _FOLDER_FLAGS = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", 0)
@@ -30,7 +31,10 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 """What a file system without hard links says."""
 _PREFIX, _SUFFIX = ".outrider-", ".tmp"
+LEFT_OVER = f"{_PREFIX}*{_SUFFIX}"
+"""Glob of the names of files that are being written, or were left by a writer that was killed."""
 _LEFT = re.compile(rf"{re.escape(_PREFIX)}([1-9][0-9]{{0,9}})-[0-9a-f]{{16}}{re.escape(_SUFFIX)}")
+_CHUNK_BYTES = 1 << 20
 _LOCK_TRIES = 400
 _LOCK_PAUSE = 0.005
 CHANGED = "was changed by somebody else meanwhile"
@@ -89,21 +93,19 @@ def read_bytes(path: Path, limit: int) -> bytes | DiskProblem:
         return _problem(problem)
 
 
-def read_chunks(path: Path, size: int) -> Generator[bytes, None, DiskProblem | None]:
-    """The content of a regular file of any size, at most `size` bytes at a time; returns what went wrong."""
+def look_through(path: Path, look: Callable[[Iterator[bytes]], Found]) -> Found | DiskProblem:
+    """What `look` finds in a regular file of any size, which it gets piece by piece."""
     try:
         with _folder(path.parent) as folder:
             file = os.open(path.name, _READ_FLAGS, dir_fd=folder)
             try:
                 if not stat.S_ISREG(os.fstat(file).st_mode):
                     return DiskProblem("unreadable", "is no regular file")
-                while chunk := os.read(file, size):
-                    yield chunk
+                return look(iter(lambda: os.read(file, _CHUNK_BYTES), b""))
             finally:
                 os.close(file)
     except OSError as problem:
         return _problem(problem)
-    return None
 
 
 def replace(path: Path, before: bytes, after: bytes) -> DiskProblem | None:
@@ -328,7 +330,10 @@ def _read(folder: int, name: str, limit: int) -> bytes | DiskProblem:
         if not stat.S_ISREG(status.st_mode):
             return DiskProblem("unreadable", "is no regular file")
         if status.st_size > limit:
-            return DiskProblem("too_big", f"is too big: {status.st_size} bytes, of which at most {limit} are read or edited as a whole")
+            return DiskProblem(
+                "too_big",
+                f"is too big: {status.st_size} bytes, of which at most {limit} are read or edited as a whole",
+            )
         content = bytearray()
         while chunk := os.read(file, min(1 << 20, limit + 1 - len(content))):
             content += chunk

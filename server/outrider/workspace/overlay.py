@@ -7,16 +7,16 @@ feeds come as they are, so that what is written back is byte-exact.
 import asyncio
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from outrider.ports.text import Snapshot
-from outrider.workspace.disk import DiskProblem, EntryKind, list_folder, read_bytes, read_chunks
+from outrider.workspace.disk import DiskProblem, EntryKind, list_folder, look_through, read_bytes
 from outrider.workspace.documents import Document, DocumentStore
 from outrider.workspace.encoding import BOM, Decoded, NoText, decode
-from outrider.workspace.parts import CHUNK_BYTES, Part, part_of
+from outrider.workspace.parts import Part, part_of
 from outrider.workspace.paths import OWN_FOLDER, Folders, Located, path_of
 
 SIZE_LIMIT = 10 * 1024 * 1024
@@ -127,14 +127,21 @@ class Overlay:
             width: The most characters of a line.
             limit: The most bytes of all lines.
         """
+
+        def look(content: Iterator[bytes]) -> Part | NoText:
+            return part_of(content, first, last, width, limit)
+
         if (document := await self.document_of(located)) is not None:
-            content = iter([document.text.encode("utf-8", "replace")])
+            part = await asyncio.to_thread(look, iter([document.text.encode("utf-8", "replace")]))
         elif located.resolved is not None:
-            content = read_chunks(located.resolved, CHUNK_BYTES)
+            part = await asyncio.to_thread(look_through, located.resolved, look)
         else:
             return ReadProblem("not_found", f"{located.display} does not exist")
-        part = await asyncio.to_thread(part_of, content, first, last, width, limit)
-        return ReadProblem(part.kind, f"{located.display} {part.message}") if isinstance(part, NoText) else part
+        if isinstance(part, DiskProblem):
+            return _as_read_problem(located, part)
+        return (
+            ReadProblem(part.kind, f"{located.display} {part.message}") if isinstance(part, NoText) else part
+        )
 
     async def document_of(self, located: Located) -> Document | None:
         """The open document of a file, even where the client reached it by another path."""
@@ -218,8 +225,11 @@ class Overlay:
 
 def _of_buffer(located: Located, document: Document, disk: Decoded | ReadProblem) -> Snapshot | ReadProblem:
     if len(document.text) > SIZE_LIMIT:
-        return ReadProblem("too_big", f"{located.display} is too big: {len(document.text)} characters, of which at most {SIZE_LIMIT} are read "
-            "or edited as a whole")
+        return ReadProblem(
+            "too_big",
+            f"{located.display} is too big: {len(document.text)} characters, of which at most {SIZE_LIMIT} are read "
+            "or edited as a whole",
+        )
     return Snapshot(
         uri=document.uri,
         path=located.display,

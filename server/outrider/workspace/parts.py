@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from outrider.workspace.documents import split_lines
 from outrider.workspace.encoding import NoText, encoding_of, not_text
 
-CHUNK_BYTES = 1 << 20
-
 
 @dataclass(slots=True)
 class Part:
