@@ -442,6 +442,8 @@ class EditEvent(EventData):
     to: str | None = None
     """The new path of a rename."""
     hunks: list[WireHunk]
+    encoding: Literal["utf-16-le", "utf-16-be"] | None = None
+    """How the file that is created or deleted holds its text, where that is not UTF-8."""
 
 
 class EditProposed(EditEvent):

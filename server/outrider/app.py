@@ -32,6 +32,7 @@ from outrider.tools.all import own_tools
 from outrider.tools.client import handed_tools
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Editing
+from outrider.workspace.held import HeldFiles, Publisher
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folders, folders_of
 from outrider.workspace.search import Search, find_ripgrep
@@ -59,6 +60,9 @@ class App:
     base: Settings
     """The settings without what the workspace says."""
     current: Settings
+    held: HeldFiles
+    """What other processes hold open unsaved."""
+    publisher: Publisher
     messages: tuple[str, ...] = ()
     """What has to be said about the settings."""
 
@@ -89,12 +93,14 @@ class App:
             services.supervisor,
             services.deadlines,
             self.outside,
+            self.held,
         )
         services.briefing = Briefing(services.folders, services.overlay, services.documents)
 
     async def close(self, reason: str) -> None:
         """Let go of everything: turns, processes, connections, and the log last."""
         await self.sessions.close(reason)
+        await self.publisher.close()
         await self.services.supervisor.close()
         await self.services.catalog.close()
         await self.services.store.close()
@@ -133,7 +139,8 @@ async def start(
     folders = folders_of(client.folders)
     deadlines = around.clock or SystemClock()
     supervisor = Supervisor(deadlines)
-    overlay, editing, search = _views(folders, documents, editor, supervisor, deadlines, around)
+    held = HeldFiles(_state_dir(settings, around) / "held")
+    overlay, editing, search = _views(folders, documents, editor, supervisor, deadlines, around, held)
     catalog = Catalog(
         settings.providers,
         root=folders.folders[0].path if folders.folders else None,
@@ -181,7 +188,13 @@ async def start(
         uri = path.as_uri()
         return uri if await editor.show(uri, take_focus=True) else None
 
-    app = App(services, Sessions(services, show), around, settings, settings, layered.messages)
+    async def unsaved() -> tuple[str, ...]:
+        return await app.services.overlay.unsaved()
+
+    publisher = Publisher(held, documents, unsaved, SystemClock())
+    app = App(
+        services, Sessions(services, show), around, settings, settings, held, publisher, layered.messages
+    )
     return app
 
 
@@ -237,11 +250,12 @@ def _views(
     supervisor: Supervisor,
     clock: Clock,
     around: Outside,
+    held: HeldFiles,
 ) -> tuple[Overlay, Editing, Search]:
     overlay = Overlay(folders, documents)
     rg = find_ripgrep(around.env.get("PATH"))
     return (
         overlay,
-        Editing(overlay, documents, editor, clock),
+        Editing(overlay, documents, editor, clock, held),
         Search(folders, documents, overlay, supervisor, clock, rg),
     )

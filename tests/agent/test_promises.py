@@ -51,6 +51,28 @@ async def test_promise_5_a_turn_is_undone_and_redone(begin, workspace):
         assert files(workspace) == after
 
 
+async def test_promise_5_first_bytes_come_back_whatever_the_encoding(begin, workspace):
+    (workspace / "wide.txt").write_bytes("\ufeffone\r\ntwo\r\n".encode("utf-16-be"))
+    (workspace / "gone.txt").write_bytes("\ufeffone\ntwo".encode("utf-16-le"))
+    (workspace / "whole.txt").write_bytes("\ufeffone\r\ntwo\r".encode("utf-16-le"))
+    before = files(workspace)
+    edits = [
+        call("edit_file", path="wide.txt", old="two", new="2 é", called="edit"),
+        call("delete_file", path="gone.txt", called="delete"),
+        call("write_file", path="whole.txt", content="all new\n", overwrite=True, called="write"),
+    ]
+    editor = await begin("stock", [step(*edits), DONE], FULL)
+    await editor.run("Go.")
+    assert {status for status, _ in results(editor).values()} == {"ok"}
+    after = files(workspace)
+    assert after["wide.txt"] == "\ufeffone\r\n2 é\r\n".encode("utf-16-be")
+    assert after["whole.txt"] == "\ufeffall new\r\n".encode("utf-16-le")
+    await editor.command("outrider.undo", {})
+    assert files(workspace) == before
+    await editor.command("outrider.redo", {})
+    assert files(workspace) == after
+
+
 async def test_promise_5_an_undo_outlives_the_server(workspace):
     before = files(workspace)
     model = scripted(workspace, [step(*EDITING), DONE])

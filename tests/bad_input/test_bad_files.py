@@ -35,9 +35,10 @@ def write(workspace, name, content):
     ("content", "said"),
     [
         (b"\x7fELF\0\0\0\0", "binary"),
-        (b"x" * (10 * 1024 * 1024 + 1), "too big"),
         (b"caf\xe9\n", "UTF-8"),
-        ("text\n".encode("utf-16"), "binary"),
+        (b"\xff\xfet\0e\0x\0t", "UTF-16"),
+        ("text\n".encode("utf-32"), "binary"),
+        ("text\n".encode("utf-16-le"), "binary"),
     ],
 )  # fmt: skip
 async def test_what_is_no_text_is_refused_and_left_alone(workspace, content, said):
@@ -68,6 +69,8 @@ async def test_what_is_no_text_is_refused_and_left_alone(workspace, content, sai
         (b"\xef\xbb\xbfa\n", "a", "A", b"\xef\xbb\xbfA\n"),
         (b"a\rb\r", "a", "A", b"A\rb\r"),
         (b"a\r\nb\nc\r", "b", "B", b"a\r\nB\nc\r"),
+        ("\ufeffa\r\nb\n𝄞".encode("utf-16-le"), "b", "Bé", "\ufeffa\r\nBé\n𝄞".encode("utf-16-le")),
+        ("\ufeffa\u2028b".encode("utf-16-be"), "b", "𝄞", "\ufeffa\u2028𝄞".encode("utf-16-be")),
         ("e\u0301 𝄞 \u202e\n".encode(), "𝄞", "x", "e\u0301 x \u202e\n".encode()),
         (b"", "x", "y", None),
     ],
@@ -82,6 +85,53 @@ async def test_an_edit_of_a_closed_file_changes_what_it_says_and_not_a_byte_more
     assert read["status"] == "ok"
     assert edited["status"] == ("ok" if after is not None else "error"), edited
     assert (workspace / name).read_bytes() == (before if after is None else after)
+
+
+async def test_a_file_that_is_too_big_comes_in_parts_and_is_never_edited(workspace):
+    lines = [f"line {number} " + "x" * 100 for number in range(1, 120_001)]
+    content = "\n".join(lines).encode()
+    name = write(workspace, "big.log", content)
+    first, middle, last, past, *others = await results(
+        workspace,
+        ("read_file", {"path": name}),
+        ("read_file", {"path": name, "start_line": 60_000, "end_line": 60_001}),
+        ("read_file", {"path": name, "start_line": 119_999}),
+        ("read_file", {"path": name, "start_line": 120_001}),
+        ("edit_file", {"path": name, "old": "line 7 ", "new": "f"}),
+        ("write_file", {"path": name, "content": "new", "overwrite": True}),
+        ("delete_file", {"path": name}),
+        ("rename_file", {"from": name, "to": "other.log"}),
+    )
+    assert f"too big: {len(content)} bytes" in first["content"]
+    assert f"     1\t{lines[0]}\n" in first["content"]
+    assert "read on with start_line=" in first["content"]
+    assert f" 60000\t{lines[59_999]}\n 60001\t{lines[60_000]}\n[the file goes on" in middle["content"]
+    assert last["content"].endswith(f"119999\t{lines[-2]}\n120000\t{lines[-1]}")
+    assert (past["status"], "has 120000 lines" in past["content"]) == ("error", True)
+    for result in others:
+        assert result["status"] == "error"
+        assert "too big" in result["content"]
+    assert (workspace / name).read_bytes() == content
+
+
+async def test_a_big_file_that_is_no_text_is_not_read_either(workspace):
+    write(workspace, "binary", b"x" * (11 * 1024 * 1024) + b"\0")
+    write(workspace, "latin.txt", b"line\n" * (3 * 1024 * 1024) + b"\xe9\n")
+    binary, latin = await results(
+        workspace,
+        ("read_file", {"path": "binary"}),
+        ("read_file", {"path": "latin.txt", "start_line": 3 * 1024 * 1024}),
+    )
+    assert (binary["status"], latin["status"]) == ("error", "error")
+    assert "binary" in binary["content"]
+    assert "is not UTF-8" in latin["content"]
+
+
+async def test_a_folder_is_not_deleted_as_a_file(workspace):
+    (deleted,) = await results(workspace, ("delete_file", {"path": "tests"}))
+    assert deleted["status"] == "error"
+    assert "tests is a folder" in deleted["content"]
+    assert (workspace / "tests" / "test_tariff.py").exists()
 
 
 async def test_links_lead_nowhere_outside_and_cycles_end(workspace, tmp_path):

@@ -88,7 +88,9 @@ async def test_line_ends_that_editors_change_make_a_document_read_only(
 async def test_what_is_no_text_is_said(desk: Any, make_desk: Callable[..., Any]) -> None:
     desk.write("binary", b"a\0b")
     desk.write("latin.txt", b"one\ncaf\xe9\n")
-    desk.write("utf16.txt", "text".encode("utf-16"))
+    desk.write("utf16.txt", "text\0".encode("utf-16"))
+    desk.write("half.txt", b"\xff\xfea\0\n\0\0\xd8b\0")
+    desk.write("utf32.txt", "text".encode("utf-32"))
     desk.write("sub/x", "")
     desk.write(".outrider/task.md", "ours")
     with desk.write("big", "").open("wb") as big:
@@ -102,6 +104,8 @@ async def test_what_is_no_text_is_said(desk: Any, make_desk: Callable[..., Any])
         ("binary", "binary"),
         ("latin.txt", "encoding"),
         ("utf16.txt", "binary"),
+        ("half.txt", "encoding"),
+        ("utf32.txt", "binary"),
         ("sub", "directory"),
         (".", "directory"),
         (".outrider/task.md", "own"),

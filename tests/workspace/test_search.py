@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from outrider.ports.clock import SystemClock
 from outrider.processes import Supervisor
@@ -121,6 +123,58 @@ async def test_unsaved_buffers_are_searched_instead_of_the_disk(desk: Any, searc
         by_name = await search.find(pattern, 100)
         assert isinstance(by_name, FindResult)
         assert by_name.paths == (path,)
+
+
+async def test_what_is_only_on_the_disk_under_an_unsaved_buffer_is_not_found(
+    desk: Any, search: Search
+) -> None:
+    desk.open("src/a.py", "")
+    desk.open("src/b.ts", "\ufeffneedle moved here")
+    desk.open("src/new.py", "")
+    desk.open("untitled:U", "\n\nneedle\0\n")
+    found = await search.search("needle|^$", None, None)
+    assert isinstance(found, SearchResult)
+    assert found.matches == (
+        Match(".github/ci.yml", 1, "needle in .github/ci.yml"),
+        Match("docs/a.md", 1, "needle in docs/a.md"),
+        Match("src/b.ts", 1, "needle moved here"),
+        Match("src/deep/c.py", 1, "needle in src/deep/c.py"),
+        Match("untitled:U", 1, ""),
+        Match("untitled:U", 2, ""),
+        Match("untitled:U", 3, "needle\ufffd"),
+    )
+    assert await paths(search, "needle", desk.at("src/a.py")) == []
+    by_name = await search.find("*.{py,ts}", 100)
+    assert isinstance(by_name, FindResult)
+    assert by_name.paths == ("src/a.py", "src/b.ts", "src/deep/c.py")
+    assert by_name.unsaved == ("src/a.py", "src/b.ts")
+    assert by_name.render().endswith("[unsaved buffers: src/a.py, src/b.ts]")
+
+
+@given(st.lists(st.text("an\n\u2028é", max_size=12), min_size=1, max_size=5))
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_buffers_searched_together_are_told_apart(
+    desk: Any, search_of: Callable[[Any], Search], texts: list[str]
+) -> None:
+    for number, text in enumerate(texts):
+        desk.open(f"untitled:{number}", text)
+    found = await search_of(desk).search("^n*$", None, None)
+    assert isinstance(found, SearchResult)
+    for number, text in enumerate(texts):
+        desk.documents.close(f"untitled:{number}")
+        lines = text.removesuffix("\n").split("\n") if text else []
+        wanted = [at for at, line in enumerate(lines, 1) if set(line) <= {"n"}]
+        assert [one.line for one in found.matches if one.path == f"untitled:{number}"] == wanted
+
+
+async def test_utf_16_is_searched_and_big_files_only_when_they_are_named(desk: Any, search: Search) -> None:
+    desk.write("wide.txt", "hay\r\none needle\r\n".encode("utf-16"))
+    desk.write("big.log", b"needle\n" + b"x" * 100 * 1024 * 1024)
+    desk.write(".outrider-1-0000000000000000.tmp", "needle\n")
+    assert await paths(search, "needle", None, "*.{txt,log,tmp}") == ["wide.txt"]
+    found = await search.search("needle", desk.at("big.log"), None)
+    assert isinstance(found, SearchResult)
+    assert [(match.path, match.line) for match in found.matches] == [("big.log", 1)]
 
 
 async def test_a_buffer_shadows_its_file_through_a_link(desk: Any, search: Search) -> None:

@@ -87,7 +87,9 @@ async def settle_change(context: ToolContext, data: dict[str, Any]) -> tuple[Too
     if renamed and now == data.get("after") and await _hash_of(context, gone or "") is not None:
         now = "both"
     described = {
-        key: data[key] for key in ("changeId", "callId", "path", "operation", "to", "hunks") if key in data
+        key: data[key]
+        for key in ("changeId", "callId", "path", "operation", "to", "hunks", "encoding")
+        if key in data
     }
     hashes = {key: data[key] for key in ("before", "after", "undoes") if key in data}
     before = None if renamed else data.get("before")

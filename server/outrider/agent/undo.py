@@ -99,7 +99,7 @@ async def _inverse(
     if record.operation == "delete":
         if now is not None:
             return _conflict(report, record, 1, "the file exists again")
-        return Change("create", located, None, None, before)
+        return Change("create", located, None, None, before, record.encoding)
     if now is None:
         return _conflict(report, record, 1, "the file does not exist any more")
     if before is None:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 LineEnd = Literal["\n", "\r\n"]
+TextEncoding = Literal["utf-8", "utf-16-le", "utf-16-be"]
+"""How a text lies in a file; UTF-16 always has a byte order mark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,8 @@ class Snapshot:
     """Whether the buffer differs from the disk."""
     read_only: str | None = None
     """Why the agent must not edit it, if it must not."""
+    encoding: TextEncoding = "utf-8"
+    """How it lies on the disk."""
 
 
 @dataclass(frozen=True, slots=True)

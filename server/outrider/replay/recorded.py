@@ -365,6 +365,7 @@ class RecordedTools(Registry):
             located(data["to"]) if "to" in data else None,
             self._tape.text(data.get("before")),
             self._tape.text(data.get("after")),
+            data.get("encoding", "utf-8"),
         )
 
 

@@ -127,6 +127,7 @@ def describe(change_id: str, call: ToolCall | None, change: Change) -> dict[str,
         "operation": change.operation,
         "to": change.to.display if change.to else None,
         "hunks": wire_hunks(change.before or "", change.after or ""),
+        "encoding": None if change.encoding == "utf-8" else change.encoding,
     }
 
 

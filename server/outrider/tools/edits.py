@@ -12,6 +12,7 @@ from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error
 from outrider.workspace.editing import Change
+from outrider.workspace.encoding import BOM
 from outrider.workspace.matching import MatchProblem, Replacement, insert_lines, replace_in_order
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import Located, PathProblem
@@ -136,6 +137,8 @@ async def plan_write(params: WriteFile, _call: ToolCall, context: ToolContext) -
     content = params.content
     if "\r\n" in current.text and "\r\n" not in content:
         content = content.replace("\n", "\r\n")
+    if current.text.startswith(BOM) and not content.startswith(BOM):
+        content = BOM + content
     if content == current.text:
         return error(f"{located.display} has exactly this text already.")
     return action_for(Change("edit", located, None, current.text, content))
@@ -147,7 +150,7 @@ async def plan_delete(params: DeleteFile, _call: ToolCall, context: ToolContext)
     if isinstance(found, ToolResult):
         return found
     located, snapshot = found
-    return action_for(Change("delete", located, None, snapshot.text, None))
+    return action_for(Change("delete", located, None, snapshot.text, None, snapshot.encoding))
 
 
 async def plan_rename(params: RenameFile, _call: ToolCall, context: ToolContext) -> Action | ToolResult:

@@ -5,6 +5,7 @@ import asyncio
 from pydantic import Field
 
 from outrider.ports.model import ToolCall
+from outrider.ports.text import Snapshot
 from outrider.tools.changes import action_for
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
@@ -61,7 +62,7 @@ class _Plan:
             return
         self.notes += [f"{located.display}: {note}" for note in done.notes]
         if patch.operation == "delete":
-            self._delete(located, current.text, done.text, patch)
+            self._delete(located, current, done.text, patch)
         elif patch.to is not None:
             await self._move(located, patch.to, current.text, done.text)
         elif done.text == current.text:
@@ -77,11 +78,11 @@ class _Plan:
         else:
             self.changes.append(Change("create", located, None, None, patch.content))
 
-    def _delete(self, located: Located, before: str, left: str, patch: FilePatch) -> None:
+    def _delete(self, located: Located, current: Snapshot, left: str, patch: FilePatch) -> None:
         if patch.hunks and left:
             self.reasons.append(f"{located.display}: it has other lines than those the patch deletes with it")
         else:
-            self.changes.append(Change("delete", located, None, before, None))
+            self.changes.append(Change("delete", located, None, current.text, None, current.encoding))
 
     async def _move(self, located: Located, path: str, before: str, after: str) -> None:
         to = await self._locate(path)

@@ -57,6 +57,8 @@ async def plan_read(params: ReadFile, _call: ToolCall, context: ToolContext) -> 
 
     async def perform() -> ToolResult:
         snapshot = await context.overlay.read(located)
+        if isinstance(snapshot, ReadProblem) and snapshot.kind == "too_big":
+            return await _part(params, located, snapshot, context)
         if isinstance(snapshot, ReadProblem):
             return error(snapshot.message)
         text = _numbered(snapshot.text, params.start_line or 1, params.end_line, context.limits.output_bytes)
@@ -71,6 +73,29 @@ async def plan_read(params: ReadFile, _call: ToolCall, context: ToolContext) -> 
         return ok(shown, {located.display: snapshot.text})
 
     return _look(located, f"Read {located.display}{OUTSIDE}", perform)
+
+
+async def _part(params: ReadFile, located: Located, problem: ReadProblem, context: ToolContext) -> ToolResult:
+    """Lines of a file that is too big to be read as a whole."""
+    first, last = params.start_line or 1, params.end_line
+    if last is not None and last < first:
+        return error(f"end_line {last} is before start_line {first}.")
+    part = await context.overlay.read_part(located, first, last, LINE_LIMIT, context.limits.output_bytes)
+    if isinstance(part, ReadProblem):
+        return error(part.message)
+    if not part.lines:
+        return error(f"start_line {first} is past the end: the file has {part.seen} lines.")
+    lines = [
+        _line(number, line, part.cut.get(number - first, 0))
+        for number, line in enumerate(part.lines, start=first)
+    ]
+    if part.more:
+        lines.append(f"[the file goes on; read on with start_line={first + len(part.lines)}]")
+    return ok("\n".join([f"[{problem.message}; this is a part of it]", *lines]))
+
+
+def _line(number: int, text: str, cut: int) -> str:
+    return f"{number:>6}\t{text}" + (f" [… {cut} characters]" if cut else "")
 
 
 def _look(located: Located, title: str, perform: Callable[[], Awaitable[ToolResult]]) -> Action:
@@ -95,16 +120,12 @@ def _numbered(text: str, first: int, last: int | None, limit: int) -> str | Tool
     size = 0
     for number, line in enumerate(lines[first - 1 : last], start=first):
         bare = line.rstrip("\r\n")
-        cut = (
-            bare
-            if len(bare) <= LINE_LIMIT
-            else f"{bare[:LINE_LIMIT]} [… {len(bare) - LINE_LIMIT} characters]"
-        )
-        size += len(cut.encode("utf-8", "replace")) + 8
+        cut = _line(number, bare[:LINE_LIMIT], max(0, len(bare) - LINE_LIMIT))
+        size += len(cut.encode("utf-8", "replace")) + 1
         if size > limit and shown:
             shown.append(f"[stopped: the file has {len(lines)} lines; go on with start_line={number}]")
             break
-        shown.append(f"{number:>6}\t{cut}")
+        shown.append(cut)
     return "\n".join(shown)
 
 
@@ -157,7 +178,7 @@ async def plan_search(params: SearchText, _call: ToolCall, context: ToolContext)
 READ_FILE = Tool(
     "read_file",
     "Read a text file, as it is in the editor now (unsaved changes included). Lines come numbered; the number and "
-    "the tab after it are not part of the text.",
+    "the tab after it are not part of the text. A file over 10 MiB comes in parts, and cannot be edited.",
     "read",
     ReadFile,
     plan_read,
@@ -168,7 +189,8 @@ FIND_FILES = Tool(
 )
 SEARCH = Tool(
     "search",
-    "Search the texts of the workspace, unsaved buffers included, with a regular expression.",
+    "Search the texts of the workspace, unsaved buffers included, with a regular expression. Files over 10 MiB are "
+    "left out, unless `path` names one.",
     "read",
     SearchText,
     plan_search,

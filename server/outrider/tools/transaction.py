@@ -94,7 +94,9 @@ async def _inverse(context: ToolContext, done: _Done) -> Change | str:
         case "rename":
             return Change("rename", at, change.located, now, now)
         case "delete":
-            return Change("create", at, None, None, change.before) if now is None else "the file exists again"
+            if now is not None:
+                return "the file exists again"
+            return Change("create", at, None, None, change.before, change.encoding)
         case "create":
             return Change("delete", at, None, now, None) if now == was else "it was changed since"
         case "edit":

@@ -7,27 +7,37 @@ them means that somebody swapped it since it was resolved, and nothing is done.
 import errno
 import fcntl
 import os
+import re
 import secrets
 import stat
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 DiskKind = Literal[
     "not_found", "directory", "too_big", "vanished", "unreadable", "exists", "changed", "failed"
 ]
 
+Found = TypeVar("Found")
 EntryKind = Literal["file", "directory", "link", "other"]
 
 _FOLDER_FLAGS = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", 0)
+# Without O_NONBLOCK the opening of a FIFO waits for a writer.
+_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 """What a file system without hard links says."""
+_PREFIX, _SUFFIX = ".outrider-", ".tmp"
+LEFT_OVER = f"{_PREFIX}*{_SUFFIX}"
+"""Glob of the names of files that are being written, or were left by a writer that was killed."""
+_LEFT = re.compile(rf"{re.escape(_PREFIX)}([1-9][0-9]{{0,9}})-[0-9a-f]{{16}}{re.escape(_SUFFIX)}")
+_CHUNK_BYTES = 1 << 20
 _LOCK_TRIES = 400
 _LOCK_PAUSE = 0.005
-_CHANGED = "was changed by somebody else meanwhile"
+CHANGED = "was changed by somebody else meanwhile"
 _EXISTS = "exists already"
 
 
@@ -83,10 +93,26 @@ def read_bytes(path: Path, limit: int) -> bytes | DiskProblem:
         return _problem(problem)
 
 
-def replace(path: Path, before: bytes, after: bytes) -> DiskProblem | None:
-    """Replace the content of a file that holds `before`, at once and for good; its mode and owner stay.
+def look_through(path: Path, look: Callable[[Iterator[bytes]], Found]) -> Found | DiskProblem:
+    """What `look` finds in a regular file of any size, which it gets piece by piece."""
+    try:
+        with _folder(path.parent) as folder:
+            file = os.open(path.name, _READ_FLAGS, dir_fd=folder)
+            try:
+                if not stat.S_ISREG(os.fstat(file).st_mode):
+                    return DiskProblem("unreadable", "is no regular file")
+                return look(iter(lambda: os.read(file, _CHUNK_BYTES), b""))
+            finally:
+                os.close(file)
+    except OSError as problem:
+        return _problem(problem)
 
-    Whoever reads it gets the one content or the other, after a loss of power too.
+
+def replace(path: Path, before: bytes, after: bytes) -> DiskProblem | None:
+    """Replace the content of a file that holds `before`, at once and for good.
+
+    Its mode stays, and where that can be its owner and its extended attributes. Whoever reads it gets the one content or the other, after a loss of power too. Where the file has further names
+    (hard links), they keep the old content: nobody knows where they are, and it may be outside the workspace.
     """
     try:
         with _folder(path.parent) as folder:
@@ -95,7 +121,7 @@ def replace(path: Path, before: bytes, after: bytes) -> DiskProblem | None:
             like = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
             if not like.st_mode & 0o222:
                 return DiskProblem("failed", "is write-protected")
-            with _new_file(folder, after, like) as temporary, _alone_in(folder):
+            with _new_file(folder, after, (path.name, like)) as temporary, _alone_in(folder):
                 if problem := _differs(folder, path.name, before):
                     return problem
                 os.replace(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -166,28 +192,89 @@ def _link(folder: int, name: str, other: int, new: str) -> DiskProblem | None:
 
 
 @contextmanager
-def _new_file(folder: int, content: bytes, like: os.stat_result | None) -> Generator[str, None, None]:
-    """A file with that content that is on the disk, under a name of its own; afterwards the name is gone."""
-    name = f".outrider-{secrets.token_hex(8)}.tmp"
+def _new_file(
+    folder: int, content: bytes, like: tuple[str, os.stat_result] | None
+) -> Generator[str, None, None]:
+    """A file with that content that is on the disk, under a name of its own; afterwards the name is gone.
+
+    Args:
+        folder: Where it lies.
+        content: What it holds.
+        like: The file that it is to replace, and its status; None for a new one.
+    """
+    _sweep(folder)
+    name = f"{_PREFIX}{os.getpid()}-{secrets.token_hex(8)}{_SUFFIX}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     # The process's umask makes the mode of a new file; one that replaces another is shut until it has its mode.
     file = os.open(name, flags, 0o666 if like is None else 0o600, dir_fd=folder)
     try:
         try:
+            # Whoever sweeps sees by the lock that it is still being written, in another container too.
+            with suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             rest = memoryview(content)
             while rest:
                 rest = rest[os.write(file, rest) :]
             if like is not None:
+                replaced, status = like
                 with suppress(PermissionError):
-                    os.fchown(file, like.st_uid, like.st_gid)
-                os.fchmod(file, stat.S_IMODE(like.st_mode))
+                    os.fchown(file, status.st_uid, status.st_gid)
+                _copy_attributes(folder, replaced, file)
+                os.fchmod(file, stat.S_IMODE(status.st_mode))
             os.fsync(file)
+            yield name
         finally:
             os.close(file)
-        yield name
     finally:
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=folder)
+
+
+def _copy_attributes(folder: int, name: str, to: int) -> None:
+    """Give a file the extended attributes of another one, access lists among them, as far as that can be."""
+    if not hasattr(os, "listxattr"):
+        return
+    with suppress(OSError):
+        file = os.open(name, _READ_FLAGS, dir_fd=folder)
+        try:
+            for attribute in os.listxattr(file):
+                with suppress(OSError):
+                    os.setxattr(to, attribute, os.getxattr(file, attribute))
+        finally:
+            os.close(file)
+
+
+def _sweep(folder: int) -> None:
+    """Remove what writers that were killed left in a folder."""
+    with suppress(OSError):  # a folder that cannot be read can still be written
+        readable = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+        try:
+            with os.scandir(readable) as found:
+                left = [one.name for one in found if (left := _LEFT.fullmatch(one.name)) and _is_dead(left)]
+            for name in left:
+                with suppress(OSError):
+                    _remove_unlocked(readable, name)
+        finally:
+            os.close(readable)
+
+
+def _is_dead(left: re.Match[str]) -> bool:
+    try:
+        os.kill(int(left[1]), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return False
+
+
+def _remove_unlocked(folder: int, name: str) -> None:
+    file = os.open(name, _READ_FLAGS, dir_fd=folder)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.unlink(name, dir_fd=folder)
+    finally:
+        os.close(file)
 
 
 @contextmanager
@@ -230,14 +317,12 @@ def _sync(folder: int) -> None:
 def _differs(folder: int, name: str, before: bytes) -> DiskProblem | None:
     content = _read(folder, name, len(before))
     if isinstance(content, DiskProblem):
-        return DiskProblem("changed", _CHANGED) if content.kind == "too_big" else content
-    return None if content == before else DiskProblem("changed", _CHANGED)
+        return DiskProblem("changed", CHANGED) if content.kind == "too_big" else content
+    return None if content == before else DiskProblem("changed", CHANGED)
 
 
 def _read(folder: int, name: str, limit: int) -> bytes | DiskProblem:
-    # Without O_NONBLOCK the opening of a FIFO waits for a writer.
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    file = os.open(name or ".", flags, dir_fd=folder)
+    file = os.open(name or ".", _READ_FLAGS, dir_fd=folder)
     try:
         status = os.fstat(file)
         if stat.S_ISDIR(status.st_mode):
@@ -245,7 +330,10 @@ def _read(folder: int, name: str, limit: int) -> bytes | DiskProblem:
         if not stat.S_ISREG(status.st_mode):
             return DiskProblem("unreadable", "is no regular file")
         if status.st_size > limit:
-            return DiskProblem("too_big", f"is too big: {status.st_size} bytes of at most {limit}")
+            return DiskProblem(
+                "too_big",
+                f"is too big: {status.st_size} bytes, of which at most {limit} are read or edited as a whole",
+            )
         content = bytearray()
         while chunk := os.read(file, min(1 << 20, limit + 1 - len(content))):
             content += chunk
@@ -260,8 +348,9 @@ def _read(folder: int, name: str, limit: int) -> bytes | DiskProblem:
 def _folder(path: Path, *, create: bool = False) -> Generator[int, None, None]:
     """An open folder, reached name by name without following a link."""
     current = os.open(path.anchor, _FOLDER_FLAGS)
+    made: list[Path] = []
     try:
-        for name in path.parts[1:]:
+        for depth, name in enumerate(path.parts[1:], start=2):
             try:
                 below = os.open(name, _FOLDER_FLAGS, dir_fd=current)
             except FileNotFoundError:
@@ -269,12 +358,17 @@ def _folder(path: Path, *, create: bool = False) -> Generator[int, None, None]:
                     raise
                 with suppress(FileExistsError):
                     os.mkdir(name, dir_fd=current)
+                    made.append(Path(*path.parts[:depth]))
                 below = os.open(name, _FOLDER_FLAGS, dir_fd=current)
             os.close(current)
             current = below
         yield current
     finally:
         os.close(current)
+        # Where nothing came to lie in them, they were not wanted.
+        for one in reversed(made):
+            with suppress(OSError), _folder(one.parent) as parent:
+                os.rmdir(one.name, dir_fd=parent)
 
 
 def _problem(problem: OSError) -> DiskProblem:
@@ -290,5 +384,13 @@ def _problem(problem: OSError) -> DiskProblem:
             return DiskProblem("failed", "is being written by another process that does not go on")
         case errno.ELOOP:
             return DiskProblem("vanished", "became a link, which is not followed")
+        case errno.ENAMETOOLONG:
+            return DiskProblem("failed", "has a name that is too long for the disk")
+        case errno.EISDIR:
+            return DiskProblem("directory", "is a folder")
+        case errno.EXDEV:
+            return DiskProblem("failed", "cannot be moved: the new place is on another disk")
+        case _ if problem.errno in _FULL:
+            return DiskProblem("failed", f"cannot be written: {os.strerror(problem.errno or 0)}")
         case _:
             return DiskProblem("unreadable", f"cannot be used: {os.strerror(problem.errno or 0)}")

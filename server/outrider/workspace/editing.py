@@ -5,19 +5,21 @@ until the text itself says so, whatever a client claims.
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from outrider.ports.clock import Clock
 from outrider.ports.editor import DocumentEdit, Editor
-from outrider.ports.text import Hunk, PlacedEdit, Snapshot
+from outrider.ports.text import Hunk, PlacedEdit, Snapshot, TextEncoding
 from outrider.workspace import disk
 from outrider.workspace.diff import text_hunks
 from outrider.workspace.disk import DiskProblem
 from outrider.workspace.documents import Document, DocumentStore, Lines, uri_key
+from outrider.workspace.encoding import BOM, Decoded, decode, encode
+from outrider.workspace.held import HeldFiles
 from outrider.workspace.merge import merge
-from outrider.workspace.overlay import BOM, Overlay, read_text, same_text, why_read_only
+from outrider.workspace.overlay import SIZE_LIMIT, Overlay, read_text, same_text, why_read_only
 from outrider.workspace.paths import Located
 
 _CHANGED = "the text is not the one the change was worked out for"
@@ -36,6 +38,8 @@ class Change:
     """The text it was worked out for; None: there must be no file."""
     after: str | None
     """The text it leaves, written exactly so; None: no file."""
+    encoding: TextEncoding = "utf-8"
+    """How a file that it makes, or takes away, holds its text. An edit keeps what it finds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,16 @@ class NotWritten:
 class Editing:
     """The one place that writes files and has documents edited."""
 
-    def __init__(self, overlay: Overlay, documents: DocumentStore, editor: Editor, clock: Clock) -> None:
+    def __init__(
+        self,
+        overlay: Overlay,
+        documents: DocumentStore,
+        editor: Editor,
+        clock: Clock,
+        held: HeldFiles | None = None,
+    ) -> None:
+        """Get ready to write; `held` says what other processes hold open."""
+        self._held = held
         self._overlay = overlay
         self._documents = documents
         self._editor = editor
@@ -152,16 +165,15 @@ class Editing:
             return NotWritten(
                 "unsupported", "the editor cannot be told to change it, and it is not on the disk"
             )
-        if document.text != change.before:
+        if not same_text(document.text, change.before or ""):
             return NotWritten("changed", _CHANGED, document.text)
-        on_disk = await asyncio.to_thread(read_text, change.located)
-        if not isinstance(on_disk, str) or not same_text(document.text, on_disk):
+        found = await asyncio.to_thread(read_text, change.located)
+        on_disk = found.text if isinstance(found, Decoded) else None
+        if on_disk is None or not same_text(document.text, on_disk):
             kind = "unsupported" if change.operation == "edit" else "changed"
             return NotWritten(kind, _UNSAVED, document.text)
         after = change.after and _as_on_disk(change.after, on_disk)
-        return await self._on_disk(
-            Change(change.operation, change.located, change.to, on_disk, after), found=change.after
-        )
+        return await self._on_disk(replace(change, before=on_disk, after=after), found=change.after)
 
     async def _on_disk(self, change: Change, found: str | None = None) -> Written | NotWritten:
         if change.located.resolved is None:
@@ -169,7 +181,7 @@ class Editing:
             return NotWritten(kind, f"{change.located.display} is not open in the editor")
         if change.to is not None and await self._overlay.document_of(change.to) is not None:
             return NotWritten("exists", f"{change.to.display} is open in the editor already")
-        work = asyncio.ensure_future(asyncio.to_thread(_write, change))
+        work = asyncio.ensure_future(asyncio.to_thread(_write, change, self._held))
         # A thread cannot be stopped: whoever cancels waits until it is known what is on the disk.
         try:
             problem = await asyncio.shield(work)
@@ -242,26 +254,41 @@ def _as_on_disk(text: str, on_disk: str) -> str:
     return BOM + text if on_disk.startswith(BOM) and not text.startswith(BOM) else text
 
 
-def _write(change: Change) -> DiskProblem | None:
+def _write(change: Change, held: HeldFiles | None) -> DiskProblem | None:
     """Do a change on the disk and look whether it is there. Blocks."""
     path, to = change.located.resolved, change.to.resolved if change.to else None
-    before, after = (change.before or "").encode("utf-8"), (change.after or "").encode("utf-8")
     if path is None:
         raise ValueError("a change on the disk needs a path")
+    for one in (path, to):
+        if held is not None and one is not None and (holder := held.holder(one)) is not None:
+            name = (
+                ""
+                if one == path or change.to is None
+                else f"would take the place of {change.to.display}, which "
+            )
+            return DiskProblem("failed", f"{name}has unsaved changes in another editor (process {holder})")
     if change.operation in {"delete", "rename"} and change.located.path and change.located.path.is_symlink():
         return DiskProblem("failed", "is a link; neither it nor what it points to is touched")
+    if change.operation == "create":
+        new = encode(change.after or "", change.encoding)
+        return disk.create(path, new, parents=change.located.inside) or _verify(path, new)
+    before = disk.read_bytes(path, SIZE_LIMIT)
+    if isinstance(before, DiskProblem):
+        return before
+    decoded = decode(before)
+    if not isinstance(decoded, Decoded) or decoded.text != change.before:
+        return DiskProblem("changed", disk.CHANGED)
     match change.operation:
         case "edit":
-            problem = disk.replace(path, before, after)
-        case "create":
-            problem = disk.create(path, after, parents=change.located.inside)
+            new = encode(change.after or "", decoded.encoding)
+            return disk.replace(path, before, new) or _verify(path, new)
         case "delete":
             return disk.delete(path, before)
         case "rename":
             if to is None:
                 raise ValueError("a rename needs a new path")
-            problem = disk.rename(path, to, before, parents=change.to is not None and change.to.inside)
-    return problem or _verify(to or path, before if change.operation == "rename" else after)
+            parents = change.to is not None and change.to.inside
+            return disk.rename(path, to, before, parents=parents) or _verify(to, before)
 
 
 def _verify(path: Path, content: bytes) -> DiskProblem | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from outrider.ports.events import LoggedEvent
+from outrider.ports.text import TextEncoding
 
 ChangeState = Literal["applying", "applied", "rejected"]
 Scope = Literal["hunk", "step", "turn", "session"]
@@ -42,6 +43,8 @@ class ChangeRecord:
     undoes: str | None
     """The change that it takes back."""
     state: ChangeState
+    encoding: TextEncoding = "utf-8"
+    """How a file that was made, or taken away, held its text."""
 
 
 class Journal:
@@ -77,6 +80,7 @@ class Journal:
                 after=data.get("after"),
                 undoes=data.get("undoes"),
                 state=state,
+                encoding=data.get("encoding", "utf-8"),
             )
         if state == "applied":
             known = replace(known, before=data.get("before"), after=data.get("after"))

@@ -7,24 +7,25 @@ feeds come as they are, so that what is written back is byte-exact.
 import asyncio
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from outrider.ports.text import Snapshot
-from outrider.workspace.disk import DiskProblem, EntryKind, list_folder, read_bytes
+from outrider.workspace.disk import DiskProblem, EntryKind, list_folder, look_through, read_bytes
 from outrider.workspace.documents import Document, DocumentStore
+from outrider.workspace.encoding import BOM, Decoded, NoText, decode
+from outrider.workspace.parts import Part, part_of
 from outrider.workspace.paths import OWN_FOLDER, Folders, Located, path_of
 
 SIZE_LIMIT = 10 * 1024 * 1024
-"""Bytes of the biggest file that is read."""
+"""Bytes of the biggest file that is read as a whole, and so can be edited."""
 
 ProblemKind = Literal[
     "not_found", "directory", "binary", "too_big", "encoding", "vanished", "own", "unreadable"
 ]
 
-BOM = "\ufeff"
 _HIDDEN = frozenset({".git", OWN_FOLDER})
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -112,7 +113,35 @@ class Overlay:
             return _of_buffer(located, document, disk)
         if isinstance(disk, ReadProblem):
             return await asyncio.to_thread(self._with_vanished_folder, located, disk)
-        return Snapshot(located.uri, located.display, disk, "disk")
+        return Snapshot(located.uri, located.display, disk.text, "disk", encoding=disk.encoding)
+
+    async def read_part(
+        self, located: Located, first: int, last: int | None, width: int, limit: int
+    ) -> Part | ReadProblem:
+        """Some lines of a file or document that is too big to be read as a whole.
+
+        Args:
+            located: What `read` found too big.
+            first: The first line wanted, from 1.
+            last: The last one; None for all that fit.
+            width: The most characters of a line.
+            limit: The most bytes of all lines.
+        """
+
+        def look(content: Iterator[bytes]) -> Part | NoText:
+            return part_of(content, first, last, width, limit)
+
+        if (document := await self.document_of(located)) is not None:
+            part = await asyncio.to_thread(look, iter([document.text.encode("utf-8", "replace")]))
+        elif located.resolved is not None:
+            part = await asyncio.to_thread(look_through, located.resolved, look)
+        else:
+            return ReadProblem("not_found", f"{located.display} does not exist")
+        if isinstance(part, DiskProblem):
+            return _as_read_problem(located, part)
+        return (
+            ReadProblem(part.kind, f"{located.display} {part.message}") if isinstance(part, NoText) else part
+        )
 
     async def document_of(self, located: Located) -> Document | None:
         """The open document of a file, even where the client reached it by another path."""
@@ -123,14 +152,12 @@ class Overlay:
 
     async def unsaved(self) -> tuple[str, ...]:
         """URIs of the open documents that differ from the disk, in the order they were opened."""
-        found: list[str] = []
-        for uri in self._documents.uris():
-            located = await self._folders.locate(uri)
-            if isinstance(located, Located) and not located.own:
-                snapshot = await self.read(located)
-                if isinstance(snapshot, Snapshot) and snapshot.unsaved:
-                    found.append(uri)
-        return tuple(found)
+        on_disk = await asyncio.to_thread(self._on_disk, self._documents.uris())
+        return tuple(
+            uri
+            for uri, disk in on_disk
+            if (document := self._documents.get(uri)) is not None and _is_unsaved(document, disk)
+        )
 
     async def list_directory(self, located: Located, limit: int) -> Listing | ReadProblem:
         """The entries of a folder, buffers that are not on the disk included.
@@ -161,6 +188,15 @@ class Overlay:
         ordered = sorted(entries.values(), key=lambda entry: entry.name)
         return Listing(located.display, tuple(ordered[:limit]), len(ordered) > limit)
 
+    def _on_disk(self, uris: Iterable[str]) -> list[tuple[str, Decoded | ReadProblem]]:
+        """What is on the disk under the URIs of documents; our own ones are left out."""
+        found: list[tuple[str, Decoded | ReadProblem]] = []
+        for uri in uris:
+            located = self._folders.locate_now(uri)
+            if isinstance(located, Located) and not located.own:
+                found.append((uri, read_text(located)))
+        return found
+
     def _read_untitled(self, located: Located) -> Snapshot | ReadProblem:
         document = self._documents.get(located.uri)
         if document is not None:
@@ -187,23 +223,32 @@ class Overlay:
         return path.name if path.parent == located.path else None
 
 
-def _of_buffer(located: Located, document: Document, disk: str | ReadProblem) -> Snapshot | ReadProblem:
+def _of_buffer(located: Located, document: Document, disk: Decoded | ReadProblem) -> Snapshot | ReadProblem:
     if len(document.text) > SIZE_LIMIT:
-        return ReadProblem("too_big", f"{located.display} is too big: {len(document.text)} characters")
-    empty_and_new = isinstance(disk, ReadProblem) and disk.kind == "not_found" and not document.text
-    unsaved = not same_text(document.text, disk) if isinstance(disk, str) else not empty_and_new
+        return ReadProblem(
+            "too_big",
+            f"{located.display} is too big: {len(document.text)} characters, of which at most {SIZE_LIMIT} are read "
+            "or edited as a whole",
+        )
     return Snapshot(
         uri=document.uri,
         path=located.display,
         text=document.text,
         source="buffer",
         version=document.version,
-        unsaved=unsaved,
+        unsaved=_is_unsaved(document, disk),
         read_only=why_read_only(document.text),
+        encoding=disk.encoding if isinstance(disk, Decoded) else "utf-8",
     )
 
 
-def _look(located: Located, open_uris: Iterable[str]) -> tuple[str | None, str | ReadProblem]:
+def _is_unsaved(document: Document, disk: Decoded | ReadProblem) -> bool:
+    if isinstance(disk, Decoded):
+        return not same_text(document.text, disk.text)
+    return bool(document.text) or disk.kind != "not_found"
+
+
+def _look(located: Located, open_uris: Iterable[str]) -> tuple[str | None, Decoded | ReadProblem]:
     """The URI under which somebody opened the file by another path, and the text on the disk."""
     if located.resolved is None:
         return None, ReadProblem("not_found", f"{located.display} does not exist")
@@ -218,20 +263,17 @@ def _alias(resolved: Path, open_uris: Iterable[str]) -> str | None:
     return None
 
 
-def read_text(located: Located) -> str | ReadProblem:
+def read_text(located: Located) -> Decoded | ReadProblem:
     """The text of a file on the disk, whatever is open; a byte order mark stays in it. Blocks."""
     if located.resolved is None:
         return ReadProblem("not_found", f"{located.display} does not exist")
     content = read_bytes(located.resolved, SIZE_LIMIT)
     if isinstance(content, DiskProblem):
         return _as_read_problem(located, content)
-    if b"\0" in content:
-        return ReadProblem("binary", f"{located.display} is binary: it holds NUL bytes")
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as problem:
-        line = content.count(b"\n", 0, problem.start) + 1
-        return ReadProblem("encoding", f"{located.display} is not UTF-8 (line {line}), so it is not read")
+    decoded = decode(content)
+    if isinstance(decoded, NoText):
+        return ReadProblem(decoded.kind, f"{located.display} {decoded.message}")
+    return decoded
 
 
 def _as_read_problem(located: Located, problem: DiskProblem) -> ReadProblem:

@@ -12,15 +12,18 @@ import shutil
 import stat
 import sys
 import sysconfig
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
 from outrider.ports.clock import Clock
 from outrider.processes import Collected, SpawnProblem, Supervisor, collect
+from outrider.workspace.disk import LEFT_OVER
 from outrider.workspace.documents import DocumentStore
+from outrider.workspace.encoding import BOM
 from outrider.workspace.overlay import SIZE_LIMIT, Overlay
 from outrider.workspace.paths import OWN_FOLDER, Folder, Folders, Located
 
@@ -32,13 +35,14 @@ _COMMON = (
     "--no-messages",
     "--hidden",
     "--no-require-git",
-    "--max-filesize",
-    str(SIZE_LIMIT),
     "--glob",
     "!.git",
     "--glob",
     f"!/{OWN_FOLDER}",
+    "--glob",
+    f"!{LEFT_OVER}",
 )
+_NO_BIG_FILES = ("--max-filesize", str(SIZE_LIMIT))
 _TRUNCATED = "[there are more; narrow the search]"
 
 
@@ -68,8 +72,7 @@ class SearchResult:
         """The result as the model reads it, one match a line."""
         lines = [f"{match.path}:{match.line}: {match.text}" for match in self.matches] or ["[no matches]"]
         matched = {match.path for match in self.matches}
-        if buffers := [path for path in self.unsaved if path in matched]:
-            lines.append(f"[unsaved buffers: {', '.join(buffers)}]")
+        lines += _named([path for path in self.unsaved if path in matched])
         return "\n".join([*lines, *_remarks(self.truncated, self.note)])
 
 
@@ -79,11 +82,14 @@ class FindResult:
 
     paths: tuple[str, ...]
     truncated: bool
+    unsaved: tuple[str, ...] = ()
+    """Those of them that are unsaved buffers."""
     note: str = ""
 
     def render(self) -> str:
         """The result as the model reads it, one path a line."""
-        return "\n".join([*(self.paths or ["[no files]"]), *_remarks(self.truncated, self.note)])
+        lines = [*(self.paths or ["[no files]"]), *_named(self.unsaved)]
+        return "\n".join([*lines, *_remarks(self.truncated, self.note)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +97,10 @@ class SearchProblem:
     """Why there is no result."""
 
     message: str
+
+
+def _named(unsaved: Sequence[str]) -> list[str]:
+    return [f"[unsaved buffers: {', '.join(unsaved)}]"] if unsaved else []
 
 
 def _remarks(truncated: bool, note: str) -> list[str]:
@@ -170,27 +180,36 @@ class Search:
             return wanted
         buffers = [one for one in await self._unsaved() if _is_under(one, located) and wanted(one.within)]
         shadowed = {one.resolved for one in buffers}
-        options = ["--json", "--crlf", "--max-count", str(limit + 1), f"--regexp={pattern}"]
+        options = ["--json", "--crlf", f"--regexp={pattern}"]
+        counted = [*options, "--max-count", str(limit + 1), *_narrowed(glob)]
+        if (
+            located is None
+            or located.resolved is None
+            or not await asyncio.to_thread(located.resolved.is_file)
+        ):
+            counted += _NO_BIG_FILES
         matches: list[Match] = []
         truncated, notes = False, dict[str, None]()
         for place in self._places(located):
-            found = await self._run([*options, *_narrowed(glob)], place)
+            found = await self._run(counted, place)
             if isinstance(found, Collected) and found.truncated:
                 # Which part came first is a matter of chance, unless one thread goes from path to path.
-                found = await self._run([*options, *_narrowed(glob), "--sort", "path"], place)
+                found = await self._run([*counted, "--sort", "path"], place)
             if isinstance(found, SearchProblem):
                 return found
             truncated = truncated or found.truncated
             if found.timed_out:
                 notes[f"stopped after {_SECONDS:.0f} seconds"] = None
             matches += await asyncio.to_thread(_read_matches, found.stdout, place, wanted, shadowed)
-        for buffer in buffers:
-            stdin = buffer.text.encode("utf-8", "replace")
-            place = _Place(self._any_folder(), "-", lambda _, buffer=buffer: buffer.display)
-            found = await self._run(options, place, stdin)
+        if buffers:
+            # One after the other in one run: to start a program for each would take longer than to search.
+            place = _Place(self._any_folder(), "-", str)
+            found = await self._run(options, place, await asyncio.to_thread(_joined, buffers))
             if isinstance(found, SearchProblem):
                 return found
-            matches += await asyncio.to_thread(_read_matches, found.stdout, place, None, set[Path | None]())
+            truncated = truncated or found.truncated
+            inner = await asyncio.to_thread(_read_matches, found.stdout, place, None, set[Path | None]())
+            matches += _told_apart(inner, buffers)
         matches.sort(key=lambda match: (match.path.split("/"), match.line))
         return SearchResult(
             tuple(matches[:limit]),
@@ -223,11 +242,11 @@ class Search:
         wanted = await asyncio.to_thread(_matcher, pattern)
         if isinstance(wanted, SearchProblem):
             return wanted
-        paths.update(
-            one.display for one in await self._unsaved() if wanted(one.within) or wanted(one.display)
-        )
-        ordered = sorted(paths, key=lambda path: path.split("/"))
-        return FindResult(tuple(ordered[:limit]), len(ordered) > limit, note)
+        buffers = [one.display for one in await self._unsaved() if wanted(one.within) or wanted(one.display)]
+        ordered = sorted(paths.union(buffers), key=lambda path: path.split("/"))[: limit + 1]
+        shown = tuple(ordered[:limit])
+        unsaved = tuple(path for path in shown if path in buffers)
+        return FindResult(shown, len(ordered) > limit, unsaved, note)
 
     async def _run(
         self, options: Sequence[str], place: _Place, stdin: bytes | None = None
@@ -291,6 +310,27 @@ class Search:
                     within = within.partition("/")[2]
                 buffers.append(_Buffer(located.display, located.resolved, within, document.text))
         return buffers
+
+
+def _lines_in(buffer: _Buffer) -> int:
+    return buffer.text.count("\n") + 1
+
+
+def _joined(buffers: Sequence[_Buffer]) -> bytes:
+    """The buffers as one text, each beginning a line. A NUL, which would make all of it binary, is left out."""
+    texts = (f"{buffer.text.removeprefix(BOM)}\n".replace("\0", "\ufffd") for buffer in buffers)
+    return "".join(texts).encode("utf-8", "replace")
+
+
+def _told_apart(matches: Sequence[Match], buffers: Sequence[_Buffer]) -> Iterator[Match]:
+    """The matches in joined buffers, each in its own."""
+    starts = [0, *accumulate(map(_lines_in, buffers))]
+    for match in matches:
+        index = bisect_left(starts, match.line) - 1
+        buffer, number = buffers[index], match.line - starts[index]
+        # The line end that was put behind a buffer makes no further line where it had one, or nothing at all.
+        if number < _lines_in(buffer) or (buffer.text and not buffer.text.endswith("\n")):
+            yield Match(buffer.display, number, match.text)
 
 
 def _is_special(path: Path) -> bool:
