@@ -35,6 +35,7 @@ from outrider.workspace.editing import Editing
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folders, folders_of
 from outrider.workspace.search import Search, find_ripgrep
+from outrider.workspace.sightings import Sightings
 from outrider_protocol.events import Open
 from outrider_protocol.settings import PermissionMode, Settings
 
@@ -82,7 +83,7 @@ class App:
         """Take over other workspace folders."""
         services = self.services
         services.folders = folders_of(folders)
-        services.overlay, services.editing, services.search = _views(
+        services.overlay, services.editing, services.search, services.sightings = _views(
             services.folders,
             services.documents,
             services.editor,
@@ -133,7 +134,7 @@ async def start(
     folders = folders_of(client.folders)
     deadlines = around.clock or SystemClock()
     supervisor = Supervisor(deadlines)
-    overlay, editing, search = _views(folders, documents, editor, supervisor, deadlines, around)
+    overlay, editing, search, sightings = _views(folders, documents, editor, supervisor, deadlines, around)
     catalog = Catalog(
         settings.providers,
         root=folders.folders[0].path if folders.folders else None,
@@ -161,6 +162,7 @@ async def start(
         overlay=overlay,
         editing=editing,
         search=search,
+        sightings=sightings,
         briefing=Briefing(folders, overlay, documents),
         supervisor=supervisor,
         catalog=catalog,
@@ -237,11 +239,12 @@ def _views(
     supervisor: Supervisor,
     clock: Clock,
     around: Outside,
-) -> tuple[Overlay, Editing, Search]:
+) -> tuple[Overlay, Editing, Search, Sightings]:
     overlay = Overlay(folders, documents)
     rg = find_ripgrep(around.env.get("PATH"))
     return (
         overlay,
         Editing(overlay, documents, editor, clock),
         Search(folders, documents, overlay, supervisor, clock, rg),
+        Sightings(folders, overlay, documents, clock),
     )

@@ -49,6 +49,16 @@ class Approval:
     note: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class SeenText:
+    """The text of a file that the model has last seen, with its own changes since."""
+
+    text: str | None
+    """None where it knows that there is none."""
+    whole: bool
+    """Whether it has that text; else it knows only that the file was changed."""
+
+
 class ToolContext(Protocol):
     """The turn, as the tools see it."""
 
@@ -150,6 +160,10 @@ class ToolContext(Protocol):
 
     def handed_over(self, call: ToolCall) -> bool:
         """Whether the client was asked to run that call, before a restart."""
+        ...
+
+    async def seen(self, path: str) -> SeenText | None:
+        """What the model has last seen of a file; None where it has never seen it."""
         ...
 
     def agent_buffers(self) -> Sequence[str]:
