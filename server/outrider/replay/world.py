@@ -225,8 +225,10 @@ class RecordedSightings(Sightings):
         """Wait until what came in during the look is let in."""
         tape = self._tape
         following = next((event for event in tape.ahead() if event.type in _AFTER_LOOK), None)
-        if following is not None:
-            await tape.fed_before(following)
+        if following is None:
+            await tape.hang()
+            return []
+        await tape.fed_before(following)
         await tape.hang_if_cut_off()
         return []
 

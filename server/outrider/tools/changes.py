@@ -25,8 +25,13 @@ CONTEXT_LINES = 3
 """Lines around a hunk that belong to what was approved."""
 
 
-def action_for(change: Change) -> Action:
-    """The action that makes `change`, as it is shown to the person."""
+def action_for(change: Change, *, whole: bool = False) -> Action:
+    """The action that makes `change`, as it is shown to the person.
+
+    Args:
+        change: The change.
+        whole: Whether it was worked out without a look at the text that is there.
+    """
     path, inside = change.located.display, change.located.inside and (change.to is None or change.to.inside)
     before, after = change.before or "", change.after or ""
     hunks = line_hunks(before, after)
@@ -54,6 +59,7 @@ def action_for(change: Change) -> Action:
         digest=digest(change),
         covers=f"further edits of {path}" if grant else "",
         change=change,
+        whole=whole,
     )
 
 

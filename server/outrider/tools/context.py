@@ -37,6 +37,8 @@ class Action:
     covers: str = ""
     """What "Allow for this session" would cover, in words."""
     change: Change | None = None
+    whole: bool = False
+    """Whether it puts a text in the place of whatever is in the file."""
     partial: Callable[[], str] | None = None
     """What was gathered so far, for a call that is cancelled in the middle."""
 
