@@ -8,6 +8,7 @@ import asyncio
 
 from outrider.agent.record import Record
 from outrider.agent.services import Services
+from outrider.permissions.secret_files import is_secret_file
 from outrider.ports.model import content_hash
 from outrider.tools.changes import encode, wire_hunks
 from outrider.tools.context import SeenText
@@ -27,7 +28,9 @@ async def look_around(services: Services, record: Record, turn_id: str) -> None:
         turn_id: The turn that is about to ask the model.
     """
     seen = record.state.seen
-    sights = {path: sight for path in seen if (sight := seen.get(path)) is not None}
+    sights = {
+        path: sight for path in seen if (sight := seen.get(path)) is not None and not is_secret_file(path)
+    }
     # After a change of its own in a text it had not seen, there is something to tell in any case.
     expected = {path: "" if sight.own else sight.hash for path, sight in sights.items()}
     moved = await services.sightings.moved(expected)

@@ -191,6 +191,12 @@ class TurnContext:
         known = self._known(call.id)
         return known is not None and known.handed
 
+    def known_paths(self) -> Sequence[str]:
+        """The files that the model has seen or this session has changed."""
+        state = self._record.state
+        changed = [change.to or change.path for change in state.journal.changes()]
+        return list(dict.fromkeys([*changed, *state.seen]))
+
     async def seen(self, path: str) -> SeenText | None:
         """What the model has last seen of a file."""
         sight = self._record.state.seen.get(path)

@@ -164,6 +164,10 @@ class ToolContext(Protocol):
         """Whether the client was asked to run that call, before a restart."""
         ...
 
+    def known_paths(self) -> Sequence[str]:
+        """The files that the model has seen or this session has changed; what was known last comes last."""
+        ...
+
     async def seen(self, path: str) -> SeenText | None:
         """What the model has last seen of a file; None where it has never seen it."""
         ...
