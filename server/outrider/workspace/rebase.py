@@ -25,7 +25,8 @@ def clash(seen: str, now: str, after: str) -> Clash | None:
         after: The text that it leaves.
     """
     lines = split_lines(now)
-    others = [(one.new_start, one.new_end) for one in changed_ranges(split_lines(seen), lines)]
+    # Both are worked out from `now`, so that taking exactly the other change back is found among lines that moved.
+    others = [(one.start, one.end) for one in changed_ranges(lines, split_lines(seen))]
     for change in changed_ranges(lines, split_lines(after)):
         for start, end in others:
             if (start < change.end and change.start < end) or (start, end) == (change.start, change.end):
