@@ -40,11 +40,7 @@ async def ended(editor, outcome):
     """Answer what parks the turn, by command, until it ends."""
     while outcome.get("outcome") == "needs_input":
         (item,) = outcome["open"]
-        if isinstance(editor.answers, list) or editor.answers is None:
-            given = "yes"
-        else:
-            given = editor.answers(None)
-        await editor.command("outrider.answer", {"id": item["id"], "answer": given})
+        await editor.command("outrider.answer", {"id": item["id"], "answer": editor.answers(None)})
         outcome = await editor.wait_turn()
     return outcome
 
