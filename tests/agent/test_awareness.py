@@ -252,6 +252,13 @@ async def test_promise_4_a_file_never_read_is_not_replaced(begin):
     assert editor.disk("tariff.py").endswith("* 3\n")
 
 
+async def test_promise_1_a_file_never_read_is_replaced_if_the_person_says_so(begin):
+    editor = await begin("stock", [step(OVER), DONE], answers=["Allow once"])
+    await editor.run("Go.")
+    assert result(editor)[0] == "ok"
+    assert "-    return hours * 3" in editor.events_of("approval.requested")[0]["data"]["detail"]
+
+
 async def test_promise_4_a_file_that_changed_since_it_was_read_is_not_replaced(begin):
     editor = await begin("stock", [step(READ), step(WAIT, OVER), step(OVER | {"id": "now"}), DONE], FULL)
     editor.open("tariff.py")

@@ -28,7 +28,9 @@ async def refused(action: Action, context: ToolContext) -> ToolResult | None:
     if change is None or change.before is None or change.operation not in {"edit", "delete"}:
         return None
     seen = await context.seen(change.located.display)
-    if action.whole and (seen is None or not seen.whole):
+    unread = seen is None or not seen.whole
+    # Where the person is asked, they are shown what goes, and decide.
+    if action.whole and unread and context.judge(action.access).verdict != "ask":
         name = change.located.display
         return error(
             f"{name} exists, and you have not read the text it has now. Read it before you replace it."
@@ -49,7 +51,7 @@ def _changed(change: Change, place: Clash) -> ToolResult:
         shown = (
             f"{shown[:MOST_CHARACTERS]}\n[{len(shown) - MOST_CHARACTERS} further characters: read the file]"
         )
+    now = f"Lines {first + 1} to {last} are now:\n{shown}" if shown else "It is empty now."
     return error(
-        f"{change.located.display} was not changed: somebody else has changed this place since you last saw it. "
-        f"Lines {first + 1} to {last} are now:\n{shown}"
+        f"{change.located.display} was not changed: somebody else has changed this place since you last saw it. {now}"
     )
