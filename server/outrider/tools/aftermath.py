@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from outrider.permissions.secret_files import is_secret_file
 from outrider.ports.model import ToolCall, content_hash
@@ -110,13 +111,15 @@ async def record(context: ToolContext, call: ToolCall, command: str, files: Sequ
 def _look(folders: Folders, paths: Sequence[str], known: frozenset[str]) -> list[Was]:
     """The files of these paths as they are. Blocks."""
     found: list[Was] = []
+    looked_at: set[Path | None] = set()
     left = MOST_CHARACTERS
     for path in reversed(paths):
         located = folders.locate_now(path)
         if not isinstance(located, Located) or located.own or located.path is None or is_secret_file(path):
             continue
-        if not located.inside and path not in known:
+        if located.resolved in looked_at or (not located.inside and path not in known):
             continue
+        looked_at.add(located.resolved)
         mark = mark_of(located.path)
         content = read_text(located)
         if isinstance(content, str):
