@@ -162,7 +162,14 @@ async def test_a_file_that_is_no_text_any_more_is_told(content, word, begin):
 
 
 async def test_between_two_turns_it_is_told_with_the_next_task(begin):
-    editor = await begin("stock", [step(READ), DONE, {**DONE, **shows("+# mine", "Second.")}])
+    editor = await begin(
+        "stock",
+        [
+            step(READ),
+            DONE,
+            {**DONE, "expect": {"messages_contain": "+# mine", "last_message_contains": "Second."}},
+        ],
+    )
     editor.open("tariff.py")
     await editor.run("First.")
     editor.type("tariff.py", "# mine\n", at=(0, 0))

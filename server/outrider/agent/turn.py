@@ -204,6 +204,8 @@ class Turn:
         system = await briefing.system(state.mode, trusted=trusted)
         task = await briefing.task(state.prompt, state.context)
         self._conversation[:1] = [Message("system", system)]
+        # What happened since the turn before comes before the task, which is the last word.
+        await look_around(self._services, self._record, self.id)
         self._take_in_what_is_new()
         self._record.state.since = [Message("user", task)]
 
