@@ -402,10 +402,11 @@ class _Player:
                 await session.abandon()
 
     async def _end(self) -> None:
-        await self._abandon()
+        # These first: a task that is being given would begin its turn in a session that nobody ends any more.
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._abandon()
         with contextlib.suppress(Exception):
             await self._services.supervisor.close()
 
