@@ -500,6 +500,25 @@ class WorkspaceChanged(EventData):
     TYPE = "workspace.changed"
     path: str
     hunks: list[WireHunk]
+    """Empty where there is no text to compare, or too much of it."""
+    before: str | None = None
+    """Content hash of the text before; absent where there was none."""
+    after: str | None = None
+    """Content hash of the text now; absent where there is none: the file is gone, or cannot be read as text."""
+    by: Literal["editor", "disk", "command", "undo"] | None = None
+    """Where it came from; absent in logs of old."""
+    change_id: str | None = None
+    """By a command: the change that an undo takes back."""
+    call_id: str | None = None
+    """By a command: the call."""
+    encoding: Literal["utf-16-le", "utf-16-be"] | None = None
+    """By a command: how the file held its text; absent for UTF-8."""
+    unshown: bool | None = None
+    """True where the file on the disk was changed and the open buffer, which is what the model sees, was not."""
+    told: str | None = None
+    """What the model is told of it with the next request; absent where it never saw the file."""
+    whole: bool | None = None
+    """False where what it is told is not all of it, so that it has to read the file again."""
 
 
 # --- the rest ------------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ from outrider.workspace.held import HeldFiles, Publisher
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folders, folders_of
 from outrider.workspace.search import Search, find_ripgrep
+from outrider.workspace.sightings import Sightings
 from outrider_protocol.events import Open
 from outrider_protocol.settings import PermissionMode, Settings
 
@@ -86,7 +87,7 @@ class App:
         """Take over other workspace folders."""
         services = self.services
         services.folders = folders_of(folders)
-        services.overlay, services.editing, services.search = _views(
+        services.overlay, services.editing, services.search, services.sightings = _views(
             services.folders,
             services.documents,
             services.editor,
@@ -140,7 +141,9 @@ async def start(
     deadlines = around.clock or SystemClock()
     supervisor = Supervisor(deadlines)
     held = HeldFiles(_state_dir(settings, around) / "held")
-    overlay, editing, search = _views(folders, documents, editor, supervisor, deadlines, around, held)
+    overlay, editing, search, sightings = _views(
+        folders, documents, editor, supervisor, deadlines, around, held
+    )
     catalog = Catalog(
         settings.providers,
         root=folders.folders[0].path if folders.folders else None,
@@ -168,6 +171,7 @@ async def start(
         overlay=overlay,
         editing=editing,
         search=search,
+        sightings=sightings,
         briefing=Briefing(folders, overlay, documents),
         supervisor=supervisor,
         catalog=catalog,
@@ -251,11 +255,12 @@ def _views(
     clock: Clock,
     around: Outside,
     held: HeldFiles,
-) -> tuple[Overlay, Editing, Search]:
+) -> tuple[Overlay, Editing, Search, Sightings]:
     overlay = Overlay(folders, documents)
     rg = find_ripgrep(around.env.get("PATH"))
     return (
         overlay,
         Editing(overlay, documents, editor, clock, held),
         Search(folders, documents, overlay, supervisor, clock, rg),
+        Sightings(folders, overlay, documents, clock),
     )

@@ -77,7 +77,7 @@ async def test_every_prefix_of_a_log_is_run_again(workspace):
 OUTSIDE = {
     "session.started", "session.closed", "turn.started", "turn.parked", "steering.received", "approval.resolved",
     "question.answered", "model.responded", "approval.requested", "edit.proposed", "edit.applying", "edit.applied",
-    "model.requested", "tool.finished",
+    "model.requested", "tool.finished", "workspace.changed",
 }  # fmt: skip
 
 

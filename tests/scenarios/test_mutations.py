@@ -3,7 +3,7 @@
 import pytest
 from suite import FILES, read
 
-from outrider.agent import context, recovery, session, state, turn, undo
+from outrider.agent import awareness, context, recovery, session, state, turn, undo
 from outrider.agent.context import TurnContext
 from outrider.app import App
 from outrider.lsp import actions
@@ -11,7 +11,9 @@ from outrider.permissions.decide import Judgement
 from outrider.ports.ids import RandomIds, SequentialIds
 from outrider.store.log import Store
 from outrider.testing.verdict import play_and_judge
-from outrider.tools import changes
+from outrider.tools import changes, rebase
+from outrider.tools.told import Telling
+from outrider.workspace import journal
 from outrider.workspace.journal import Journal
 from outrider.workspace.merge import Merged
 from outrider.workspace.overlay import Overlay
@@ -101,6 +103,18 @@ def a_command_at_most_once(patch):
     patch.setattr(recovery, "_found", run_again)
 
 
+def told_what_others_changed(patch):
+    patch.setattr(awareness, "telling", lambda *_: Telling("", whole=True, compared=True))
+
+
+def no_edit_over_a_change(patch):
+    patch.setattr(rebase, "clash", lambda *_: None)
+
+
+def commands_come_back(patch):
+    patch.setattr(journal, "_operation", lambda _: "rename")
+
+
 MUTATIONS = {
     nothing_without_a_yes: "write_file_denied",
     what_was_approved_happens: "changed_surroundings_are_asked_again",
@@ -115,6 +129,9 @@ MUTATIONS = {
     standard_lsp_is_enough: "approval_by_code_action",
     deterministic_under_test: "f1_hello",
     repository_is_data: "configuration_cannot_widen",
+    told_what_others_changed: "what_others_changed_is_told",
+    no_edit_over_a_change: "edit_over_a_change_is_refused",
+    commands_come_back: "command_that_changes_files_is_undone",
     resumed_where_it_was: "f5_resume_after_kill",
     a_command_at_most_once: "killed_in_a_command",
 }

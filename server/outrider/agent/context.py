@@ -4,6 +4,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from outrider.agent.awareness import seen_text
 from outrider.agent.budget import Budget
 from outrider.agent.inbox import Inbox
 from outrider.agent.record import Record
@@ -16,7 +17,7 @@ from outrider.ports.events import StreamFrame
 from outrider.ports.ids import IdKind
 from outrider.ports.model import ToolCall
 from outrider.processes import Supervisor
-from outrider.tools.context import Action, Approval
+from outrider.tools.context import Action, Approval, SeenText
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Editing
 from outrider.workspace.overlay import Overlay
@@ -189,6 +190,17 @@ class TurnContext:
         """Whether the client was asked to run that call."""
         known = self._known(call.id)
         return known is not None and known.handed
+
+    def known_paths(self) -> Sequence[str]:
+        """The files that the model has seen or this session has changed."""
+        state = self._record.state
+        changed = [change.to or change.path for change in state.journal.changes()]
+        return list(dict.fromkeys([*changed, *state.seen]))
+
+    async def seen(self, path: str) -> SeenText | None:
+        """What the model has last seen of a file."""
+        sight = self._record.state.seen.get(path)
+        return None if sight is None else await seen_text(self._services, self._record, sight)
 
     def agent_buffers(self) -> Sequence[str]:
         """URIs of the open documents that this session has changed and that were not saved since."""

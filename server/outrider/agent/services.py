@@ -17,6 +17,7 @@ from outrider.workspace.editing import Editing
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folders
 from outrider.workspace.search import Search
+from outrider.workspace.sightings import Sightings
 from outrider_protocol.settings import Settings
 
 
@@ -36,6 +37,7 @@ class Services:
     overlay: Overlay
     editing: Editing
     search: Search
+    sightings: Sightings
     briefing: Briefing
     """What a turn's first messages say."""
     supervisor: Supervisor

@@ -10,6 +10,7 @@ from outrider.ports.editor import ToolAnswer
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import Message, Tokens, ToolCall
 from outrider.workspace.journal import Journal
+from outrider.workspace.seen import Seen
 from outrider_protocol.events import Context, Mode, Open, Outcome, Phase, PlanItem, Usage
 from outrider_protocol.settings import PermissionMode
 
@@ -100,6 +101,8 @@ class SessionState:
     """Content hashes of the messages of the latest main request."""
     since: list[Message] = field(default_factory=list[Message])
     """Messages that came after it."""
+    news: list[Message] = field(default_factory=list[Message])
+    """What others changed in files that the model has seen, in words it has not got yet; they follow on `since`."""
     cursor: int = 0
     """Main requests so far that came to an end: how far a script was used."""
     awaiting: bool = False
@@ -109,6 +112,7 @@ class SessionState:
     undoing: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     """The data of each `edit.applying` outside a turn, by change, while it is not known how that went."""
     journal: Journal = field(default_factory=Journal)
+    seen: Seen = field(default_factory=Seen)
     _grant_keys: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -125,6 +129,7 @@ class SessionState:
         """Fold one event."""
         self.last_seq = event.seq
         self.journal.apply(event)
+        self.seen.apply(event)
         if handler := _FOLDS.get(event.type):
             handler(self, event, event.data)
 
@@ -203,7 +208,7 @@ def _finished(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> 
 
 def _requested(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
     if data["purpose"] == "main":
-        state.requested, state.since = data["messages"], []
+        state.requested, state.since, state.news = data["messages"], [], []
         state.cursor, state.awaiting = state.cursor + 1, True
         if state.turn:
             state.turn.asked, state.turn.response = True, None
@@ -366,6 +371,11 @@ def _steering(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) ->
         state.steering.pop(data["pendingId"], None)
 
 
+def _changed(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    if "told" in data:
+        state.news.append(Message("user", data["told"]))
+
+
 def _sum(total: Usage, one: dict[str, Any]) -> Usage:
     def plus(a: float | None, b: float | None) -> Any:
         return None if a is None and b is None else (a or 0) + (b or 0)
@@ -419,4 +429,5 @@ _FOLDS = {
     "tool.answered": _tool_answered,
     "plan.updated": _plan,
     "steering.received": _steering,
+    "workspace.changed": _changed,
 }

@@ -13,6 +13,7 @@ from typing import Any
 
 from outrider.agent import recovery
 from outrider.agent.asker import Asker
+from outrider.agent.awareness import look_around
 from outrider.agent.budget import Budget
 from outrider.agent.context import TurnContext
 from outrider.agent.guards import CUT_NUDGE, EMPTY_NUDGE, REPEATED, SAME_STEP_LIMIT, RepairGuard, RepeatGuard
@@ -174,6 +175,7 @@ class Turn:
 
     async def _next_response(self) -> ModelResponse | Finish:
         """Ask the model for its next step; a `Finish` ends the turn."""
+        await look_around(self._services, self._record, self.id)
         self._take_in_what_is_new()
         if spent := self._budget.spent(self._state.steps, self._state.usage, self._conversation):
             return await self._wrap_up(spent)
@@ -202,14 +204,16 @@ class Turn:
         system = await briefing.system(state.mode, trusted=trusted)
         task = await briefing.task(state.prompt, state.context)
         self._conversation[:1] = [Message("system", system)]
-        self._conversation.extend(self._record.state.since)
+        # What happened since the turn before comes before the task, which is the last word.
+        await look_around(self._services, self._record, self.id)
+        self._take_in_what_is_new()
         self._record.state.since = [Message("user", task)]
 
     def _take_in_what_is_new(self) -> None:
         """Bring the conversation up to date."""
         state = self._record.state
-        self._conversation.extend(state.since)
-        state.since = []
+        self._conversation.extend([*state.since, *state.news])
+        state.since, state.news = [], []
         if self._nudge:
             self._conversation.append(Message("user", self._nudge))
             self._nudge = None

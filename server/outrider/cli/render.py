@@ -31,6 +31,12 @@ _ESSENTIAL: Final = {
 _SHOWN_BY_THEIR_EVENTS: Final = {
     "update_plan", "ask_user", "edit_file", "write_file", "delete_file", "rename_file",
 }  # fmt: skip
+_WAYS: Final = {
+    "editor": "in the editor",
+    "disk": "on the disk",
+    "command": "by the command",
+    "undo": "by an undo",
+}
 _PLAN_MARKS: Final = {"done": ("[x]", "green"), "in_progress": ("[>]", "bold"), "pending": ("[ ]", "")}
 _ENDS: Final = (
     "Outrider, failed:",
@@ -243,7 +249,10 @@ class Renderer:
             case "edit.rejected":
                 self._line(f"  not applied to {visible(data['path'])}: {visible(data['reason'])}", "yellow")
             case "workspace.changed":
-                self._line(f"  {visible(data['path'])} was changed by someone else", "yellow")
+                self._line(
+                    f"  {visible(data['path'])} was changed {_WAYS.get(data.get('by', ''), 'by someone else')}",
+                    "yellow",
+                )
             case "plan.updated":
                 self._plan(data["items"])
             case "context.compacted":

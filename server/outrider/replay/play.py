@@ -27,6 +27,7 @@ from outrider.replay.world import (
     RecordedIds,
     RecordedOverlay,
     RecordedSettings,
+    RecordedSightings,
 )
 from outrider.store.exported import decode_content
 from outrider.store.log import Store
@@ -236,6 +237,7 @@ class _Player:
             folders=folders,
             overlay=overlay,
             editing=RecordedEditing(tape),
+            sightings=RecordedSightings(tape),
             search=Search(folders, documents, overlay, supervisor, SystemClock(), None),
             briefing=RecordedBriefing(tape),
             supervisor=supervisor,
@@ -317,11 +319,13 @@ class _Player:
             case "cancel":
                 await self._until(lambda: self._can_be_cancelled(event.turn_id or ""))
                 self._start(self._now(session).cancel(event.turn_id or "", data["reason"]))
-            case "undo":
-                # Its params are not in the log: what it did is taken over.
+            case "undo" | "changed":
+                # The params of an undo are not in the log, and nothing else of what others did is: it is taken over.
                 if self._record is not None:
                     self._record.append(
-                        EVENT_TYPES[event.type].from_wire(data), turn_id=None, blobs=self._texts(data)
+                        EVENT_TYPES[event.type].from_wire(data),
+                        turn_id=event.turn_id,
+                        blobs=self._texts(data),
                     )
         return None
 
@@ -398,10 +402,11 @@ class _Player:
                 await session.abandon()
 
     async def _end(self) -> None:
-        await self._abandon()
+        # These first: a task that is being given would begin its turn in a session that nobody ends any more.
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._abandon()
         with contextlib.suppress(Exception):
             await self._services.supervisor.close()
 

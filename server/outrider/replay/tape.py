@@ -28,6 +28,7 @@ InputKind = Literal[
     "park",
     "cancel",
     "undo",
+    "changed",
 ]
 
 _OF_TYPE: Mapping[str, InputKind] = {
@@ -42,6 +43,7 @@ _OF_TYPE: Mapping[str, InputKind] = {
     "approval.resolved": "approve",
     "question.answered": "answer",
     "tool.answered": "tool",
+    "workspace.changed": "changed",
 }
 
 

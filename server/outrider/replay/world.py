@@ -26,6 +26,7 @@ from outrider.workspace.documents import Document, DocumentStore
 from outrider.workspace.editing import Change, Editing, NotWritten, Written
 from outrider.workspace.overlay import Overlay, ReadProblem
 from outrider.workspace.paths import Folder, Folders, Located, path_of
+from outrider.workspace.sightings import Moved, Sightings
 from outrider_protocol import REJECT, REVIEW
 from outrider_protocol.events import Context, Mode
 from outrider_protocol.settings import Limits, Settings
@@ -72,6 +73,9 @@ class RecordedClock:
         if self._scopes:
             self._scopes[-1].reschedule(asyncio.get_running_loop().time())
 
+
+_AFTER_LOOK: Final = frozenset({"model.requested", "budget.exhausted", "turn.phase", "turn.finished"})
+"""What a turn does after it has looked around."""
 
 _ID_FIELDS: Final[Mapping[str, str]] = {
     "msg": "messageId",
@@ -216,6 +220,24 @@ class RecordedOverlay(Overlay):
     async def document_of(self, located: Located) -> Document | None:
         """None: nothing is open."""
         return None
+
+
+class RecordedSightings(Sightings):
+    """Finds nothing by itself: what was found then is let in like everything that came from outside."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+
+    async def moved(self, expected: Mapping[str, str | None]) -> list[Moved]:
+        """Wait until what came in during the look is let in."""
+        tape = self._tape
+        following = next((event for event in tape.ahead() if event.type in _AFTER_LOOK), None)
+        if following is None:
+            await tape.hang()
+            return []
+        await tape.fed_before(following)
+        await tape.hang_if_cut_off()
+        return []
 
 
 class RecordedDocuments(DocumentStore):

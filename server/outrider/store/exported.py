@@ -57,7 +57,7 @@ def contents_named(event_type: str, data: Mapping[str, Any]) -> Iterator[Named]:
         yield Named("toolsHash", data["toolsHash"], "tools")
     elif event_type in {"session.started", "session.restored"} and "toolsHash" in data:
         yield Named("toolsHash", data["toolsHash"], "tools")
-    elif event_type.startswith("edit."):
+    elif event_type.startswith("edit.") or event_type == "workspace.changed":
         for key in ("before", "after"):
             if key in data:
                 yield Named(key, data[key], "text")

@@ -26,8 +26,14 @@ CONTEXT_LINES = 3
 """Lines around a hunk that belong to what was approved."""
 
 
-def action_for(*changes: Change, note: str = "") -> Action:
-    """The action that makes `changes`, as it is shown to the person; `note` is for the result."""
+def action_for(*changes: Change, note: str = "", whole: bool = False) -> Action:
+    """The action that makes changes, as it is shown to the person.
+
+    Args:
+        changes: The changes, in their order.
+        note: What the result says besides.
+        whole: Whether they were worked out without a look at the text that is there.
+    """
     inside = all(change.located.inside and (change.to is None or change.to.inside) for change in changes)
     first = changes[0]
     is_alone = len(changes) == 1
@@ -47,6 +53,7 @@ def action_for(*changes: Change, note: str = "") -> Action:
         covers=f"further edits of {first.located.display}" if grant else "",
         changes=changes,
         note=note,
+        whole=whole,
     )
 
 

@@ -1,5 +1,6 @@
 """The tool that runs a command, after the buffers it would read from the disk were saved."""
 
+import asyncio
 import hashlib
 import json
 from pathlib import Path
@@ -16,6 +17,7 @@ from outrider.processes import (
     run_command,
     shell_argv,
 )
+from outrider.tools import aftermath
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error, ok
@@ -53,18 +55,25 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
 
     async def perform() -> ToolResult:
         unsaved = [context.folders.display_of(uri) for uri in await context.overlay.unsaved()]
-        result = await run_command(
-            context.supervisor,
-            argv,
-            cwd=cwd,
-            env=env,
-            clock=context.clock,
-            total_seconds=seconds,
-            idle_seconds=context.limits.command_idle_seconds,
-            output_limit=context.limits.output_bytes,
-            on_output=show,
-        )
-        return _told(result, seconds, context.limits.command_idle_seconds, unsaved)
+        files = await aftermath.before(context)
+        try:
+            result = await run_command(
+                context.supervisor,
+                argv,
+                cwd=cwd,
+                env=env,
+                clock=context.clock,
+                total_seconds=seconds,
+                idle_seconds=context.limits.command_idle_seconds,
+                output_limit=context.limits.output_bytes,
+                on_output=show,
+            )
+        except asyncio.CancelledError:
+            # What it did until then is there all the same.
+            await aftermath.record(context, call, params.command, files)
+            raise
+        changed = await aftermath.record(context, call, params.command, files)
+        return _told(result, seconds, context.limits.command_idle_seconds, unsaved, changed)
 
     def show(text: str) -> None:
         shown.feed(text.encode("utf-8", "replace"))
@@ -116,7 +125,11 @@ async def _own_unsaved(context: ToolContext) -> list[str]:
 
 
 def _told(
-    result: CommandResult | SpawnProblem, seconds: float, idle: float, unsaved: list[str]
+    result: CommandResult | SpawnProblem,
+    seconds: float,
+    idle: float,
+    unsaved: list[str],
+    changed: list[str],
 ) -> ToolResult:
     if isinstance(result, SpawnProblem):
         return error(f"The command could not be started: {result.message}")
@@ -137,6 +150,7 @@ def _told(
         notes.append(f"{result.left_behind} processes it left behind were ended")
     if unsaved:
         notes.append(f"it read the disk, where these buffers are not saved: {', '.join(unsaved)}")
+    notes += changed
     content = f"{result.output.rstrip()}\n[{'; '.join(notes)}]".lstrip("\n")
     good = result.status == "exited" and result.exit is not None and result.exit.code == 0
     return ok(content) if good else error(content)

@@ -40,6 +40,8 @@ class Action:
     """What it does to files: all of them in this order, or none."""
     note: str = ""
     """What the result says besides what was done."""
+    whole: bool = False
+    """Whether it puts a text in the place of whatever is in the file."""
     partial: Callable[[], str] | None = None
     """What was gathered so far, for a call that is cancelled in the middle."""
 
@@ -50,6 +52,16 @@ class Approval:
 
     decision: Decision
     note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SeenText:
+    """The text of a file that the model has last seen, with its own changes since."""
+
+    text: str | None
+    """None where it knows that there is none."""
+    whole: bool
+    """Whether it has that text; else it knows only that the file was changed."""
 
 
 class ToolContext(Protocol):
@@ -153,6 +165,14 @@ class ToolContext(Protocol):
 
     def handed_over(self, call: ToolCall) -> bool:
         """Whether the client was asked to run that call, before a restart."""
+        ...
+
+    def known_paths(self) -> Sequence[str]:
+        """The files that the model has seen or this session has changed; what was known last comes last."""
+        ...
+
+    async def seen(self, path: str) -> SeenText | None:
+        """What the model has last seen of a file; None where it has never seen it."""
         ...
 
     def agent_buffers(self) -> Sequence[str]:

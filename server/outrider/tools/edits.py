@@ -141,7 +141,7 @@ async def plan_write(params: WriteFile, _call: ToolCall, context: ToolContext) -
         content = BOM + content
     if content == current.text:
         return error(f"{located.display} has exactly this text already.")
-    return action_for(Change("edit", located, None, current.text, content))
+    return action_for(Change("edit", located, None, current.text, content), whole=True)
 
 
 async def plan_delete(params: DeleteFile, _call: ToolCall, context: ToolContext) -> Action | ToolResult:

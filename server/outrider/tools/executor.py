@@ -13,7 +13,7 @@ from typing import Any
 
 from outrider.permissions.decide import Judgement
 from outrider.ports.model import ToolCall, content_hash
-from outrider.tools import changes
+from outrider.tools import changes, rebase
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Registry, Tool
 from outrider.tools.result import ToolResult, error
@@ -74,6 +74,8 @@ class Executor:
     async def _work_out(self, call: ToolCall, tool: Tool[Any], params: Params) -> Planned | ToolResult:
         try:
             action = await tool.plan(params, call, self._context)
+            if isinstance(action, Action):
+                action = await rebase.refused(action, self._context) or action
         except Exception:
             log.exception("%s could not be planned", call.name)
             return error(f"{call.name} failed inside Outrider; its log has the details.")

@@ -1,4 +1,6 @@
-"""What a session changed, folded from its `edit.*` events: what is there to take back, and to bring back.
+"""What a session changed, folded from its log: what is there to take back, and to bring back.
+
+Edits are `edit.*` events; what its commands did to files that it knows are `workspace.changed` events.
 
 A pure projection. It reads nothing but event data, keeps hashes and not texts, and decides nothing.
 """
@@ -61,6 +63,8 @@ class Journal:
                 self._steps[event.turn_id] += 1
         elif state := _STATES.get(event.type):
             self._edit(event, event.data, state)
+        elif event.type == "workspace.changed" and "changeId" in event.data:
+            self._edit(event, {**event.data, "operation": _operation(event.data)}, "applied")
 
     def _edit(self, event: LoggedEvent, data: dict[str, Any], state: ChangeState) -> None:
         known = self._records.get(data["changeId"])
@@ -136,6 +140,13 @@ class Journal:
         while record.undoes is not None and record.undoes in self._records:
             record, depth = self._records[record.undoes], depth + 1
         return depth
+
+
+def _operation(data: dict[str, Any]) -> Operation:
+    """What a command did to a file."""
+    if "before" not in data:
+        return "create"
+    return "edit" if "after" in data else "delete"
 
 
 def _part(record: ChangeRecord, scope: Scope) -> Sequence[object]:

@@ -467,7 +467,11 @@ class _Fold:
             case "settings.changed":
                 self._note(event, "info", f"The permission mode became {data.get('permissionMode')}.")
             case "workspace.changed":
-                self._note(event, "info", f"{data.get('path')} was changed by somebody else.")
+                self._note(
+                    event,
+                    "info",
+                    f"{data.get('path')} was changed by {_BY.get(data.get('by', ''), 'somebody else')}.",
+                )
             case "context.compacted":
                 sizes = f"{data.get('before')} to {data.get('after')} tokens"
                 self._note(event, "info", f"Older messages were summarised: {sizes}.")
@@ -486,6 +490,12 @@ class _Fold:
                 pass
 
 
+_BY = {
+    "editor": "somebody in the editor",
+    "disk": "another program",
+    "command": "the command",
+    "undo": "an undo",
+}
 _ANSWERS = ("model.responded", "model.failed", "model.reset")
 
 

@@ -1,0 +1,67 @@
+"""Refuses a change of a file that somebody else has changed at the same place since the model saw it.
+
+The model learns what is there now and makes the change anew; a change at another place goes through.
+"""
+
+import asyncio
+
+from outrider.tools.context import Action, SeenText, ToolContext
+from outrider.tools.result import ToolResult, error
+from outrider.workspace.diff import split_lines
+from outrider.workspace.editing import Change
+from outrider.workspace.rebase import Clash, clash
+
+AROUND = 3
+"""Lines around the place that are shown."""
+MOST_CHARACTERS = 4000
+"""Of the text that is shown."""
+
+
+async def refused(action: Action, context: ToolContext) -> ToolResult | None:
+    """Why a change that was worked out must not happen, for the model; None where it may.
+
+    Args:
+        action: What a call is about to do.
+        context: The turn.
+    """
+    moved = {change.to.display: change.located.display for change in action.changes if change.to is not None}
+    for change in action.changes:
+        name = change.located.display
+        seen = await context.seen(moved.get(name, name))
+        if problem := await _clash(change, seen, action, context):
+            return problem
+    return None
+
+
+async def _clash(
+    change: Change, seen: SeenText | None, action: Action, context: ToolContext
+) -> ToolResult | None:
+    if change.before is None or change.operation not in {"edit", "delete"}:
+        return None
+    unread = seen is None or not seen.whole
+    # Where the person is asked, they are shown what goes, and decide.
+    if action.whole and unread and context.judge(action.access).verdict != "ask":
+        name = change.located.display
+        return error(
+            f"{name} exists, and you have not read the text it has now. Read it before you replace it."
+        )
+    if seen is None or seen.text == change.before:
+        return None
+    if action.whole or change.after is None or seen.text is None:
+        return _changed(change, Clash(0, len(split_lines(change.before))))
+    place = await asyncio.to_thread(clash, seen.text, change.before, change.after)
+    return None if place is None else _changed(change, place)
+
+
+def _changed(change: Change, place: Clash) -> ToolResult:
+    lines = split_lines(change.before or "")
+    first, last = max(0, place.start - AROUND), min(len(lines), place.end + AROUND)
+    shown = "".join(f"{number:>6}\t{line}" for number, line in enumerate(lines[first:last], start=first + 1))
+    if len(shown) > MOST_CHARACTERS:
+        shown = (
+            f"{shown[:MOST_CHARACTERS]}\n[{len(shown) - MOST_CHARACTERS} further characters: read the file]"
+        )
+    now = f"Lines {first + 1} to {last} are now:\n{shown}" if shown else "It is empty now."
+    return error(
+        f"{change.located.display} was not changed: somebody else has changed this place since you last saw it. {now}"
+    )

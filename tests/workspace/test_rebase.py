@@ -1,0 +1,79 @@
+"""Whether a change was made for a place that somebody else changed: the rule, and what it promises of any texts."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from outrider.workspace.merge import merge
+from outrider.workspace.rebase import Clash, clash
+
+LINES = st.lists(st.sampled_from("abcde"), max_size=8).map(
+    lambda lines: "".join(f"{line}\n" for line in lines)
+)
+
+
+def text(lines):
+    return "".join(f"{line}\n" for line in lines)
+
+
+def test_changes_of_the_same_line_clash():
+    assert clash(text("abc"), text("axc"), text("ayc")) == Clash(1, 2)
+
+
+def test_changes_of_neighbouring_lines_do_not():
+    assert clash(text("abc"), text("xbc"), text("xyc")) is None
+
+
+def test_an_insertion_into_what_was_put_in_clashes():
+    assert clash(text("ad"), text("abcd"), text("abxcd")) == Clash(1, 3)
+
+
+def test_two_insertions_at_the_place_of_a_deletion_clash():
+    assert clash(text("abc"), text("ac"), text("axc")) == Clash(1, 1)
+
+
+def test_taking_back_what_somebody_else_wrote_clashes():
+    assert clash(text("ac"), text("abc"), text("ac")) == Clash(1, 2)
+
+
+@given(LINES, LINES)
+def test_where_nobody_else_changed_anything_nothing_clashes(now, after):
+    assert clash(now, now, after) is None
+
+
+@given(LINES, LINES)
+def test_a_change_of_nothing_clashes_with_nothing(seen, now):
+    assert clash(seen, now, now) is None
+
+
+@given(LINES, LINES)
+def test_a_whole_file_that_was_written_for_the_seen_text_clashes(seen, now):
+    if seen != now:
+        assert clash(seen, now, seen) is not None
+
+
+@given(LINES, LINES, LINES)
+def test_what_does_not_clash_is_a_change_of_the_seen_text_too(seen, now, after):
+    if clash(seen, now, after) is None:
+        assert merge(now, seen, after).conflicts == ()
+
+
+@st.composite
+def changed(draw, lines, mark):
+    """The lines with some taken out and others, which are nowhere else, put in."""
+    result = []
+    for number, line in enumerate([*lines, ""]):
+        result += [f"{mark}{number}.{count}\n" for count in range(draw(st.integers(0, 2)))]
+        if line and draw(st.integers(0, 2)):
+            result.append(line)
+    return result
+
+
+@given(st.data())
+def test_promise_4_no_line_that_somebody_else_wrote_is_lost_and_none_they_took_out_comes_back(data):
+    seen = [f"line {number}\n" for number in range(data.draw(st.integers(0, 6)))]
+    now = data.draw(changed(seen, "person "))
+    base = data.draw(st.sampled_from([now, seen]))
+    after = data.draw(changed(base, "agent "))
+    if clash("".join(seen), "".join(now), "".join(after)) is None:
+        assert {line for line in now if line.startswith("person")} <= set(after)
+        assert not (set(seen) - set(now)) & set(after)

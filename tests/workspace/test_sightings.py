@@ -1,0 +1,128 @@
+"""Whether files still hold what somebody knows: what is looked at, what is not, and what it costs."""
+
+import os
+import time
+
+import pytest
+
+from outrider.ports.clock import SystemClock
+from outrider.ports.model import content_hash
+from outrider.workspace import marks, overlay, sightings
+from outrider.workspace.marks import mark_of
+from outrider.workspace.sightings import Sightings
+
+
+@pytest.fixture
+def looking(desk):
+    return Sightings(desk.folders, desk.overlay, desk.documents, SystemClock())
+
+
+def digest(text):
+    return content_hash(text.encode())
+
+
+def aged(path, monkeypatch):
+    """Let the file look as if it had been written long ago."""
+    now = time.time_ns
+    monkeypatch.setattr(marks.time, "time_ns", lambda: now() + 60_000_000_000)
+    return path
+
+
+async def test_what_is_as_expected_has_not_moved(desk, looking):
+    desk.write("a.py", "a\n")
+    assert await looking.moved({"a.py": digest("a\n"), "gone.py": None}) == []
+
+
+async def test_what_is_on_the_disk_and_what_is_in_a_buffer(desk, looking):
+    desk.write("a.py", "a\n")
+    desk.write("b.py", "b\n")
+    desk.open("b.py", "typed\n")
+    expected = {"a.py": digest("x"), "b.py": digest("b\n"), "gone.py": digest("c")}
+    moved = {one.path: (one.text, one.where) for one in await looking.moved(expected)}
+    assert moved == {"a.py": ("a\n", "disk"), "b.py": ("typed\n", "editor"), "gone.py": (None, "disk")}
+
+
+async def test_a_text_is_not_read_again_while_its_mark_stands(desk, looking, monkeypatch):
+    aged(desk.write("a.py", "a\n"), monkeypatch)
+    await looking.moved({"a.py": digest("a\n")})
+    monkeypatch.setattr(overlay.Overlay, "read", None)
+    assert await looking.moved({"a.py": digest("a\n")}) == []
+
+
+async def test_a_write_in_the_same_moment_is_found(desk, looking):
+    path = desk.write("a.py", "a\n")
+    status = path.stat()
+    await looking.moved({"a.py": digest("a\n")})
+    path.write_text("b\n")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert [one.text for one in await looking.moved({"a.py": digest("a\n")})] == ["b\n"]
+
+
+async def test_a_write_that_sets_its_time_back_is_found_later_too(desk, looking, monkeypatch):
+    path = aged(desk.write("a.py", "a\n"), monkeypatch)
+    status = path.stat()
+    await looking.moved({"a.py": digest("a\n")})
+    path.write_text("b\n")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert mark_of(path).is_firm
+    assert [one.text for one in await looking.moved({"a.py": digest("a\n")})] == ["b\n"]
+
+
+async def test_a_link_that_is_turned_is_found(desk, looking, monkeypatch):
+    desk.write("one.py", "1\n")
+    aged(desk.write("two.py", "2\n"), monkeypatch)
+    link = desk.root / "link.py"
+    link.symlink_to("one.py")
+    assert await looking.moved({"link.py": digest("1\n")}) == []
+    link.unlink()
+    link.symlink_to("two.py")
+    assert [one.text for one in await looking.moved({"link.py": digest("1\n")})] == ["2\n"]
+
+
+async def test_what_is_opened_and_closed_again_is_seen(desk, looking, monkeypatch):
+    aged(desk.write("a.py", "a\n"), monkeypatch)
+    expected = {"a.py": digest("a\n")}
+    await looking.moved(expected)
+    uri = desk.open("a.py", "typed\n")
+    assert [one.text for one in await looking.moved(expected)] == ["typed\n"]
+    desk.documents.close(uri)
+    assert await looking.moved(expected) == []
+
+
+@pytest.mark.parametrize(("content", "why"), [(b"\0", "is binary"), (b"\xff", "not UTF-8")])
+async def test_what_is_no_text_says_why(content, why, desk, looking):
+    desk.write("a.py", content)
+    (one,) = await looking.moved({"a.py": digest("a\n")})
+    assert one.text is None
+    assert why in one.why_not
+
+
+async def test_our_own_documents_are_not_looked_at(desk, looking):
+    desk.write(".outrider/task.md", "secret\n")
+    assert await looking.moved({".outrider/task.md": digest("other")}) == []
+
+
+async def test_a_look_is_bounded(desk, looking):
+    for number in range(30):
+        desk.write(f"{number}.py", "new\n")
+    expected = {f"{number}.py": digest("old\n") for number in range(30)}
+    assert len(await looking.moved(expected)) == sightings.MOST_CHANGED
+
+
+async def test_a_look_at_fifty_files_that_did_not_change_costs_little(desk, looking, monkeypatch):
+    expected = {}
+    for number in range(50):
+        text = f"text {number}\n" * 200
+        desk.write(f"{number}.py", text)
+        expected[f"{number}.py"] = digest(text)
+    for number in range(10):
+        desk.open(f"{number}.py")
+    aged(desk.root, monkeypatch)
+    await looking.moved(expected)
+    took = []
+    for _ in range(50):
+        begun = time.perf_counter()
+        assert await looking.moved(expected) == []
+        took.append(time.perf_counter() - begun)
+    print(f"\n50 files: {min(took) * 1e6:.0f} µs at best, {sorted(took)[25] * 1e6:.0f} µs in the middle")
+    assert min(took) < 0.001
