@@ -61,7 +61,8 @@ async def test_promise_5_first_bytes_come_back_whatever_the_encoding(begin, work
         call("delete_file", path="gone.txt", called="delete"),
         call("write_file", path="whole.txt", content="all new\n", overwrite=True, called="write"),
     ]
-    editor = await begin("stock", [step(*edits), DONE], FULL)
+    read = call("read_file", path="whole.txt", called="read")
+    editor = await begin("stock", [step(read), step(*edits), DONE], FULL)
     await editor.run("Go.")
     assert {status for status, _ in results(editor).values()} == {"ok"}
     after = files(workspace)
