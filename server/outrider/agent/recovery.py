@@ -68,7 +68,7 @@ async def settle_change(context: ToolContext, data: dict[str, Any]) -> tuple[Too
     described = {
         key: data[key] for key in ("changeId", "callId", "path", "operation", "to", "hunks") if key in data
     }
-    hashes = {key: data[key] for key in ("before", "after", "undoes") if key in data}
+    hashes = {key: data[key] for key in ("before", "after", "undoes", "undoesHunks") if key in data}
     before = None if renamed else data.get("before")
     if now == data.get("after"):
         where = await _where(context, at)

@@ -15,7 +15,7 @@ from outrider.agent.record import Record
 from outrider.agent.services import Services
 from outrider.agent.state import TurnState
 from outrider.agent.turn import Turn
-from outrider.agent.undo import take_back
+from outrider.agent.undo import TakingBack
 from outrider.models.catalog import ModelProblem
 from outrider.permissions.decide import narrowest
 from outrider.ports.model import Message, Model, content_hash
@@ -46,6 +46,8 @@ from outrider_protocol.events import (
     TurnResumed,
     TurnSettings,
     TurnStarted,
+    UndoFinished,
+    UndoRequested,
     Usage,
 )  # fmt: skip
 from outrider_protocol.settings import Limits, LimitsPatch, PermissionMode
@@ -316,11 +318,15 @@ class Session:
 
     async def _undo(self, params: UndoParams, *, redo: bool) -> UndoResult | Refused:
         journal = self._record.state.journal
-        records = journal.to_redo() if redo else journal.to_undo(params.scope, params.id)
-        if not records:
+        parts = (journal.to_redo if redo else journal.to_undo)(params.scope, params.id)
+        if not parts:
             return Refused("nothing_to_undo", f"{self.id} has nothing to {'redo' if redo else 'undo'} there")
-        label = "Outrider: redo" if redo else "Outrider: undo"
-        result = await take_back(self._context(label), self._services.store, records)
+        context = self._context("Outrider: redo" if redo else "Outrider: undo")
+        context.record(UndoRequested(redo=redo, scope=params.scope, id=params.id))
+        result = await TakingBack(self._services, context, journal, redo=redo).take(parts)
+        context.record(
+            UndoFinished(undone=result.undone, conflicts=result.conflicts, not_undoable=result.not_undoable)
+        )
         problem = await self._record.settled()
         return Refused("store_failed", problem) if problem else result
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import dataclass
 from typing import Any
 
 from outrider.permissions.decide import Access
@@ -23,6 +24,16 @@ OUTSIDE = " outside the workspace"
 """What the title of an approval ends with, if what it is for does not stay inside."""
 CONTEXT_LINES = 3
 """Lines around a hunk that belong to what was approved."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakesBack:
+    """What a change takes back."""
+
+    change_id: str
+    """The change, or the undo."""
+    hunks: tuple[int, ...]
+    """The numbers of the hunks, as the first change counts them."""
 
 
 def action_for(change: Change) -> Action:
@@ -106,11 +117,15 @@ def record_proposed(context: ToolContext, call: ToolCall, change_id: str, change
 
 
 def _record_applying(
-    context: ToolContext, call: ToolCall | None, change_id: str, change: Change, undoes: str | None
+    context: ToolContext, call: ToolCall | None, change_id: str, change: Change, undoes: TakesBack | None
 ) -> None:
     # With its whole text before and after, so that it can be recovered and undone.
     hashes, blobs = _texts(change)
-    context.record(EditApplying(**describe(change_id, call, change), **hashes, undoes=undoes), blobs)
+    context.record(EditApplying(**describe(change_id, call, change), **hashes, **_taken_back(undoes)), blobs)
+
+
+def _taken_back(undoes: TakesBack | None) -> dict[str, Any]:
+    return {} if undoes is None else {"undoes": undoes.change_id, "undoes_hunks": list(undoes.hunks)}
 
 
 def _texts(change: Change) -> tuple[dict[str, Any], dict[str, bytes]]:
@@ -122,7 +137,12 @@ def _texts(change: Change) -> tuple[dict[str, Any], dict[str, bytes]]:
 
 
 async def write(
-    context: ToolContext, call: ToolCall | None, change_id: str, change: Change, *, undoes: str | None = None
+    context: ToolContext,
+    call: ToolCall | None,
+    change_id: str,
+    change: Change,
+    *,
+    undoes: TakesBack | None = None,
 ) -> ToolResult | None:
     """Record a change as applying, on the disk before its effect; make it, verify it, and record how it went.
 
@@ -149,7 +169,7 @@ def _record_written(
     change_id: str,
     change: Change,
     written: Written,
-    undoes: str | None,
+    undoes: TakesBack | None,
 ) -> ToolResult:
     described = describe(change_id, call, change)
     hashes: dict[str, Any] = {
@@ -162,9 +182,9 @@ def _record_written(
     if written.where == "buffer":
         context.changed_buffer(written.uri or change.located.uri)
     if written.merged:
-        context.record(EditMerged(**described, **hashes, undoes=undoes), blobs)
+        context.record(EditMerged(**described, **hashes, **_taken_back(undoes)), blobs)
         return ok(f"{done} {path}. Somebody else changed the file at the same time; both changes are in it.")
-    context.record(EditApplied(**described, **hashes, undoes=undoes, where=written.where), blobs)
+    context.record(EditApplied(**described, **hashes, **_taken_back(undoes), where=written.where), blobs)
     where = " The change is in the open buffer and not saved yet." if written.where == "buffer" else ""
     return ok(f"{done} {path}.{where}")
 
