@@ -169,7 +169,12 @@ def _steps(tape: Tape) -> Iterator[Step]:
         if one.kind in {"begin", "close", "park"}:
             continue
         if one.kind == "undo":
-            if not undoing and one.event.type == "edit.applying":
+            if one.event.type == "undo.requested":
+                yield Wait(do="wait")
+                yield _undo(one.event.data)
+            elif (
+                not undoing and one.event.type == "edit.applying"
+            ):  # of a log that does not say what was asked for
                 yield Wait(do="wait")
                 yield Undo(do="undo")
             undoing = True
@@ -183,6 +188,10 @@ def _steps(tape: Tape) -> Iterator[Step]:
         asked_again = one.kind == "task" or asked_again
     if not undoing:
         yield Wait(do="wait")
+
+
+def _undo(data: dict[str, Any]) -> Undo:
+    return Undo(do="redo" if data["redo"] else "undo", scope=data["scope"], id=data.get("id"))
 
 
 def _place(tape: Tape, one: Input) -> Step:

@@ -4,6 +4,7 @@ Folded from the journal and the texts that it names. What somebody wrote is what
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -71,6 +72,18 @@ class FileHistory:
             self.weave.switch(strand)
             if strand in self.whole:
                 self.exists = self._exists_by(strand)
+
+    def text_without(self, change_ids: AbstractSet[str]) -> str | None:
+        """The text as it would be without these changes; None: there would be no file."""
+        on = [key for key in self.strands if key[0] in change_ids and self.is_on(*key)]
+        existed = self.exists
+        for key in reversed(on):
+            self.switch(*key)
+        text = self.text
+        for key in on:
+            self.switch(*key)
+        self.exists = existed
+        return text
 
     def why_held(self, change_id: str, number: int) -> str | None:
         """Why a hunk cannot be switched without touching what somebody else wrote."""

@@ -5,7 +5,7 @@ are: nothing is looked for again, so nothing can be found at a wrong place. With
 (The idea is that of the weave in M. Rochkind, "The Source Code Control System", 1975.)
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from outrider.workspace.diff import changed_ranges, split_lines
@@ -57,14 +57,6 @@ class Weave:
         """Take a strand out of the text, or put it back."""
         self._on[strand] = not self._on[strand]
 
-    def without(self, strands: Iterable[int]) -> str:
-        """The text as it would be with these strands off."""
-        before, self._on = self._on, list(self._on)
-        for strand in strands:
-            self._on[strand] = False
-        text, self._on = self.text, before
-        return text
-
     def put(self, text: str) -> list[int]:
         """Make the text `text`; gives a strand for each hunk, from top to bottom. They can be switched."""
         strands = self._put(text, recognise=False)
@@ -79,7 +71,7 @@ class Weave:
 
     def catch_up(self, text: str) -> None:
         """Make the text `text`, as somebody else left it. What is the exact reverse of a strand switches that one."""
-        if text != self.text:
+        if self._shown(self._visible()) != split_lines(text):
             self._put(text, recognise=True)
 
     def _put(self, text: str, *, recognise: bool) -> list[int]:
