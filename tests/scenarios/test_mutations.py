@@ -3,7 +3,7 @@
 import pytest
 from suite import FILES, read
 
-from outrider.agent import context, session, state, turn, undo
+from outrider.agent import context, session, state, turn
 from outrider.agent.context import TurnContext
 from outrider.app import App
 from outrider.lsp import actions
@@ -12,8 +12,8 @@ from outrider.ports.ids import RandomIds, SequentialIds
 from outrider.store.log import Store
 from outrider.testing.verdict import play_and_judge
 from outrider.tools import changes
+from outrider.workspace.histories import FileHistory
 from outrider.workspace.journal import Journal
-from outrider.workspace.merge import Merged
 from outrider.workspace.overlay import Overlay
 
 
@@ -39,7 +39,7 @@ def agent_sees_what_person_sees(patch):
 
 
 def no_lost_update(patch):
-    patch.setattr(undo, "merge", lambda _after, _now, before: Merged(before, ()))
+    patch.setattr(FileHistory, "catch_up", lambda *_: None)
 
 
 def edits_come_back(patch):

@@ -6,6 +6,7 @@ import os
 from outrider.agent.services import Services
 from outrider.agent.undo import histories_of, leads_out
 from outrider.tools.changes import wire_hunks
+from outrider.workspace.diff import split_lines
 from outrider.workspace.histories import FileHistory, Histories
 from outrider.workspace.journal import ChangeRecord, Journal, hunk_id
 from outrider.workspace.overlay import ReadProblem
@@ -20,6 +21,8 @@ _REASONS = {
     "conflict": "somebody changed the same place since",
 }
 
+MOST_KNOWN = 8
+"""Sessions whose places are kept."""
 _NOTHING = WireHunk(line=1, removed="", added="")
 """The one hunk of an empty file that comes or goes."""
 
@@ -59,6 +62,65 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
         mode = await _mode(services, file.path)
         patches.append(await asyncio.to_thread(file_patch, path, before, file.path, after, mode=mode))
     return "".join(patches)
+
+
+class Places:
+    """Where the hunks of sessions are in open documents. What was worked out is kept until a session changes more."""
+
+    def __init__(self, services: Services) -> None:
+        """Begin with nothing worked out."""
+        self._services = services
+        self._known: dict[str, tuple[int, Histories]] = {}
+        self._looking = asyncio.Lock()
+
+    async def hunk_at(
+        self, session_id: str, journal: Journal, path: str, text: str, lines: range
+    ) -> str | None:
+        """The id of the latest hunk in place that touches some lines of a document; None: there is none.
+
+        Args:
+            session_id: The session.
+            journal: Its changes.
+            path: The document.
+            text: Its text.
+            lines: The lines, from 1.
+
+        Raises:
+            StoreReadError: the log is damaged or cannot be read.
+        """
+        roots = [one for one in journal.roots() if path in {one.path, one.to} and one.operation != "rename"]
+        if not roots:
+            return None
+        async with self._looking:
+            folded = await self._fold(session_id, journal)
+            return await asyncio.to_thread(_look, folded, roots, path, text, lines)
+
+    async def _fold(self, session_id: str, journal: Journal) -> Histories:
+        made = sum(one.state == "applied" for one in journal.records)
+        known = self._known.get(session_id)
+        if known is None or known[0] != made:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            known = self._known[session_id] = made, await histories_of(self._services, journal)
+        return known[1]
+
+
+def _look(folded: Histories, roots: list[ChangeRecord], path: str, text: str, lines: range) -> str | None:
+    for record in reversed(roots):
+        file = folded.of(record.change_id)
+        if file is None or file.path != path:
+            continue
+        file.catch_up(text)
+        for number in record.hunks:
+            if file.is_on(record.change_id, number) and _meets(file, record.change_id, number, lines):
+                return hunk_id(record.change_id, number)
+    return None
+
+
+def _meets(file: FileHistory, change_id: str, number: int, lines: range) -> bool:
+    place = file.place(change_id, number)
+    last = place.line + max(1, len(split_lines(place.now))) - 1
+    return place.line < lines.stop and last >= lines.start
 
 
 def _info(

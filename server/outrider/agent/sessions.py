@@ -47,6 +47,7 @@ class Sessions:
         self._services = services
         self._show = show
         self._open: dict[str, Session] = {}
+        self._places = changed.Places(services)
         self._opening: dict[str, asyncio.Task[Session | Refused]] = {}
         """Sessions that are being opened from the log."""
         self._resting: dict[str, list[Open]] = {}
@@ -271,6 +272,15 @@ class Sessions:
             return ChangesResult(session_id=session_id, patch=patch)
         listed = await changed.listed(self._services, state.journal, params.turn_id)
         return ChangesResult(session_id=session_id, changes=listed)
+
+    async def hunk_at(self, path: str, text: str, lines: range) -> tuple[str, str] | None:
+        """The session that is open here and the hunk of it that touch some lines (from 1) of a document."""
+        for session in reversed(self.running):
+            journal = session.record.state.journal
+            hunk = await self._places.hunk_at(session.id, journal, path, text, lines)
+            if hunk is not None:
+                return session.id, hunk
+        return None
 
     async def _state(self, session_id: str) -> SessionState:
         """A session as it is here, or as its log tells."""

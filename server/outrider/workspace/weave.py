@@ -42,7 +42,6 @@ class Weave:
         """Begin with a text."""
         self._lines = [_Line(line, _FIRST) for line in split_lines(text)]
         self._on = [True]
-        self._named: set[int] = set()
 
     @property
     def text(self) -> str:
@@ -58,15 +57,12 @@ class Weave:
         self._on[strand] = not self._on[strand]
 
     def put(self, text: str) -> list[int]:
-        """Make the text `text`; gives a strand for each hunk, from top to bottom. They can be switched."""
-        strands = self._put(text, recognise=False)
-        self._named.update(strands)
-        return strands
+        """Make the text `text`; gives a strand for each hunk, from top to bottom."""
+        return self._put(text, recognise=False)
 
     def empty(self) -> int:
         """A strand that changes no line."""
         self._on.append(True)
-        self._named.add(len(self._on) - 1)
         return len(self._on) - 1
 
     def catch_up(self, text: str) -> None:
@@ -79,10 +75,10 @@ class Weave:
         new = split_lines(text)
         ranges = changed_ranges(self._shown(visible), new)
         strands: list[int] = []
-        first, named = len(self._on), self._touched() if recognise else {}
+        first, touched = len(self._on), self._touched() if recognise else {}
         for one in ranges:
             added = new[one.new_start : one.new_end]
-            if self._reversed(named, visible, one.start, one.end, added):
+            if self._reversed(touched, visible, one.start, one.end, added):
                 strands.append(_FIRST)
             else:
                 strands.append(len(self._on))
@@ -101,7 +97,7 @@ class Weave:
 
     def _reversed(
         self,
-        named: dict[int, list[int]],
+        touched: dict[int, list[int]],
         visible: Sequence[int],
         start: int,
         end: int,
@@ -110,8 +106,8 @@ class Weave:
         """Switch the strand whose switching changes just these lines into `new`; False if there is none."""
         above = visible[start - 1] if start else -1
         below = visible[end] if end < len(visible) else len(self._lines)
-        for strand, touched in sorted(named.items(), reverse=True):
-            hides, shows = self._switching(strand, touched)
+        for strand, own in sorted(touched.items(), reverse=True):
+            hides, shows = self._switching(strand, own)
             between = all(above < index < below for index in shows) and bool(hides or shows)
             as_new = [self._lines[index].text for index in shows] == list(new)
             if between and as_new and hides == list(visible[start:end]):
@@ -120,11 +116,11 @@ class Weave:
         return False
 
     def _touched(self) -> dict[int, list[int]]:
-        """The lines that each strand put there or takes away, of those strands that can be switched."""
+        """The lines that each strand put there or takes away."""
         touched: dict[int, list[int]] = {}
         for index, line in enumerate(self._lines):
             for strand in (line.by, *line.gone):
-                if strand in self._named:
+                if strand != _FIRST:
                     touched.setdefault(strand, []).append(index)
         return touched
 
@@ -141,9 +137,9 @@ class Weave:
         turning_on = not self._on[strand]
         own = [index for index, line in enumerate(self._lines) if line.by == strand or strand in line.gone]
         for line in (self._lines[index] for index in own):
-            hides = strand in line.gone if turning_on else line.by == strand
-            others = any(self._on[other] for other in line.gone if other != strand)
-            if hides and (others or (turning_on and not self._on[line.by])):
+            if any(self._on[other] for other in line.gone if other != strand):
+                return True
+            if turning_on and strand in line.gone and not self._on[line.by]:
                 return True
         between = self._lines[own[0] + 1 : own[-1]] if own else []
         return any(line.by > strand and self._is_visible(line) for line in between)
