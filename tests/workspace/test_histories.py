@@ -17,7 +17,9 @@ from outrider.workspace.merge import merge
 from outrider.workspace.weave import Weave
 
 REPETITIVE = st.lists(st.sampled_from(["a\n", "b\n", "{\n", "\n"]), max_size=9).map("".join)
-LINES = st.lists(st.sampled_from([f"{word}\n" for word in "one two three four five six".split()]), max_size=9)
+LINES = st.lists(
+    st.sampled_from([f"{word}\n" for word in ("one", "two", "three", "four", "five", "six")]), max_size=9
+)
 TEXTS = st.one_of(REPETITIVE, LINES.map("".join), LINES.map(lambda lines: "".join(lines).removesuffix("\n")))
 
 
@@ -148,7 +150,9 @@ def by_git(folder: Path, base: str, mine: str, theirs: str) -> str | None:
     return done.stdout if done.returncode == 0 else None
 
 
-BLOCKS = st.lists(st.sampled_from([f"{letter}\n" for letter in "abcdefghijkl"]), min_size=6, max_size=14)
+BLOCKS = st.lists(
+    st.sampled_from([f"{letter}\n" for letter in "abcdefghijkl"]), min_size=6, max_size=12, unique=True
+)
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +175,7 @@ def _edited(lines: list[str], data: Any, mark: str) -> list[str]:
     return edited
 
 
-@settings(max_examples=400, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=200, suppress_health_check=list(HealthCheck), deadline=None)
 @given(BLOCKS, st.data())
 def test_where_git_finds_no_conflict_the_merge_is_the_same(folder: Path, lines: list[str], data: Any) -> None:
     base, mine, theirs = (
@@ -183,7 +187,7 @@ def test_where_git_finds_no_conflict_the_merge_is_the_same(folder: Path, lines: 
         assert merge(base, mine, theirs).text == wanted
 
 
-@settings(max_examples=400, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=200, suppress_health_check=list(HealthCheck), deadline=None)
 @given(BLOCKS, st.data())
 def test_where_git_finds_no_conflict_the_undo_is_the_same(folder: Path, lines: list[str], data: Any) -> None:
     before, after = "".join(lines), "".join(_edited(lines, data, "agent "))

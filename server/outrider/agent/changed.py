@@ -167,6 +167,7 @@ def _hunks(record: ChangeRecord, file: FileHistory, texts: dict[str, str]) -> li
             state=file.state(change_id, number),
         )
         for number, hunk in enumerate(made or [_NOTHING], 1)
+        if file.knows(change_id, number)
     ]
 
 

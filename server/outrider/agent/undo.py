@@ -126,7 +126,11 @@ class TakingBack:
             located = await self._reached(record, file.path)
             if located is None or not await self._catch_up(record, file, located):
                 return {}
-            wanted = [number for number in numbers if file.is_on(change_id, number) is not self._redo]
+            wanted = [
+                number
+                for number in numbers
+                if file.knows(change_id, number) and file.is_on(change_id, number) is not self._redo
+            ]
             held = {
                 number: reason
                 for number in wanted

@@ -180,12 +180,14 @@ def _for_sessions(app: App) -> Iterator[dict[str, Any]]:
         if turn_id := session.record.state.current:
             yield _action("cancel turn", ACTION_KIND, CANCEL, {"turnId": turn_id})
             break
-    for title, command in (("undo turn", UNDO), ("redo", REDO)):
-        for session in reversed(running):
-            journal = session.record.state.journal
-            if journal.to_undo("turn", None) if command == UNDO else journal.to_redo():
-                yield _action(title, ACTION_KIND, command, {"sessionId": session.id, "scope": "turn"})
-                break
+    for session in reversed(running):
+        if session.record.state.journal.to_undo("turn", None):
+            yield _action("undo turn", ACTION_KIND, UNDO, {"sessionId": session.id, "scope": "turn"})
+            break
+    for session in reversed(running):
+        if session.record.state.journal.to_redo():
+            yield _action("redo", ACTION_KIND, REDO, {"sessionId": session.id})
+            break
 
 
 def _for_open_item(app: App) -> Iterator[dict[str, Any]]:

@@ -52,14 +52,17 @@ class FileHistory:
 
     def put(self, record: ChangeRecord, after: str | None) -> None:
         """Make a change."""
-        strands = self.weave.put(after or "")
+        strands = self.weave.put(after or "") or [self.weave.empty()]
         if record.operation in {"create", "delete"}:
-            # The text is one hunk then, or none at all.
-            strands = strands[:1] or [self.weave.empty()]
+            # The text is one hunk then.
             self.whole[strands[0]] = record.operation == "create"
         self.exists = after is not None
         for number, strand in enumerate(strands, 1):
             self.strands[record.change_id, number] = strand
+
+    def knows(self, change_id: str, number: int) -> bool:
+        """Whether there is such a hunk."""
+        return (change_id, number) in self.strands
 
     def is_on(self, change_id: str, number: int) -> bool:
         """Whether a hunk is in the text."""
