@@ -1,6 +1,7 @@
 """A session: its log, its queue, one turn at a time, and what the person can do to it."""
 
 import asyncio
+import contextlib
 import json
 import logging
 from collections.abc import Callable, Coroutine, Sequence
@@ -95,6 +96,7 @@ class Session:
         self._cancelled_early: dict[str, str] = {}
         self._closing = False
         self._undoing = asyncio.Lock()
+        self._ending = asyncio.Event()
         self._waiters: list[asyncio.Future[None]] = []
         self.inbox = Inbox(
             record,
@@ -181,6 +183,10 @@ class Session:
     async def close(self, reason: str) -> None:
         """Let go of the session: a running turn is cancelled, one that waits for the person waits for its resume."""
         self._closing = True
+        self._ending.set()
+        with contextlib.suppress(TimeoutError):  # an undo is brought to its end, without further questions
+            async with self._services.deadlines.timeout(CANCEL_SECONDS), self._undoing:
+                pass
         if self._turn is not None and self._task is not None:
             if waiting := self.inbox.open:
                 self._on_parked(waiting)
@@ -323,7 +329,7 @@ class Session:
             return Refused("nothing_to_undo", f"{self.id} has nothing to {'redo' if redo else 'undo'} there")
         context = self._context("Outrider: redo" if redo else "Outrider: undo")
         context.record(UndoRequested(redo=redo, scope=params.scope, id=params.id))
-        result = await TakingBack(self._services, context, journal, redo=redo).take(parts)
+        result = await TakingBack(self._services, context, journal, self._ending, redo=redo).take(parts)
         context.record(
             UndoFinished(undone=result.undone, conflicts=result.conflicts, not_undoable=result.not_undoable)
         )

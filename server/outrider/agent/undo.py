@@ -60,18 +60,28 @@ class _Report:
 class TakingBack:
     """One undo or redo."""
 
-    def __init__(self, services: Services, context: TurnContext, journal: Journal, *, redo: bool) -> None:
+    def __init__(
+        self,
+        services: Services,
+        context: TurnContext,
+        journal: Journal,
+        ending: asyncio.Event,
+        *,
+        redo: bool,
+    ) -> None:
         """Begin one.
 
         Args:
             services: The house.
             context: Where it is recorded.
             journal: The session's changes.
+            ending: Set when the session is let go of: nobody is asked any more then.
             redo: Whether hunks are brought back.
         """
         self._services = services
         self._context = context
         self._journal = journal
+        self._ending = ending
         self._redo = redo
         self._report = _Report()
         self._asked = 0
@@ -211,15 +221,27 @@ class TakingBack:
             f"{file.path}, line {place.line}: {reason}.\n"
             f"As it is now:\n{_cut(place.now)}\nWith the {what}:\n{_cut(place.switched)}"
         )
-        answer = await self._services.editor.ask(
-            message, [KEEP_MINE, TAKE_THE_UNDO, OPEN_BOTH], seconds=self._context.limits.ask_seconds
-        )
-        choice = answer.title if isinstance(answer, Answered) else None
+        choice = await self._chosen(message)
         self._context.record(UndoAsked(id=hunk, path=file.path, line=place.line, choice=choice))
         self._answers = choice is not None
         if choice == OPEN_BOTH:
             await self._open_both(file, hunk, file.forced(record.change_id, number))
         return choice == TAKE_THE_UNDO
+
+    async def _chosen(self, message: str) -> str | None:
+        asking = asyncio.ensure_future(
+            self._services.editor.ask(
+                message, [KEEP_MINE, TAKE_THE_UNDO, OPEN_BOTH], seconds=self._context.limits.ask_seconds
+            )
+        )
+        ending = asyncio.ensure_future(self._ending.wait())
+        try:
+            await asyncio.wait({asking, ending}, return_when=asyncio.FIRST_COMPLETED)
+            answer = asking.result() if asking.done() else None
+        finally:
+            asking.cancel()
+            ending.cancel()
+        return answer.title if isinstance(answer, Answered) else None
 
     async def _open_both(self, file: FileHistory, hunk: str, undone: str) -> None:
         folders = self._services.folders
