@@ -23,14 +23,15 @@ SESSIONS: Final = "outrider.sessions"
 RESUME: Final = "outrider.resume"
 UNDO: Final = "outrider.undo"
 REDO: Final = "outrider.redo"
+CHANGES: Final = "outrider.changes"
 TOOLS: Final = "outrider.tools"
 DOCTOR: Final = "outrider.doctor"
 OPEN: Final = "outrider.open"
 EXPORT: Final = "outrider.export"
 
 COMMAND_NAMES: Final = (
-    RUN, EXPLORE, STEER, CANCEL, ANSWER, STATUS, WAIT, EVENTS, SESSIONS, RESUME, UNDO, REDO, TOOLS, DOCTOR, OPEN,
-    EXPORT,
+    RUN, EXPLORE, STEER, CANCEL, ANSWER, STATUS, WAIT, EVENTS, SESSIONS, RESUME, UNDO, REDO, CHANGES, TOOLS,
+    DOCTOR, OPEN, EXPORT,
 )  # fmt: skip
 
 # Notifications to the client, sent only where it set `events: true`.

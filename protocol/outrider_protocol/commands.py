@@ -6,7 +6,21 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 import outrider_protocol as names
-from outrider_protocol.events import Context, Decision, Mode, Open, Outcome, Phase, PlanItem, Usage
+from outrider_protocol.events import (
+    Conflict,
+    Context,
+    Decision,
+    Mode,
+    NotUndoable,
+    Open,
+    Operation,
+    Outcome,
+    Phase,
+    PlanItem,
+    UndonePath,
+    UndoScope,
+    Usage,
+)  # fmt: skip
 from outrider_protocol.export import Export
 from outrider_protocol.notifications import Event
 from outrider_protocol.settings import Effect, LimitsPatch
@@ -204,30 +218,8 @@ class UndoParams(Wire):
     """What to take back; without `id` the latest of that scope. Without `sessionId` the latest session."""
 
     session_id: str | None = None
-    scope: Literal["hunk", "step", "turn", "session"] = "turn"
+    scope: UndoScope = "turn"
     id: str | None = None
-
-
-class UndonePath(Wire):
-    """What was taken back in one file."""
-
-    path: str
-    hunks: int
-
-
-class Conflict(Wire):
-    """What was left as it is, because somebody changed the same place since."""
-
-    path: str
-    line: int
-    reason: str
-
-
-class NotUndoable(Wire):
-    """What cannot be taken back, and why."""
-
-    what: str
-    reason: str
 
 
 class UndoResult(Wire):
@@ -237,6 +229,52 @@ class UndoResult(Wire):
     undone: list[UndonePath]
     conflicts: list[Conflict]
     not_undoable: list[NotUndoable]
+
+
+class ChangesParams(Wire):
+    """Which changes to list. Without `sessionId` those of the latest session that changed something."""
+
+    session_id: str | None = None
+    turn_id: str | None = None
+    format: Literal["list", "patch"] = "list"
+
+
+class ChangedHunk(Wire):
+    """One hunk of a change, as it is now."""
+
+    id: str
+    line: int
+    """Where it is in the text as it is now, from 1."""
+    removed: str
+    added: str
+    state: Literal["applied", "undone", "altered", "conflict"]
+
+
+class ChangeInfo(Wire):
+    """One change of one file."""
+
+    change_id: str
+    turn_id: str | None = None
+    step: int
+    call_id: str | None = None
+    path: str
+    """Where the file was; the hunks are where it is now."""
+    to: str | None = None
+    operation: Operation
+    hunks: list[ChangedHunk]
+    undoable: bool
+    reason: str | None = None
+    """Why it cannot be taken back."""
+
+
+class ChangesResult(Wire):
+    """The changes of a session."""
+
+    session_id: str
+    changes: list[ChangeInfo] | None = None
+    """In the order they were made; for `list`."""
+    patch: str | None = None
+    """What they come to, as `git apply` takes it; for `patch`."""
 
 
 class ToolsParams(Wire):
@@ -323,6 +361,9 @@ COMMANDS: dict[str, Command] = {
         Command(names.RESUME, ResumeParams, SessionStatus, "Open a session of the log again."),
         Command(names.UNDO, UndoParams, UndoResult, "Take back changes, keeping what others wrote since."),
         Command(names.REDO, UndoParams, UndoResult, "Take back the latest undo."),
+        Command(
+            names.CHANGES, ChangesParams, ChangesResult, "List what a session changed, or give it as a patch."
+        ),
         Command(names.TOOLS, ToolsParams, ToolsResult, "List the tools."),
         Command(names.DOCTOR, DoctorParams, DoctorResult, "Look at the set-up and say what is wrong."),
         Command(

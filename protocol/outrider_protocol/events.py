@@ -19,6 +19,7 @@ Outcome = Literal["completed", "cancelled", "budget_exhausted", "failed", "refus
 ToolStatus = Literal["ok", "error", "denied", "cancelled", "interrupted", "skipped"]
 Decision = Literal["allow_once", "allow_session", "reject"]
 Operation = Literal["edit", "create", "delete", "rename"]
+UndoScope = Literal["hunk", "step", "turn", "session"]
 
 
 class EventData(Wire):
@@ -466,6 +467,8 @@ class EditApplying(EditEvent):
     """Content hash of the text after; absent where the file is deleted."""
     undoes: str | None = None
     """The change that this one takes back."""
+    undoes_hunks: list[int] | None = None
+    """Which of its hunks, as the first change counts them, from 1; absent: all."""
 
 
 class EditApplied(EditEvent):
@@ -475,6 +478,7 @@ class EditApplied(EditEvent):
     before: str | None = None
     after: str | None = None
     undoes: str | None = None
+    undoes_hunks: list[int] | None = None
     where: Literal["buffer", "disk"]
 
 
@@ -492,6 +496,61 @@ class EditMerged(EditEvent):
     before: str | None = None
     after: str | None = None
     undoes: str | None = None
+    undoes_hunks: list[int] | None = None
+
+
+class UndoRequested(EventData):
+    """The person takes changes back, or brings them back; what comes of it follows as `edit.*` events."""
+
+    TYPE = "undo.requested"
+    redo: bool = False
+    scope: UndoScope
+    id: str | None = None
+
+
+class UndoAsked(EventData):
+    """The person was asked about a place that somebody changed since."""
+
+    TYPE = "undo.asked"
+    id: str
+    """The hunk."""
+    path: str
+    line: int
+    choice: str | None = None
+    """The title that was chosen; absent where there was no answer, and the place is left as it is."""
+
+
+class UndonePath(Wire):
+    """What was taken back in one file."""
+
+    path: str
+    hunks: int
+
+
+class Conflict(Wire):
+    """What was left as it is, because somebody changed the same place since."""
+
+    path: str
+    line: int
+    reason: str
+    id: str | None = None
+    """The hunk."""
+
+
+class NotUndoable(Wire):
+    """What cannot be taken back, and why."""
+
+    what: str
+    reason: str
+
+
+class UndoFinished(EventData):
+    """What an undo or a redo did."""
+
+    TYPE = "undo.finished"
+    undone: list[UndonePath]
+    conflicts: list[Conflict]
+    not_undoable: list[NotUndoable]
 
 
 class WorkspaceChanged(EventData):
@@ -588,7 +647,8 @@ EVENTS: tuple[type[EventData], ...] = (
     ModelRequested, ModelResponded, ModelFailed, ModelReset, ModelRetried, ModelFellBack,
     ToolRequested, ToolStarted, ToolFinished,
     ApprovalRequested, ApprovalResolved, QuestionAsked, QuestionAnswered, ToolAsked, ToolAnswered,
-    EditProposed, EditApplying, EditApplied, EditRejected, EditMerged, WorkspaceChanged,
+    EditProposed, EditApplying, EditApplied, EditRejected, EditMerged, UndoRequested, UndoAsked,
+    UndoFinished, WorkspaceChanged,
     PlanUpdated, ContextCompacted, ContextPruned, BudgetExhausted, SteeringReceived, ErrorRaised,
 )  # fmt: skip
 

@@ -146,7 +146,12 @@ async def test_a_long_change_is_not_told_in_full(begin):
 
 @pytest.mark.parametrize(
     ("content", "word"),
-    [(b"\0\1\2", "is binary"), (b"x" * (11 << 20), "too big"), (b"\xff\xfe\xfd", "not UTF-16"), (b"\xfd", "not UTF-8")],
+    [
+        (b"\0\1\2", "is binary"),
+        (b"x" * (11 << 20), "too big"),
+        (b"\xff\xfe\xfd", "not UTF-16"),
+        (b"\xfd", "not UTF-8"),
+    ],
 )
 async def test_a_file_that_is_no_text_any_more_is_told(content, word, begin):
     turns = [

@@ -36,6 +36,8 @@ VALUES: dict[str, type[Wire]] = {
     "UndonePath": commands.UndonePath,
     "Conflict": commands.Conflict,
     "NotUndoable": commands.NotUndoable,
+    "ChangeInfo": commands.ChangeInfo,
+    "ChangedHunk": commands.ChangedHunk,
     "ToolInfo": commands.ToolInfo,
     "Check": commands.Check,
     "ToolCall": events.WireToolCall,

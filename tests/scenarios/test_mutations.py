@@ -3,7 +3,7 @@
 import pytest
 from suite import FILES, read
 
-from outrider.agent import awareness, context, recovery, session, state, turn, undo
+from outrider.agent import awareness, context, recovery, session, state, turn
 from outrider.agent.context import TurnContext
 from outrider.app import App
 from outrider.lsp import actions
@@ -14,8 +14,8 @@ from outrider.testing.verdict import play_and_judge
 from outrider.tools import changes, rebase
 from outrider.tools.told import Telling
 from outrider.workspace import journal
+from outrider.workspace.histories import FileHistory
 from outrider.workspace.journal import Journal
-from outrider.workspace.merge import Merged
 from outrider.workspace.overlay import Overlay
 
 
@@ -41,7 +41,7 @@ def agent_sees_what_person_sees(patch):
 
 
 def no_lost_update(patch):
-    patch.setattr(undo, "merge", lambda _after, _now, before: Merged(before, ()))
+    patch.setattr(FileHistory, "catch_up", lambda *_: None)
 
 
 def edits_come_back(patch):

@@ -31,10 +31,13 @@ class Log:
             self.add(end, turn_id, **data)
 
     def ids(self, scope: Any = "turn", id_: str | None = None) -> list[str]:
-        return [record.change_id for record in self.journal.to_undo(scope, id_)]
+        return [part.record.change_id for part in self.journal.to_undo(scope, id_)]
 
-    def redo(self) -> list[str]:
-        return [record.change_id for record in self.journal.to_redo()]
+    def redo(self, scope: Any = "turn", id_: str | None = None) -> list[str]:
+        return [part.record.change_id for part in self.journal.to_redo(scope, id_)]
+
+    def undoing(self, change_id: str) -> str | None:
+        return self.journal.last_undo(change_id)
 
 
 def two_turns() -> Log:
@@ -81,14 +84,14 @@ def test_undo_and_redo_go_back_and_forth() -> None:
     for number, change_id in enumerate(log.ids()):
         log.change(f"u{number}", None, undoes=change_id)
     assert log.ids() == ["c2_b", "c2_a", "c1_b", "c1_a"]
-    assert log.redo() == ["u3", "u2", "u1", "u0"]
+    assert log.redo() == ["c3_a", "c3_b", "c4_a", "c4_b"]
     for number, change_id in enumerate(log.redo()):
-        log.change(f"r{number}", None, undoes=change_id)
+        log.change(f"r{number}", None, undoes=log.undoing(change_id))
     assert log.redo() == []
     assert log.ids() == ["c4_b", "c4_a", "c3_b", "c3_a"]
     log.change("u9", None, undoes="c4_b")
     assert log.ids() == ["c4_a", "c3_b", "c3_a"]
-    assert log.redo() == ["u9"]
+    assert (log.redo(), log.undoing("c4_b")) == (["c4_b"], "u9")
 
 
 def test_an_undo_that_was_rejected_took_nothing_back() -> None:
@@ -105,6 +108,28 @@ def test_redo_brings_back_the_turn_that_was_undone_last() -> None:
     log.change("c2", "turn_2")
     log.change("u2", None, undoes="c2")
     log.change("u1", None, undoes="c1")
-    assert log.redo() == ["u1"]
+    assert log.redo() == ["c1"]
     log.change("r1", None, undoes="u1")
-    assert log.redo() == ["u2"]
+    assert log.redo() == ["c2"]
+
+
+def test_hunks_are_taken_back_one_by_one() -> None:
+    log = Log()
+    log.change("c1", hunks=[{}, {}, {}])
+    log.change("c2")
+
+    def undo(scope: Any, id_: str | None = None) -> list[tuple[str, tuple[int, ...]]]:
+        return [(part.record.change_id, part.hunks) for part in log.journal.to_undo(scope, id_)]
+
+    assert undo("hunk", "c1#2") == [("c1", (2,))]
+    log.change("u1", None, undoes="c1", undoesHunks=[2])
+    assert undo("turn") == [("c2", (1,)), ("c1", (1, 3))]
+    assert undo("hunk", "c1") == [("c1", (1, 3))]
+    assert undo("hunk", "c1#9") == undo("hunk", "c1#x") == undo("hunk", "c9#1") == []
+    log.change("u2", None, undoes="c1", undoesHunks=[1, 3])
+    assert undo("turn") == [("c2", (1,))]
+    assert undo("hunk", "c1#2") == [("c1", (2,))], "the editor's own undo may have brought it back"
+    log.change("r1", None, undoes="u2", undoesHunks=[3])
+    assert [(part.record.change_id, part.hunks) for part in log.journal.to_redo()] == [("c1", (1, 2))]
+    assert [part.hunks for part in log.journal.to_redo("hunk", None)] == [(1,)]
+    assert undo("turn") == [("c2", (1,)), ("c1", (3,))]

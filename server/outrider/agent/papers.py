@@ -5,7 +5,7 @@ They lie in `.outrider/` of the first workspace folder, which ignores itself; no
 
 import asyncio
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from outrider.workspace.paths import Folders
 from outrider_protocol.events import Open
@@ -61,6 +61,26 @@ async def review_paper(folders: Folders, item: Open) -> Path | str:
     return await _write(folders, f"review-{item.id}.diff", f"{item.title}\n\n{item.detail}", keep=False)
 
 
+async def both_papers(folders: Folders, hunk: str, path: str, mine: str, undone: str) -> list[Path] | str:
+    """Two documents with the versions of a file between which the person may choose: theirs, and that of the undo.
+
+    Args:
+        folders: Where to put them.
+        hunk: The id of the hunk that the choice is about.
+        path: The file.
+        mine: Its text as it is.
+        undone: Its text with the hunk taken back over what was written since.
+    """
+    papers: list[Path] = []
+    for kind, text in (("mine", mine), ("undo", undone)):
+        name = f"{kind}-{hunk.replace('#', '-')}{PurePath(path).suffix}"
+        paper = await _write(folders, name, text, keep=False)
+        if isinstance(paper, str):
+            return paper
+        papers.append(paper)
+    return papers
+
+
 async def _write(folders: Folders, name: str, text: str, *, keep: bool) -> Path | str:
     if not folders.folders:
         return "no workspace folder is open"
@@ -79,7 +99,7 @@ def _write_now(folder: Path, name: str, text: str, *, keep: bool) -> Path | str:
         if path.is_symlink():
             return f"{path} is a link, and is not followed"
         if not (keep and path.exists()):
-            path.write_text(text, encoding="utf-8", errors="replace")
+            path.write_text(text, encoding="utf-8", errors="replace", newline="")
     except OSError as problem:
         return f"{folder / name} cannot be written: {problem.strerror}"
     return path

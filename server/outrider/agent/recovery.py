@@ -91,7 +91,7 @@ async def settle_change(context: ToolContext, data: dict[str, Any]) -> tuple[Too
         for key in ("changeId", "callId", "path", "operation", "to", "hunks", "encoding")
         if key in data
     }
-    hashes = {key: data[key] for key in ("before", "after", "undoes") if key in data}
+    hashes = {key: data[key] for key in ("before", "after", "undoes", "undoesHunks") if key in data}
     before = None if renamed else data.get("before")
     if now == data.get("after"):
         where = await _where(context, at)

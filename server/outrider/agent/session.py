@@ -1,6 +1,7 @@
 """A session: its log, its queue, one turn at a time, and what the person can do to it."""
 
 import asyncio
+import contextlib
 import json
 import logging
 from collections.abc import Callable, Coroutine, Sequence
@@ -15,7 +16,7 @@ from outrider.agent.record import Record
 from outrider.agent.services import Services
 from outrider.agent.state import TurnState
 from outrider.agent.turn import Turn
-from outrider.agent.undo import take_back
+from outrider.agent.undo import TakingBack
 from outrider.models.catalog import ModelProblem
 from outrider.permissions.decide import narrowest
 from outrider.ports.model import Message, Model, content_hash
@@ -46,6 +47,8 @@ from outrider_protocol.events import (
     TurnResumed,
     TurnSettings,
     TurnStarted,
+    UndoFinished,
+    UndoRequested,
     Usage,
 )  # fmt: skip
 from outrider_protocol.settings import Limits, LimitsPatch, PermissionMode
@@ -93,6 +96,7 @@ class Session:
         self._cancelled_early: dict[str, str] = {}
         self._closing = False
         self._undoing = asyncio.Lock()
+        self._ending = asyncio.Event()
         self._waiters: list[asyncio.Future[None]] = []
         self.inbox = Inbox(
             record,
@@ -179,6 +183,10 @@ class Session:
     async def close(self, reason: str) -> None:
         """Let go of the session: a running turn is cancelled, one that waits for the person waits for its resume."""
         self._closing = True
+        self._ending.set()
+        with contextlib.suppress(TimeoutError):  # an undo is brought to its end, without further questions
+            async with self._services.deadlines.timeout(CANCEL_SECONDS), self._undoing:
+                pass
         if self._turn is not None and self._task is not None:
             if waiting := self.inbox.open:
                 self._on_parked(waiting)
@@ -316,11 +324,15 @@ class Session:
 
     async def _undo(self, params: UndoParams, *, redo: bool) -> UndoResult | Refused:
         journal = self._record.state.journal
-        records = journal.to_redo() if redo else journal.to_undo(params.scope, params.id)
-        if not records:
+        parts = (journal.to_redo if redo else journal.to_undo)(params.scope, params.id)
+        if not parts:
             return Refused("nothing_to_undo", f"{self.id} has nothing to {'redo' if redo else 'undo'} there")
-        label = "Outrider: redo" if redo else "Outrider: undo"
-        result = await take_back(self._context(label), self._services.store, records)
+        context = self._context("Outrider: redo" if redo else "Outrider: undo")
+        context.record(UndoRequested(redo=redo, scope=params.scope, id=params.id))
+        result = await TakingBack(self._services, context, journal, self._ending, redo=redo).take(parts)
+        context.record(
+            UndoFinished(undone=result.undone, conflicts=result.conflicts, not_undoable=result.not_undoable)
+        )
         problem = await self._record.settled()
         return Refused("store_failed", problem) if problem else result
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, get_args
 
+from outrider.agent import changed
 from outrider.agent.inbox import Channel, Refusal
 from outrider.agent.record import Record
 from outrider.agent.services import Services
@@ -14,6 +15,8 @@ from outrider.ports.events import LoggedEvent
 from outrider.store.locks import SessionLock
 from outrider_protocol.commands import (
     AnswerParams,
+    ChangesParams,
+    ChangesResult,
     EventsParams,
     EventsResult,
     RunParams,
@@ -44,6 +47,7 @@ class Sessions:
         self._services = services
         self._show = show
         self._open: dict[str, Session] = {}
+        self._places = changed.Places(services)
         self._opening: dict[str, asyncio.Task[Session | Refused]] = {}
         """Sessions that are being opened from the log."""
         self._resting: dict[str, list[Open]] = {}
@@ -248,11 +252,45 @@ class Sessions:
             return session
         return await session.undo(params, redo=redo)
 
+    async def changes(self, params: ChangesParams) -> ChangesResult | Refused:
+        """What a session changed, whoever runs it; without an id, the latest one that changed something."""
+        session_id = params.session_id
+        if session_id is None:
+            for summary in (await self.list()).sessions:
+                if (await self._state(summary.session_id)).journal.roots():
+                    session_id = summary.session_id
+                    break
+            else:
+                return Refused("unknown_id", "no session of this workspace has changed anything")
+        elif session_id not in self._open and not await self._services.store.last_seq(session_id):
+            return Refused("unknown_id", f"there is no session {session_id!r}")
+        state = await self._state(session_id)
+        if params.turn_id is not None and params.turn_id not in state.turns:
+            return Refused("unknown_id", f"there is no turn {params.turn_id!r} in {session_id}")
+        if params.format == "patch":
+            patch = await changed.patch(self._services, state.journal, params.turn_id)
+            return ChangesResult(session_id=session_id, patch=patch)
+        listed = await changed.listed(self._services, state.journal, params.turn_id)
+        return ChangesResult(session_id=session_id, changes=listed)
+
+    async def hunk_at(self, path: str, text: str, lines: range) -> tuple[str, str] | None:
+        """The session that is open here and the hunk of it that touch some lines (from 1) of a document."""
+        for session in reversed(self.running):
+            journal = session.record.state.journal
+            hunk = await self._places.hunk_at(session.id, journal, path, text, lines)
+            if hunk is not None:
+                return session.id, hunk
+        return None
+
+    async def _state(self, session_id: str) -> SessionState:
+        """A session as it is here, or as its log tells."""
+        session = self._open.get(session_id)
+        return session.record.state if session else await self._fold(session_id)
+
     async def _latest_changed(self, *, redo: bool) -> str | None:
         """The session that an undo means when it names none: the latest with something to take back."""
         for summary in (await self.list()).sessions:
-            session = self._open.get(summary.session_id)
-            state = session.record.state if session else await self._fold(summary.session_id)
+            state = await self._state(summary.session_id)
             if state.journal.to_redo() if redo else state.journal.to_undo("turn", None):
                 return summary.session_id
         return None

@@ -1,26 +1,51 @@
-"""Taking changes back, and taking that back: a three-way merge into the text as it is now.
+"""Taking changes back, and bringing them back: hunk by hunk, in the text as it is now.
 
-What somebody wrote since stays. Where it overlaps with what is taken back, the place is left as it is and
-named as a conflict.
+What somebody wrote since stays. Where it overlaps with what is taken back, the person is asked; without an
+answer the place is left as it is and named as a conflict.
 """
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from outrider.ports.model import content_hash
-from outrider.store.log import Store
+from outrider.agent import papers
+from outrider.agent.context import TurnContext
+from outrider.agent.services import Services
+from outrider.ports.editor import Answered
 from outrider.tools import changes
-from outrider.tools.context import ToolContext
-from outrider.workspace.diff import line_hunks
+from outrider.tools.changes import TakesBack
 from outrider.workspace.editing import Change
-from outrider.workspace.journal import ChangeRecord
-from outrider.workspace.merge import merge
+from outrider.workspace.histories import FileHistory, Histories, histories, texts_named
+from outrider.workspace.journal import ChangeRecord, Journal, Part, hunk_id
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import Located, PathProblem
-from outrider_protocol.commands import Conflict, NotUndoable, UndonePath, UndoResult
+from outrider_protocol import KEEP_MINE, OPEN_BOTH, TAKE_THE_UNDO
+from outrider_protocol.commands import UndoResult
+from outrider_protocol.events import Conflict, NotUndoable, UndoAsked, UndonePath
 
 TIMES_TRIED = 3
 """A change whose file is changed while it is taken back is worked out again."""
+MOST_ASKED = 5
+"""Conflicts that are asked about one by one; further ones are only named."""
+MOST_SHOWN = 300
+"""Characters of each version in a question."""
+
+
+async def histories_of(services: Services, journal: Journal) -> Histories:
+    """The files that a session changed, up to its last change.
+
+    Raises:
+        StoreReadError: the log is damaged or cannot be read.
+    """
+    blobs = await services.store.blobs(texts_named(journal.records))
+    texts = {digest: blob.decode("utf-8", "surrogatepass") for digest, blob in blobs.items()}
+    return await asyncio.to_thread(histories, journal, texts)
+
+
+def leads_out(located: Located, path: str) -> bool:
+    """Whether a path of the workspace is outside by a link: what was approved may have been another place."""
+    return not located.inside and not PurePath(path).is_absolute()
 
 
 @dataclass(slots=True)
@@ -32,101 +57,235 @@ class _Report:
     not_undoable: list[NotUndoable] = field(default_factory=list[NotUndoable])
 
 
-async def take_back(context: ToolContext, store: Store, records: list[ChangeRecord]) -> UndoResult:
-    """Take back changes, the latest first.
+class TakingBack:
+    """One undo or redo."""
 
-    Args:
-        context: Where it happens.
-        store: Where the texts before and after are.
-        records: The changes, the latest first.
-    """
-    report = _Report()
-    for record in records:
-        await _take_back_one(context, store, record, report)
-    return UndoResult(
-        change_id=report.change_id,
-        undone=[UndonePath(path=path, hunks=hunks) for path, hunks in report.undone.items()],
-        conflicts=report.conflicts,
-        not_undoable=report.not_undoable,
-    )
+    def __init__(
+        self,
+        services: Services,
+        context: TurnContext,
+        journal: Journal,
+        ending: asyncio.Event,
+        *,
+        redo: bool,
+    ) -> None:
+        """Begin one.
 
+        Args:
+            services: The house.
+            context: Where it is recorded.
+            journal: The session's changes.
+            ending: Set when the session is let go of: nobody is asked any more then.
+            redo: Whether hunks are brought back.
+        """
+        self._services = services
+        self._context = context
+        self._journal = journal
+        self._ending = ending
+        self._redo = redo
+        self._report = _Report()
+        self._asked = 0
+        self._answers = True
 
-async def _take_back_one(context: ToolContext, store: Store, record: ChangeRecord, report: _Report) -> None:
-    for _ in range(TIMES_TRIED):
-        change = await _inverse(context, store, record, report)
-        if change is None:
+    async def take(self, parts: Sequence[Part]) -> UndoResult:
+        """Take hunks back, in this order.
+
+        Raises:
+            StoreReadError: the log is damaged or cannot be read.
+        """
+        folded = await histories_of(self._services, self._journal)
+        for part in parts:
+            file = folded.of(part.record.change_id)
+            if file is None:
+                self._no(part.record, "its text is not in the log any more")
+            elif part.record.operation == "rename":
+                await self._rename(part.record, folded, file)
+            else:
+                await self._hunks(part, file)
+        report = self._report
+        return UndoResult(
+            change_id=report.change_id,
+            undone=[UndonePath(path=path, hunks=hunks) for path, hunks in report.undone.items()],
+            conflicts=report.conflicts,
+            not_undoable=report.not_undoable,
+        )
+
+    # --- the text of a file --------------------------------------------------------------------------------------
+
+    async def _hunks(self, part: Part, file: FileHistory) -> None:
+        record = part.record
+        for number, reason in (await self._switch(record, file, part.hunks, over=False)).items():
+            if await self._ask(record, file, number, reason):
+                await self._switch(record, file, (number,), over=True)
+            else:
+                self._conflict(record, file, number, reason)
+
+    async def _switch(
+        self, record: ChangeRecord, file: FileHistory, numbers: Sequence[int], *, over: bool
+    ) -> dict[int, str]:
+        """Switch hunks in the file; gives those that are left as they are, and why.
+
+        Args:
+            record: Their change.
+            file: The file.
+            numbers: Which; those that are already as they should be are passed over.
+            over: Whether they may go over what somebody wrote; then it is one.
+        """
+        change_id = record.change_id
+        for _ in range(TIMES_TRIED):
+            located = await self._reached(record, file.path)
+            if located is None or not await self._catch_up(record, file, located):
+                return {}
+            wanted = [
+                number
+                for number in numbers
+                if file.knows(change_id, number) and file.is_on(change_id, number) is not self._redo
+            ]
+            held = {
+                number: reason
+                for number in wanted
+                if (reason := file.why_held(change_id, number)) is not None
+            }
+            taken = wanted if over else [number for number in wanted if number not in held]
+            before, after = file.text, _switched(file, change_id, taken, over=over and bool(held))
+            done: bool | None = True
+            if before != after:
+                operation = "create" if before is None else "delete" if after is None else "edit"
+                change = Change(operation, located, None, before, after, record.encoding)
+                done = await self._make(record, change, tuple(taken))
+            if done is None:
+                continue  # the person is typing there: what they wrote belongs into it
+            if done:
+                for number in taken:
+                    file.switch(change_id, number)
+                file.catch_up(after)
+            return {} if over else held
+        self._no(record, "somebody is changing it right now; try again")
+        return {}
+
+    async def _make(self, record: ChangeRecord, change: Change, hunks: tuple[int, ...]) -> bool | None:
+        """Write a change; None if the text is not any more what it was worked out for."""
+        change_id = self._context.new_id("chg")
+        undone = self._journal.last_undo(record.change_id) if self._redo else None
+        undoes = TakesBack(undone or record.change_id, hunks)
+        result = await changes.write(self._context, None, change_id, change, undoes=undoes)
+        if result is None:
+            return None
+        if result.status != "ok":
+            self._no(record, result.content)
+            return False
+        self._report.undone[record.path] = self._report.undone.get(record.path, 0) + len(hunks)
+        self._report.change_id = change_id
+        return True
+
+    async def _catch_up(self, record: ChangeRecord, file: FileHistory, located: Located) -> bool:
+        current = await self._context.overlay.read(located)
+        if isinstance(current, ReadProblem) and current.kind != "not_found":
+            self._no(record, current.message)
+            return False
+        text = None if isinstance(current, ReadProblem) else current.text
+        await asyncio.to_thread(file.catch_up, text)
+        return True
+
+    # --- renames -------------------------------------------------------------------------------------------------
+
+    async def _rename(self, record: ChangeRecord, folded: Histories, file: FileHistory) -> None:
+        there, back = record.path, record.to or ""
+        if not self._redo:
+            there, back = back, there
+        located, target = await self._reached(record, there), await self._reached(record, back)
+        if located is None or target is None:
             return
-        change_id = context.new_id("chg")
-        result = await changes.write(context, None, change_id, change, undoes=record.change_id)
-        if result is not None and result.status == "ok":
-            hunks = len(line_hunks(change.before or "", change.after or "")) or 1
-            report.undone[record.path] = report.undone.get(record.path, 0) + hunks
-            report.change_id = change_id
+        current = await self._context.overlay.read(located)
+        if isinstance(current, ReadProblem):
+            if current.kind == "not_found" and file.path == there:
+                self._no(record, f"{there} does not exist any more")
+            elif current.kind != "not_found":
+                self._no(record, current.message)
             return
-        if result is not None:
-            _no(report, record, result.content)
+        if await self._make(record, Change("rename", located, target, current.text, current.text), (1,)):
+            folded.moved(there, back)
+
+    # --- conflicts -----------------------------------------------------------------------------------------------
+
+    async def _ask(self, record: ChangeRecord, file: FileHistory, number: int, reason: str) -> bool:
+        """Ask whether a hunk is taken back over what somebody wrote. Only that title is a yes."""
+        if not self._answers or self._asked >= MOST_ASKED or file.is_whole(record.change_id, number):
+            return False
+        if not file.exists:
+            return False
+        self._asked += 1
+        place, hunk = file.place(record.change_id, number), hunk_id(record.change_id, number)
+        what = "redo" if self._redo else "undo"
+        message = (
+            f"{file.path}, line {place.line}: {reason}.\n"
+            f"As it is now:\n{_cut(place.now)}\nWith the {what}:\n{_cut(place.switched)}"
+        )
+        choice = await self._chosen(message)
+        self._context.record(UndoAsked(id=hunk, path=file.path, line=place.line, choice=choice))
+        self._answers = choice is not None
+        if choice == OPEN_BOTH:
+            await self._open_both(file, hunk, file.forced(record.change_id, number))
+        return choice == TAKE_THE_UNDO
+
+    async def _chosen(self, message: str) -> str | None:
+        asking = asyncio.ensure_future(
+            self._services.editor.ask(
+                message, [KEEP_MINE, TAKE_THE_UNDO, OPEN_BOTH], seconds=self._context.limits.ask_seconds
+            )
+        )
+        ending = asyncio.ensure_future(self._ending.wait())
+        try:
+            await asyncio.wait({asking, ending}, return_when=asyncio.FIRST_COMPLETED)
+            answer = asking.result() if asking.done() else None
+        finally:
+            asking.cancel()
+            ending.cancel()
+        return answer.title if isinstance(answer, Answered) else None
+
+    async def _open_both(self, file: FileHistory, hunk: str, undone: str) -> None:
+        folders = self._services.folders
+        made = await papers.both_papers(folders, hunk, file.path, file.text or "", undone)
+        if isinstance(made, str):
+            self._services.editor.say("warning", made)
             return
-        # The person is typing there: what they wrote belongs into the merge.
-    _no(report, record, "somebody is changing it right now; try again")
+        for paper in made:
+            await self._services.editor.show(paper.as_uri())
 
+    # --- what is said of it --------------------------------------------------------------------------------------
 
-async def _inverse(
-    context: ToolContext, store: Store, record: ChangeRecord, report: _Report
-) -> Change | None:
-    """The change that takes `record` back in the text as it is now; None: there is none, and the report says why."""
-    before, after = await _text(store, record.before), await _text(store, record.after)
-    located = await context.folders.locate(record.path)
-    if isinstance(located, PathProblem):
-        return _no(report, record, located.message)
-    if _leads_out(located, record.path):
-        return _no(report, record, "a link on its path leads out of the workspace")
-    if record.operation == "rename":
-        moved = await context.folders.locate(record.to or "")
-        if isinstance(moved, PathProblem):
-            return _no(report, record, moved.message)
-        if _leads_out(moved, record.to or ""):
-            return _no(report, record, "a link on its path leads out of the workspace")
-        there = await context.overlay.read(moved)
-        if isinstance(there, ReadProblem):
-            return _no(report, record, there.message)
-        return Change("rename", moved, located, there.text, there.text)
-    current = await context.overlay.read(located)
-    if isinstance(current, ReadProblem) and current.kind != "not_found":
-        return _no(report, record, current.message)
-    now = None if isinstance(current, ReadProblem) else current.text
-    if now == before:
+    async def _reached(self, record: ChangeRecord, path: str) -> Located | None:
+        located = await self._context.folders.locate(path)
+        if isinstance(located, PathProblem):
+            self._no(record, located.message)
+        elif leads_out(located, path):
+            self._no(record, "a link on its path leads out of the workspace")
+        else:
+            return located
         return None
-    if record.operation == "delete":
-        if now is not None:
-            return _conflict(report, record, 1, "the file exists again")
-        return Change("create", located, None, None, before, record.encoding)
-    if now is None:
-        return _conflict(report, record, 1, "the file does not exist any more")
-    if before is None:
-        if content_hash(changes.encode(now)) != record.after:
-            return _conflict(report, record, 1, "the new file was changed since, so it is not deleted")
-        return Change("delete", located, None, now, None)
-    merged = merge(after or "", now, before)
-    for conflict in merged.conflicts:
-        _conflict(report, record, conflict.line, "somebody changed the same place since")
-    if merged.text == now:
-        return None
-    return Change("edit", located, None, now, merged.text)
+
+    def _no(self, record: ChangeRecord, reason: str) -> None:
+        self._report.not_undoable.append(NotUndoable(what=record.path, reason=reason))
+
+    def _conflict(self, record: ChangeRecord, file: FileHistory, number: int, reason: str) -> None:
+        line = 1 if file.is_whole(record.change_id, number) else file.place(record.change_id, number).line
+        hunk = hunk_id(record.change_id, number)
+        self._report.conflicts.append(Conflict(path=file.path, line=line, reason=reason, id=hunk))
 
 
-def _leads_out(located: Located, path: str) -> bool:
-    """Whether a path of the workspace is outside by a link: what was approved may have been another place."""
-    return not located.inside and not PurePath(path).is_absolute()
+def _switched(file: FileHistory, change_id: str, numbers: Sequence[int], *, over: bool) -> str | None:
+    """The text with hunks switched; with `over` it is one, and goes over what somebody wrote at its place."""
+    if over:
+        return file.forced(change_id, numbers[0])
+    for number in numbers:
+        file.switch(change_id, number)
+    text = file.text
+    for number in numbers:
+        file.switch(change_id, number)
+    return text
 
 
-async def _text(store: Store, digest: str | None) -> str | None:
-    blob = await store.blob(digest) if digest is not None else None
-    return None if blob is None else blob.decode("utf-8", "surrogatepass")
-
-
-def _no(report: _Report, record: ChangeRecord, reason: str) -> None:
-    report.not_undoable.append(NotUndoable(what=record.path, reason=reason))
-
-
-def _conflict(report: _Report, record: ChangeRecord, line: int, reason: str) -> None:
-    report.conflicts.append(Conflict(path=record.path, line=line, reason=reason))
+def _cut(text: str) -> str:
+    if not text:
+        return "(nothing)"
+    return text.rstrip("\r\n") if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"

@@ -265,6 +265,26 @@ def undo(
 
 
 @app.command()
+def changes(
+    session: Annotated[
+        str | None,
+        typer.Argument(metavar="SESSION", help="Default: the latest session that changed something."),
+    ] = None,
+    patch: Annotated[bool, typer.Option("--patch", help="As one patch that `git apply` takes.")] = False,
+    output: OutputOption = None,
+    force: ForceOption = False,
+    workspace: WorkspaceOption = Path(),
+    state_dir: StateOption = None,
+) -> None:
+    """List what a session changed, hunk by hunk, or give it as a patch."""
+    from outrider.cli.changes import changes as show_changes
+
+    options, console = settings(None, None, state_dir), make_console(sys.stderr)
+    done = show_changes(folder(workspace), options, session, output, console, patch=patch, force=force)
+    raise typer.Exit(asyncio.run(done))
+
+
+@app.command()
 def replay(
     session: Annotated[
         str | None,

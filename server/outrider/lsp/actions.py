@@ -1,6 +1,7 @@
 """Code actions: how a client without a plugin gives tasks, answers, cancels and undoes.
 
-They are asked for at every move of the cursor, so they are made from what is in memory.
+They are asked for at every move of the cursor, so they are made from what is in memory; where changes are is worked
+out once.
 """
 
 import re
@@ -13,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 from outrider.agent.papers import FOLDER, paper_of, written_below
 from outrider.app import App
 from outrider.ports.text import Place
+from outrider.store.problem import StoreReadError
 from outrider.workspace.documents import offset_of
 from outrider_protocol import (
     ACTION_KIND,
@@ -23,6 +25,7 @@ from outrider_protocol import (
     ANSWER_IN_DOCUMENT,
     CANCEL,
     OPEN,
+    REDO,
     REJECT,
     REVIEW,
     RUN,
@@ -55,7 +58,7 @@ class Cursor:
         }
 
 
-def code_actions(
+async def code_actions(
     app: App, cursor: Cursor, diagnostics: Sequence[dict[str, Any]], only: Sequence[str] | None
 ) -> list[dict[str, Any]]:
     """The actions at a place.
@@ -70,6 +73,7 @@ def code_actions(
         *_for_open_item(app),  # what waits for the person comes first
         *_for_paper(app, cursor),
         *_for_place(app, cursor, diagnostics),
+        *await _for_change(app, cursor),
         *_for_sessions(app),
     ]
     return [
@@ -152,6 +156,24 @@ def _instruction(text: str, first: int, last: int) -> tuple[int, str] | None:
     return None
 
 
+async def _for_change(app: App, cursor: Cursor) -> list[dict[str, Any]]:
+    document = app.services.documents.get(cursor.uri)
+    if document is None or not app.sessions.running:
+        return []
+    path, lines = (
+        app.services.folders.display_of(cursor.uri),
+        range(cursor.start.line + 1, cursor.end.line + 2),
+    )
+    try:
+        found = await app.sessions.hunk_at(path, document.text, lines)
+    except StoreReadError:  # who takes a change back is told why it cannot be
+        return []
+    if found is None:
+        return []
+    argument = {"sessionId": found[0], "scope": "hunk", "id": found[1]}
+    return [_action("undo this change", ACTION_KIND, UNDO, argument)]
+
+
 def _for_sessions(app: App) -> Iterator[dict[str, Any]]:
     running = app.sessions.running
     for session in reversed(running):
@@ -161,6 +183,10 @@ def _for_sessions(app: App) -> Iterator[dict[str, Any]]:
     for session in reversed(running):
         if session.record.state.journal.to_undo("turn", None):
             yield _action("undo turn", ACTION_KIND, UNDO, {"sessionId": session.id, "scope": "turn"})
+            break
+    for session in reversed(running):
+        if session.record.state.journal.to_redo():
+            yield _action("redo", ACTION_KIND, REDO, {"sessionId": session.id})
             break
 
 

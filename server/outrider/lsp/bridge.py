@@ -66,7 +66,7 @@ class Bridge:
                 await self._app.sessions.look_for_resting()
             except StoreReadError as error:  # the actions that need no log are offered all the same
                 _log.warning("open items are not looked for: %s", error)
-        return code_actions(self._app, Cursor(uri, start, end), diagnostics, only)
+        return await code_actions(self._app, Cursor(uri, start, end), diagnostics, only)
 
     async def configure(self, values: Mapping[str, Any] | None) -> None:
         """Take over what the client's configuration says."""

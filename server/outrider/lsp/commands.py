@@ -17,6 +17,7 @@ from outrider.store.problem import StoreReadError
 from outrider_protocol import (
     ANSWER,
     CANCEL,
+    CHANGES,
     DOCTOR,
     EVENTS,
     EXPLORE,
@@ -40,6 +41,8 @@ from outrider_protocol.commands import (
     AnswerResult,
     CancelParams,
     CancelResult,
+    ChangesParams,
+    ChangesResult,
     DoctorParams,
     DoctorResult,
     EventsParams,
@@ -97,6 +100,7 @@ class Commands:
             RESUME: self._resume,
             UNDO: self._undo,
             REDO: self._redo,
+            CHANGES: self._changes,
             TOOLS: self._tools,
             DOCTOR: self._doctor,
             OPEN: self._open,
@@ -201,6 +205,9 @@ class Commands:
                 "warning", f"Outrider left as it is: {'; '.join(left)[:LONGEST_MESSAGE]}"
             )
         return result
+
+    async def _changes(self, params: ChangesParams) -> ChangesResult:
+        return _accepted(await self._app.sessions.changes(params))
 
     async def _tools(self, params: ToolsParams) -> ToolsResult:
         offered = self._app.services.tools.offered(read_only=params.mode != "agent")

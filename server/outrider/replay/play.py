@@ -320,7 +320,7 @@ class _Player:
                 await self._until(lambda: self._can_be_cancelled(event.turn_id or ""))
                 self._start(self._now(session).cancel(event.turn_id or "", data["reason"]))
             case "undo" | "changed":
-                # The params of an undo are not in the log, and nothing else of what others did is: it is taken over.
+                # It meets files and a person that are not in the log: what it did is taken over.
                 if self._record is not None:
                     self._record.append(
                         EVENT_TYPES[event.type].from_wire(data),

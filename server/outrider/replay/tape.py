@@ -257,7 +257,7 @@ def _inputs(events: Sequence[LoggedEvent]) -> Iterator[Input]:
                 if (due := _cancelled_after(events, event)) is not None:
                     yield Input("cancel", due, event)
                 continue
-            case _ if event.type.startswith("edit.") and event.turn_id is None:
+            case _ if event.type.startswith(("edit.", "undo.")) and event.turn_id is None:
                 kind = "undo"
             case _:
                 pass

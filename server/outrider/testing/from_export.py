@@ -277,29 +277,19 @@ def _is_answered_on_screen(tape: Tape, seq: int) -> bool:
     return False
 
 
-def _redoes(tape: Tape, change: dict[str, Any]) -> bool:
-    """Whether a change outside of a turn brings back what another one took back."""
-    undone = {
-        event.data["changeId"]: event.data.get("undoes") for event in tape.events if "undoes" in event.data
-    }
-    return change.get("undoes") in undone
-
-
 def _steps(tape: Tape) -> Iterator[Step]:
     asked_again = False
-    undoing: str | None = None
+    undoing = False
     for one in tape.inputs:
-        if one.kind in {"begin", "close", "park", "tool"}:
+        if one.kind in {"begin", "close", "park", "tool", "changed"}:
             continue
         if one.kind == "undo":
-            if one.event.type == "edit.applying":
-                kind = "redo" if _redoes(tape, one.event.data) else "undo"
-                if undoing != kind:
-                    yield Wait(do="wait")
-                    yield Undo(do=kind)
-                undoing = kind
+            if one.event.type == "undo.requested":
+                yield Wait(do="wait")
+                yield _undo(one.event.data)
+            undoing = True
             continue
-        undoing = None
+        undoing = False
         if one.kind in _MEANWHILE and _is_answered_on_screen(tape, one.due):
             continue
         if asked_again or one.kind not in {"task", "restore"}:
@@ -310,6 +300,10 @@ def _steps(tape: Tape) -> Iterator[Step]:
         asked_again = one.kind == "task" or asked_again
     if not undoing:
         yield Wait(do="wait")
+
+
+def _undo(data: dict[str, Any]) -> Undo:
+    return Undo(do="redo" if data.get("redo") else "undo", scope=data["scope"], id=data.get("id"))
 
 
 def _place(tape: Tape, one: Input) -> Step:

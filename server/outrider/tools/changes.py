@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from outrider.permissions.decide import Access
@@ -24,6 +25,16 @@ OUTSIDE = " outside the workspace"
 """What the title of an approval ends with, if what it is for does not stay inside."""
 CONTEXT_LINES = 3
 """Lines around a hunk that belong to what was approved."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakesBack:
+    """What a change takes back."""
+
+    change_id: str
+    """The change, or the undo."""
+    hunks: tuple[int, ...] | None = None
+    """The numbers of the hunks, as the first change counts them; None: all."""
 
 
 def action_for(*changes: Change, note: str = "", whole: bool = False) -> Action:
@@ -160,11 +171,17 @@ def propose(context: ToolContext, call: ToolCall, changes: Sequence[Change]) -> 
 
 
 def _record_applying(
-    context: ToolContext, call: ToolCall | None, change_id: str, change: Change, undoes: str | None
+    context: ToolContext, call: ToolCall | None, change_id: str, change: Change, undoes: TakesBack | None
 ) -> None:
     # With its whole text before and after, so that it can be recovered and undone.
     hashes, blobs = _texts(change)
-    context.record(EditApplying(**describe(change_id, call, change), **hashes, undoes=undoes), blobs)
+    context.record(EditApplying(**describe(change_id, call, change), **hashes, **_taken_back(undoes)), blobs)
+
+
+def _taken_back(undoes: TakesBack | None) -> dict[str, Any]:
+    if undoes is None:
+        return {}
+    return {"undoes": undoes.change_id, "undoes_hunks": None if undoes.hunks is None else list(undoes.hunks)}
 
 
 def _texts(change: Change) -> tuple[dict[str, Any], dict[str, bytes]]:
@@ -176,7 +193,12 @@ def _texts(change: Change) -> tuple[dict[str, Any], dict[str, bytes]]:
 
 
 async def make(
-    context: ToolContext, call: ToolCall | None, change_id: str, change: Change, *, undoes: str | None = None
+    context: ToolContext,
+    call: ToolCall | None,
+    change_id: str,
+    change: Change,
+    *,
+    undoes: TakesBack | None = None,
 ) -> Written | NotWritten:
     """Record a change as applying, on the disk before its effect; make it, verify it, and record how it went."""
     _record_applying(context, call, change_id, change, undoes)
@@ -192,7 +214,12 @@ async def make(
 
 
 async def write(
-    context: ToolContext, call: ToolCall | None, change_id: str, change: Change, *, undoes: str | None = None
+    context: ToolContext,
+    call: ToolCall | None,
+    change_id: str,
+    change: Change,
+    *,
+    undoes: TakesBack | None = None,
 ) -> ToolResult | None:
     """Make one change, as `make` does.
 
@@ -218,7 +245,7 @@ def _record_written(
     change_id: str,
     change: Change,
     written: Written,
-    undoes: str | None,
+    undoes: TakesBack | None,
 ) -> None:
     described = describe(change_id, call, change)
     hashes: dict[str, Any] = {
@@ -229,9 +256,9 @@ def _record_written(
     if written.where == "buffer":
         context.changed_buffer(written.uri or change.located.uri)
     if written.merged:
-        context.record(EditMerged(**described, **hashes, undoes=undoes), blobs)
+        context.record(EditMerged(**described, **hashes, **_taken_back(undoes)), blobs)
     else:
-        context.record(EditApplied(**described, **hashes, undoes=undoes, where=written.where), blobs)
+        context.record(EditApplied(**described, **hashes, **_taken_back(undoes), where=written.where), blobs)
 
 
 def said(change: Change, written: Written) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from outrider.ports.model import ToolCall
 from outrider.tools import changes
+from outrider.tools.changes import TakesBack
 from outrider.tools.context import ToolContext
 from outrider.tools.result import ToolResult, error, ok
 from outrider.workspace.editing import Change, Written
@@ -75,7 +76,9 @@ async def _take_back(context: ToolContext, call: ToolCall, done: _Done) -> str |
         inverse = await _inverse(context, done)
         if isinstance(inverse, str):
             return _gave_up(context, call, done, inverse)
-        written = await changes.make(context, call, context.new_id("chg"), inverse, undoes=done.change_id)
+        written = await changes.make(
+            context, call, context.new_id("chg"), inverse, undoes=TakesBack(done.change_id)
+        )
         if isinstance(written, Written):
             return None
         if written.kind != "changed":

@@ -7,7 +7,7 @@ text always gives the other.
 import unicodedata
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -23,6 +23,7 @@ __all__ = [
     "split_lines",
     "text_hunks",
     "unified",
+    "unified_hunks",
 ]
 
 _BUDGET = 400_000
@@ -93,12 +94,26 @@ def apply_hunks(text: str, hunks: Iterable[Hunk]) -> str:
 
 def unified(before: str, after: str, path: str, context: int = 3) -> str:
     """The difference as a unified diff for people; empty where there is none."""
-    old, new = split_lines(before), split_lines(after)
-    ranges = changed_ranges(old, new)
-    if not ranges:
-        return ""
-    output = [f"--- {path}", f"+++ {path}"]
-    for group in _groups(ranges, context):
+    hunks = unified_hunks(split_lines(before), split_lines(after), _marked, context)
+    return "\n".join([f"--- {path}", f"+++ {path}", *hunks]) + "\n" if hunks else ""
+
+
+def unified_hunks(
+    old: Sequence[str],
+    new: Sequence[str],
+    marked: Callable[[str, Iterable[str]], list[str]],
+    context: int = 3,
+) -> list[str]:
+    """The hunks of a unified diff, line by line without their ends.
+
+    Args:
+        old: The lines before.
+        new: The lines after.
+        marked: Gives lines with their mark before them.
+        context: How many lines around a change are shown.
+    """
+    output: list[str] = []
+    for group in _groups(changed_ranges(old, new), context):
         first, last = group[0], group[-1]
         start, end = max(0, first.start - context), min(len(old), last.end + context)
         new_start = first.new_start - (first.start - start)
@@ -106,12 +121,12 @@ def unified(before: str, after: str, path: str, context: int = 3) -> str:
         output.append(f"@@ -{_span(start, end)} +{_span(new_start, new_end)} @@")
         position = start
         for one in group:
-            output += _marked(" ", old[position : one.start])
-            output += _marked("-", old[one.start : one.end])
-            output += _marked("+", new[one.new_start : one.new_end])
+            output += marked(" ", old[position : one.start])
+            output += marked("-", old[one.start : one.end])
+            output += marked("+", new[one.new_start : one.new_end])
             position = one.end
-        output += _marked(" ", old[position:end])
-    return "\n".join(output) + "\n"
+        output += marked(" ", old[position:end])
+    return output
 
 
 def _groups(ranges: Sequence[LineRange], context: int) -> list[list[LineRange]]:

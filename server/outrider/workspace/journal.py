@@ -6,7 +6,6 @@ A pure projection. It reads nothing but event data, keeps hashes and not texts, 
 """
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -42,11 +41,30 @@ class ChangeRecord:
     """Content hash of the text before, None where there was no file."""
     after: str | None
     """Content hash of the text after, None where there is no file."""
+    planned: str | None
+    """Content hash of the text as it was planned; another than `after` where somebody typed meanwhile."""
     undoes: str | None
     """The change that it takes back."""
+    hunks: tuple[int, ...]
+    """The numbers of its hunks, from 1; of an undo those of the first change that it takes back or brings back."""
+    takes_away: bool
+    """Whether it takes hunks of another change back; False for a change, and for what brings one back."""
     state: ChangeState
     encoding: TextEncoding = "utf-8"
     """How a file that was made, or taken away, held its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Hunks of a change."""
+
+    record: ChangeRecord
+    hunks: tuple[int, ...]
+
+
+def hunk_id(change_id: str, number: int) -> str:
+    """The id of a hunk."""
+    return f"{change_id}#{number}"
 
 
 class Journal:
@@ -55,6 +73,12 @@ class Journal:
     def __init__(self) -> None:
         self._records: dict[str, ChangeRecord] = {}
         self._steps: Counter[str] = Counter()
+        self._undone: dict[str, dict[int, int]] = {}
+        """Of each change the hunks that are undone, and the seq of the event that says so."""
+        self._last_undo: dict[str, str] = {}
+        """Of each change that was undone, what undid it last."""
+        self._given_up: set[str] = set()
+        """The changes that their own call took back, because it could not do all that it was to do."""
 
     def apply(self, event: LoggedEvent) -> None:
         """Fold one event; those of other types change nothing."""
@@ -71,75 +95,134 @@ class Journal:
         if known is None:
             if state == "rejected":
                 return  # it was proposed and never begun
-            known = ChangeRecord(
-                change_id=data["changeId"],
-                session_id=event.session_id,
-                turn_id=event.turn_id,
-                call_id=data.get("callId"),
-                step=self._steps[event.turn_id] if event.turn_id is not None else 0,
-                path=data["path"],
-                operation=data.get("operation", "edit"),
-                to=data.get("to"),
-                before=data.get("before"),
-                after=data.get("after"),
-                undoes=data.get("undoes"),
-                state=state,
-                encoding=data.get("encoding", "utf-8"),
-            )
+            known = self._new(event, data, state)
         if state == "applied":
-            known = replace(known, before=data.get("before"), after=data.get("after"))
+            after = data.get("after")
+            planned = known.planned if event.type == "edit.merged" else after
+            known = replace(known, before=data.get("before"), after=after, planned=planned)
+            self._take(known, event.seq)
         self._records[known.change_id] = replace(known, state=state)
+
+    def _new(self, event: LoggedEvent, data: dict[str, Any], state: ChangeState) -> ChangeRecord:
+        undone = self._records.get(data.get("undoes", ""))
+        operation: Operation = data.get("operation", "edit")
+        hunks = tuple(range(1, (len(data.get("hunks", ())) if operation == "edit" else 1) + 1)) or (1,)
+        if undone is not None:
+            hunks = tuple(data.get("undoesHunks", undone.hunks))
+        return ChangeRecord(
+            change_id=data["changeId"],
+            session_id=event.session_id,
+            turn_id=event.turn_id,
+            call_id=data.get("callId"),
+            step=self._steps[event.turn_id] if event.turn_id is not None else 0,
+            path=data["path"],
+            operation=operation,
+            to=data.get("to"),
+            before=data.get("before"),
+            after=data.get("after"),
+            planned=data.get("after"),
+            undoes=data.get("undoes"),
+            hunks=hunks,
+            takes_away=undone is not None and not undone.takes_away,
+            state=state,
+            encoding=data.get("encoding", "utf-8"),
+        )
+
+    def _take(self, record: ChangeRecord, seq: int) -> None:
+        """Take note of what an undo took back or brought back."""
+        root = self.root_of(record)
+        if root.change_id == record.change_id:
+            return
+        if record.call_id is not None:
+            self._given_up.add(root.change_id)
+        undone = self._undone.setdefault(root.change_id, {})
+        for number in record.hunks:
+            if record.takes_away:
+                undone[number] = seq
+                self._last_undo[root.change_id] = record.change_id
+            else:
+                undone.pop(number, None)
+
+    @property
+    def records(self) -> list[ChangeRecord]:
+        """Every change that began, and every undo of one."""
+        return list(self._records.values())
 
     def changes(self, turn_id: str | None = None) -> list[ChangeRecord]:
         """Every change that began, of one turn or of all."""
         return [one for one in self._records.values() if turn_id is None or one.turn_id == turn_id]
 
-    def to_undo(self, scope: Scope, id: str | None) -> list[ChangeRecord]:  # noqa: A002 - as on the wire
-        """The changes to take back, the latest first; what takes a change back is none of them.
+    def roots(self, turn_id: str | None = None) -> list[ChangeRecord]:
+        """The changes that were made and that the person may have undone, without what took changes back."""
+        return [
+            one
+            for one in self.changes(turn_id)
+            if one.state == "applied"
+            and (one.undoes is None or one.undoes not in self._records)
+            and one.change_id not in self._given_up
+        ]
+
+    def root_of(self, record: ChangeRecord) -> ChangeRecord:
+        """The change that an undo, or the undo of one, is about in the end; a change itself."""
+        while record.undoes is not None and record.undoes in self._records:
+            record = self._records[record.undoes]
+        return record
+
+    def last_undo(self, change_id: str) -> str | None:
+        """What took hunks of a change back last."""
+        return self._last_undo.get(change_id)
+
+    def to_undo(self, scope: Scope, id: str | None) -> list[Part]:  # noqa: A002 - as on the wire
+        """What to take back, the latest first; what takes a change back is none of it.
 
         Args:
-            scope: How much: one change (`hunk`), those of a step, of a turn, or all.
-            id: The change, a call or change of the step, or the turn; None for the latest that has any.
+            scope: How much: one hunk, those of a step, of a turn, or all.
+            id: The hunk, the change, a call or change of the step, or the turn; None for the latest that has any.
         """
-        standing = self._standing(undo=False)
-        if scope == "session" or not standing:
-            return standing
+        standing = [
+            Part(one, tuple(number for number in one.hunks if number not in self._gone(one)))
+            for one in reversed(self.roots())
+        ]
+        found = self._chosen([one for one in standing if one.hunks], scope, id)
+        return found or self._named(scope, id)[::-1]
+
+    def to_redo(self, scope: Scope = "turn", id: str | None = None) -> list[Part]:  # noqa: A002 - as on the wire
+        """What to bring back, the earliest first. Without an id it is about what was undone last."""
+        undone = [Part(one, tuple(sorted(self._gone(one)))) for one in self.roots()]
+        undone = [one for one in undone if one.hunks]
+        if id is not None:
+            return self._chosen(undone, scope, id) or self._named(scope, id)
+        if not undone:
+            return []
+        last = max(undone, key=lambda one: max(self._gone(one.record).values()))
+        if scope == "hunk":
+            gone = self._gone(last.record)
+            return [Part(last.record, (max(last.hunks, key=lambda number: (gone[number], -number)),))]
+        return _like(undone, last, scope)
+
+    def _gone(self, record: ChangeRecord) -> dict[int, int]:
+        return self._undone.get(record.change_id, {})
+
+    def _named(self, scope: Scope, id: str | None) -> list[Part]:  # noqa: A002 - as on the wire
+        """What an id names, whether undone or not: the editor's own undo may have left it otherwise than the log says."""
+        everything = [Part(one, one.hunks) for one in self.roots()]
+        return self._chosen(everything, scope, id) if id is not None else []
+
+    def _chosen(self, parts: list[Part], scope: Scope, id: str | None) -> list[Part]:  # noqa: A002 - as on the wire
+        if scope == "session" or not parts:
+            return parts
         if id is None:
-            chosen = standing[0]
-        else:
-            named = [one for one in standing if id in {one.change_id, one.call_id, one.turn_id}]
-            if not named:
-                return []
-            chosen = named[0]
-        return [one for one in standing if _part(one, scope) == _part(chosen, scope)]
-
-    def to_redo(self) -> list[ChangeRecord]:
-        """What took changes of one turn back last, the latest first: taking these back brings the changes back."""
-        standing = self._standing(undo=True)
-        turns = [self._records[one.undoes or ""].turn_id for one in standing]
-        return [one for one, turn in zip(standing, turns, strict=True) if turn == turns[0]]
-
-    def _standing(self, *, undo: bool) -> list[ChangeRecord]:
-        """The changes that are in place, the latest first: those of the agent, or those that take such a one back."""
-        taken_back: set[str] = set()
-        standing: list[ChangeRecord] = []
-        # What takes a change back always comes after it.
-        for one in reversed(self._records.values()):
-            if one.state != "applied" or one.change_id in taken_back:
-                continue
-            if one.undoes is not None:
-                taken_back.add(one.undoes)
-            # What a call took back itself, because it could not do all it was to do, the person did not undo.
-            if self._depth(one) == (1 if undo else 0) and not (undo and one.call_id):
-                standing.append(one)
-        return standing
-
-    def _depth(self, record: ChangeRecord) -> int:
-        """0 for a change, 1 for what takes one back, 2 for what takes that back, …."""
-        depth = 0
-        while record.undoes is not None and record.undoes in self._records:
-            record, depth = self._records[record.undoes], depth + 1
-        return depth
+            return _only(parts[0], parts[0].hunks[-1]) if scope == "hunk" else _like(parts, parts[0], scope)
+        change_id, _, number = id.partition("#")
+        for one in parts:
+            record = one.record
+            if number and record.change_id == change_id:
+                if scope == "hunk":
+                    return _only(one, int(number)) if number.isdecimal() else []
+                return _like(parts, one, scope)
+            if id in {record.change_id, record.call_id, record.turn_id}:
+                return [one] if scope == "hunk" else _like(parts, one, scope)
+        return []
 
 
 def _operation(data: dict[str, Any]) -> Operation:
@@ -149,11 +232,21 @@ def _operation(data: dict[str, Any]) -> Operation:
     return "edit" if "after" in data else "delete"
 
 
-def _part(record: ChangeRecord, scope: Scope) -> Sequence[object]:
+def _only(part: Part, number: int) -> list[Part]:
+    return [Part(part.record, (number,))] if number in part.hunks else []
+
+
+def _like(parts: list[Part], chosen: Part, scope: Scope) -> list[Part]:
+    return [one for one in parts if _same_part(one.record, chosen.record, scope)]
+
+
+def _same_part(one: ChangeRecord, other: ChangeRecord, scope: Scope) -> bool:
     match scope:
         case "hunk":
-            return (record.change_id,)
+            return one.change_id == other.change_id
         case "step":
-            return (record.turn_id, record.step)
-        case _:
-            return (record.turn_id,)
+            return (one.turn_id, one.step) == (other.turn_id, other.step)
+        case "turn":
+            return one.turn_id == other.turn_id
+        case "session":
+            return True

@@ -1,0 +1,209 @@
+"""What a session changed, as it is now: hunk by hunk for a list, or as one patch. It only reads."""
+
+import asyncio
+import os
+
+from outrider.agent.services import Services
+from outrider.agent.undo import histories_of, leads_out
+from outrider.tools.changes import wire_hunks
+from outrider.workspace.diff import split_lines
+from outrider.workspace.histories import FileHistory, Histories
+from outrider.workspace.journal import ChangeRecord, Journal, hunk_id
+from outrider.workspace.overlay import ReadProblem
+from outrider.workspace.patch import EXECUTABLE, FILE, file_patch
+from outrider.workspace.paths import Located, PathProblem
+from outrider_protocol.commands import ChangedHunk, ChangeInfo
+from outrider_protocol.events import WireHunk
+
+_REASONS = {
+    "undone": "it is undone",
+    "altered": "somebody wrote over it",
+    "conflict": "somebody changed the same place since",
+}
+
+MOST_KNOWN = 8
+"""Sessions whose places are kept."""
+_NOTHING = WireHunk(line=1, removed="", added="")
+"""The one hunk of an empty file that comes or goes."""
+
+
+async def listed(services: Services, journal: Journal, turn_id: str | None = None) -> list[ChangeInfo]:
+    """The changes of a session or of a turn, in the order they were made.
+
+    Raises:
+        StoreReadError: the log is damaged or cannot be read.
+    """
+    folded = await histories_of(services, journal)
+    problems = await _catch_up(services, folded)
+    texts = await _texts(services, journal.roots(turn_id))
+    return [_info(record, folded, problems, texts) for record in journal.roots(turn_id)]
+
+
+async def patch(services: Services, journal: Journal, turn_id: str | None = None) -> str:
+    """What the changes of a session or of a turn come to, as a patch.
+
+    What others wrote is in the text before and in the text after. So it applies where all but these changes is
+    as it is here.
+
+    Raises:
+        StoreReadError: the log is damaged or cannot be read.
+    """
+    folded = await histories_of(services, journal)
+    await _catch_up(services, folded)
+    roots = journal.roots(turn_id)
+    change_ids = {record.change_id for record in roots}
+    patches: list[str] = []
+    for file in folded.files:
+        path = file.path
+        for record in reversed(roots):
+            if record.operation == "rename" and record.to == path and folded.of(record.change_id) is file:
+                path = record.path
+        before, after = await asyncio.to_thread(file.text_without, change_ids), file.text
+        mode = await _mode(services, file.path)
+        patches.append(await asyncio.to_thread(file_patch, path, before, file.path, after, mode=mode))
+    return "".join(patches)
+
+
+class Places:
+    """Where the hunks of sessions are in open documents. What was worked out is kept until a session changes more."""
+
+    def __init__(self, services: Services) -> None:
+        """Begin with nothing worked out."""
+        self._services = services
+        self._known: dict[str, tuple[int, Histories]] = {}
+        self._looking = asyncio.Lock()
+
+    async def hunk_at(
+        self, session_id: str, journal: Journal, path: str, text: str, lines: range
+    ) -> str | None:
+        """The id of the latest hunk in place that touches some lines of a document; None: there is none.
+
+        Args:
+            session_id: The session.
+            journal: Its changes.
+            path: The document.
+            text: Its text.
+            lines: The lines, from 1.
+
+        Raises:
+            StoreReadError: the log is damaged or cannot be read.
+        """
+        roots = [one for one in journal.roots() if path in {one.path, one.to} and one.operation != "rename"]
+        if not roots:
+            return None
+        async with self._looking:
+            folded = await self._fold(session_id, journal)
+            return await asyncio.to_thread(_look, folded, roots, path, text, lines)
+
+    async def _fold(self, session_id: str, journal: Journal) -> Histories:
+        made = sum(one.state == "applied" for one in journal.records)
+        known = self._known.get(session_id)
+        if known is None or known[0] != made:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            known = self._known[session_id] = made, await histories_of(self._services, journal)
+        return known[1]
+
+
+def _look(folded: Histories, roots: list[ChangeRecord], path: str, text: str, lines: range) -> str | None:
+    for record in reversed(roots):
+        file = folded.of(record.change_id)
+        if file is None or file.path != path:
+            continue
+        file.catch_up(text)
+        for number in record.hunks:
+            if file.is_on(record.change_id, number) and _meets(file, record.change_id, number, lines):
+                return hunk_id(record.change_id, number)
+    return None
+
+
+def _meets(file: FileHistory, change_id: str, number: int, lines: range) -> bool:
+    place = file.place(change_id, number)
+    last = place.line + max(1, len(split_lines(place.now))) - 1
+    return place.line < lines.stop and last >= lines.start
+
+
+def _info(
+    record: ChangeRecord, folded: Histories, problems: dict[str, str], texts: dict[str, str]
+) -> ChangeInfo:
+    file = folded.of(record.change_id)
+    if file is None or record.change_id in folded.lost:
+        hunks: list[ChangedHunk] = []
+        reason: str | None = "its text is not in the log any more"
+    elif record.operation == "rename":
+        hunks = []
+        reason = problems.get(file.path) or (None if file.path == record.to else _REASONS["undone"])
+    else:
+        hunks = _hunks(record, file, texts)
+        states = {hunk.state for hunk in hunks}
+        reason = problems.get(file.path)
+        if reason is None and "applied" not in states:
+            reason = next(
+                (_REASONS[state] for state in ("conflict", "altered", "undone") if state in states), None
+            )
+    return ChangeInfo(
+        change_id=record.change_id,
+        turn_id=record.turn_id,
+        step=record.step,
+        call_id=record.call_id,
+        path=record.path,
+        to=record.to,
+        operation=record.operation,
+        hunks=hunks,
+        undoable=reason is None,
+        reason=reason,
+    )
+
+
+def _hunks(record: ChangeRecord, file: FileHistory, texts: dict[str, str]) -> list[ChangedHunk]:
+    change_id = record.change_id
+    made = wire_hunks(texts.get(record.before or "", ""), texts.get(record.planned or "", ""))
+    return [
+        ChangedHunk(
+            id=hunk_id(change_id, number),
+            line=file.place(change_id, number).line,
+            removed=hunk.removed,
+            added=hunk.added,
+            state=file.state(change_id, number),
+        )
+        for number, hunk in enumerate(made or [_NOTHING], 1)
+        if file.knows(change_id, number)
+    ]
+
+
+async def _texts(services: Services, records: list[ChangeRecord]) -> dict[str, str]:
+    digests = {digest for one in records for digest in (one.before, one.planned) if digest is not None}
+    blobs = await services.store.blobs(digests)
+    return {digest: blob.decode("utf-8", "surrogatepass") for digest, blob in blobs.items()}
+
+
+async def _catch_up(services: Services, folded: Histories) -> dict[str, str]:
+    """Take in what the files are now; gives by path why that is not known."""
+    problems: dict[str, str] = {}
+    for file in folded.files:
+        located = await _located(services, file.path)
+        if isinstance(located, str):
+            problems[file.path] = located
+            continue
+        current = await services.overlay.read(located)
+        if isinstance(current, ReadProblem) and current.kind != "not_found":
+            problems[file.path] = current.message
+            continue
+        text = None if isinstance(current, ReadProblem) else current.text
+        await asyncio.to_thread(file.catch_up, text)
+    return problems
+
+
+async def _located(services: Services, path: str) -> Located | str:
+    located = await services.folders.locate(path)
+    if isinstance(located, PathProblem):
+        return located.message
+    return "a link on its path leads out of the workspace" if leads_out(located, path) else located
+
+
+async def _mode(services: Services, path: str) -> str:
+    located = await _located(services, path)
+    resolved = None if isinstance(located, str) else located.resolved
+    if resolved is None:
+        return FILE
+    return EXECUTABLE if await asyncio.to_thread(os.access, resolved, os.X_OK) else FILE

@@ -1,0 +1,60 @@
+"""The command `changes`: what a session changed, as a list or as a patch."""
+
+import io
+from pathlib import Path
+from typing import Any, cast
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+import outrider_protocol as names
+from outrider.cli.export import hand_over
+from outrider.cli.look import RefusedError, server_of
+from outrider.cli.render import Renderer
+from outrider.cli.run import ExitCode
+from outrider.cli.terminal import make_console, visible
+
+Object = dict[str, Any]
+
+
+async def changes(
+    workspace: Path,
+    options: Object,
+    session_id: str | None,
+    target: Path | None,
+    console: Console,
+    *,
+    patch: bool,
+    force: bool,
+) -> ExitCode:
+    """Write what a session changed to `target`, or to standard output; what goes wrong is said on `console`."""
+    params: Object = {"format": "patch" if patch else "list"}
+    if session_id is not None:
+        params["sessionId"] = session_id
+    try:
+        async with server_of(workspace, options | {"events": False}, Renderer(console)) as client:
+            given = await client.command(names.CHANGES, params, seconds=None)
+    except RefusedError as refused:
+        return refused.code
+    text = str(given["patch"]) if patch else _listed(cast("list[Object]", given["changes"]))
+    content = text.encode("utf-8", "surrogatepass")
+    done = await hand_over(content, target, console, force=force)
+    return ExitCode.COMPLETED if done else ExitCode.FAILED
+
+
+def _listed(changes: list[Object]) -> str:
+    table = Table.grid(padding=(0, 2))
+    for change in changes:
+        path = f"{change['path']} → {change['to']}" if "to" in change else str(change["path"])
+        table.add_row(
+            change["changeId"], change["operation"], visible(path), visible(change.get("reason", ""))
+        )
+        for hunk in cast("list[Object]", change["hunks"]):
+            removed, added = (len(str(hunk[key]).splitlines()) for key in ("removed", "added"))
+            table.add_row(
+                Text(f"  {hunk['id']}"), f"+{added} −{removed}", f"line {hunk['line']}", hunk["state"]
+            )
+    lines = io.StringIO()
+    make_console(lines).print(table)
+    return lines.getvalue()

@@ -1,0 +1,206 @@
+"""What became of each file that a session changed: its changes by hunk, and what others wrote between them.
+
+Folded from the journal and the texts that it names. What somebody wrote is whatever no change accounts for.
+"""
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Literal
+
+from outrider.workspace.journal import ChangeRecord, Journal
+from outrider.workspace.weave import Place, Weave
+
+HunkState = Literal["applied", "undone", "altered", "conflict"]
+
+
+@dataclass(slots=True)
+class FileHistory:
+    """One file, wherever it is now."""
+
+    path: str
+    exists: bool
+    weave: Weave
+    strands: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
+    """The strand of each hunk, by change and number."""
+    whole: dict[int, bool] = field(default_factory=dict[int, bool])
+    """The strands that created the file (True) or deleted it (False)."""
+
+    @property
+    def text(self) -> str | None:
+        """The text; None: there is no file."""
+        return self.weave.text if self.exists else None
+
+    def catch_up(self, text: str | None) -> None:
+        """Take in what the file is now."""
+        if (text is not None) != self.exists and not self._whole_again(text):
+            self.exists = text is not None
+        self.weave.catch_up(text or "")
+
+    def _whole_again(self, text: str | None) -> bool:
+        """Whether somebody undid, or did again, just the creation or the deletion of the file."""
+        for strand in sorted(self.whole, reverse=True):
+            self.weave.switch(strand)
+            if self._exists_by(strand) == (text is not None) and self.weave.text == (text or ""):
+                self.exists = text is not None
+                return True
+            self.weave.switch(strand)
+        return False
+
+    def _exists_by(self, strand: int) -> bool:
+        return self.whole[strand] == self.weave.is_on(strand)
+
+    def put(self, record: ChangeRecord, after: str | None) -> None:
+        """Make a change."""
+        strands = self.weave.put(after or "") or [self.weave.empty()]
+        if record.operation in {"create", "delete"}:
+            # The text is one hunk then.
+            self.whole[strands[0]] = record.operation == "create"
+        self.exists = after is not None
+        for number, strand in enumerate(strands, 1):
+            self.strands[record.change_id, number] = strand
+
+    def knows(self, change_id: str, number: int) -> bool:
+        """Whether there is such a hunk."""
+        return (change_id, number) in self.strands
+
+    def is_on(self, change_id: str, number: int) -> bool:
+        """Whether a hunk is in the text."""
+        strand = self.strands.get((change_id, number))
+        return strand is not None and self.weave.is_on(strand)
+
+    def switch(self, change_id: str, number: int) -> None:
+        """Take a hunk out, or put it back."""
+        if (strand := self.strands.get((change_id, number))) is not None:
+            self.weave.switch(strand)
+            if strand in self.whole:
+                self.exists = self._exists_by(strand)
+
+    def text_without(self, change_ids: AbstractSet[str]) -> str | None:
+        """The text as it would be without these changes; None: there would be no file."""
+        on = [key for key in self.strands if key[0] in change_ids and self.is_on(*key)]
+        existed = self.exists
+        for key in reversed(on):
+            self.switch(*key)
+        text = self.text
+        for key in on:
+            self.switch(*key)
+        self.exists = existed
+        return text
+
+    def why_held(self, change_id: str, number: int) -> str | None:
+        """Why a hunk cannot be switched without touching what somebody else wrote."""
+        strand = self.strands[change_id, number]
+        if strand not in self.whole:
+            if not self.exists:
+                return "the file does not exist any more"
+            return "somebody changed the same place since" if self.weave.is_held(strand) else None
+        appears = self.whole[strand] != self.weave.is_on(strand)
+        if appears:
+            return "the file exists again" if self.exists else None
+        if not self.exists:
+            return "the file does not exist any more"
+        self.weave.switch(strand)
+        rest = self.weave.text
+        self.weave.switch(strand)
+        held = rest or self.weave.is_held(strand)
+        what = "the new file" if self.whole[strand] else "the file"
+        return f"{what} was changed since, so it is not deleted" if held else None
+
+    def is_whole(self, change_id: str, number: int) -> bool:
+        """Whether a hunk is the file itself: its creation or deletion."""
+        return self.strands[change_id, number] in self.whole
+
+    def place(self, change_id: str, number: int) -> Place:
+        """Where a hunk is now."""
+        return self.weave.place(self.strands[change_id, number])
+
+    def forced(self, change_id: str, number: int) -> str:
+        """The text with a hunk switched and without what others wrote over its place."""
+        return self.weave.forced(self.strands[change_id, number])
+
+    def state(self, change_id: str, number: int) -> HunkState:
+        """How a hunk stands."""
+        strand = self.strands[change_id, number]
+        if not self.weave.is_on(strand):
+            return "undone"
+        if self.weave.is_covered(strand):
+            return "altered"
+        return "conflict" if self.why_held(change_id, number) else "applied"
+
+
+class Histories:
+    """The files of a session."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._at: dict[str, FileHistory] = {}
+        self._of: dict[str, FileHistory] = {}
+        self.lost: set[str] = set()
+        """The changes whose texts are not there any more."""
+
+    @property
+    def files(self) -> list[FileHistory]:
+        """Each file once, in the order of their first changes."""
+        return list({id(one): one for one in self._of.values()}.values())
+
+    def of(self, change_id: str) -> FileHistory | None:
+        """The file that a change is about; None if that is not known any more."""
+        return self._of.get(change_id)
+
+    def moved(self, path: str, to: str) -> None:
+        """Take note that a file has another path."""
+        if (file := self._at.pop(path, None)) is not None:
+            file.path = to
+            self._at[to] = file
+
+    def fold(self, journal: Journal, record: ChangeRecord, texts: Mapping[str, str]) -> None:
+        """Take a change in, after those before it."""
+        hashes = {record.before, record.planned, record.after} - {None}
+        if hashes - texts.keys():
+            self.lost.add(record.change_id)
+            self._at.pop(record.path, None)
+            return
+        before, planned, left = (
+            texts.get(digest or "") for digest in (record.before, record.planned, record.after)
+        )
+        root = journal.root_of(record)
+        file = self._of.get(root.change_id) if root is not record else self._at.get(record.path)
+        if file is None:
+            if root is not record:
+                self.lost.add(record.change_id)
+                return
+            file = FileHistory(record.path, before is not None, Weave(before or ""))
+            self._at[record.path] = file
+        self._of[record.change_id] = file
+        file.catch_up(before)
+        if record.operation == "rename":
+            self.moved(record.path, record.to or record.path)
+        elif root is record:
+            file.put(record, planned)
+        else:
+            for number in record.hunks:
+                if file.is_on(root.change_id, number) == record.takes_away:
+                    file.switch(root.change_id, number)
+        file.catch_up(left)
+
+
+def histories(journal: Journal, texts: Mapping[str, str]) -> Histories:
+    """The files of a session, up to its last change.
+
+    Args:
+        journal: Its changes.
+        texts: The texts before and after them, by content hash.
+    """
+    folded = Histories()
+    for record in journal.records:
+        if record.state == "applied":
+            folded.fold(journal, record, texts)
+    return folded
+
+
+def texts_named(records: Sequence[ChangeRecord]) -> set[str]:
+    """The hashes of all texts that a fold of these changes needs."""
+    return {
+        digest for one in records for digest in (one.before, one.planned, one.after) if digest is not None
+    }

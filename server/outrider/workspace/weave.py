@@ -1,0 +1,199 @@
+"""Every line that a text ever had, each with who put it there and who took it away.
+
+What one change did can be switched off and on again, in any order, and the lines of everybody else stay as they
+are: nothing is looked for again, so nothing can be found at a wrong place. With everything off it is the first text.
+(The idea is that of the weave in M. Rochkind, "The Source Code Control System", 1975.)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from outrider.workspace.diff import changed_ranges, split_lines
+
+_FIRST = 0
+"""The strand of the first text; it is always on."""
+
+
+@dataclass(slots=True)
+class _Line:
+    text: str
+    by: int
+    """The strand that put it there."""
+    gone: list[int] = field(default_factory=list[int])
+    """The strands that take it away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a strand is in the text as it is now."""
+
+    line: int
+    """The first line, from 1; for what shows no line the one that it stands before."""
+    now: str
+    """What stands there."""
+    switched: str
+    """What would stand there if the strand were switched and nobody else had touched the place."""
+
+
+class Weave:
+    """A text and the strands that made it what it is. A strand is what one hunk took away and put there."""
+
+    def __init__(self, text: str) -> None:
+        """Begin with a text."""
+        self._lines = [_Line(line, _FIRST) for line in split_lines(text)]
+        self._on = [True]
+
+    @property
+    def text(self) -> str:
+        """The text as it is now."""
+        return "".join(self._shown(self._visible()))
+
+    def is_on(self, strand: int) -> bool:
+        """Whether a strand is in the text."""
+        return self._on[strand]
+
+    def switch(self, strand: int) -> None:
+        """Take a strand out of the text, or put it back."""
+        self._on[strand] = not self._on[strand]
+
+    def put(self, text: str) -> list[int]:
+        """Make the text `text`; gives a strand for each hunk, from top to bottom."""
+        return self._put(text, recognise=False)
+
+    def empty(self) -> int:
+        """A strand that changes no line."""
+        self._on.append(True)
+        return len(self._on) - 1
+
+    def catch_up(self, text: str) -> None:
+        """Make the text `text`, as somebody else left it. What is the exact reverse of a strand switches that one."""
+        if self._shown(self._visible()) != split_lines(text):
+            self._put(text, recognise=True)
+
+    def _put(self, text: str, *, recognise: bool) -> list[int]:
+        visible = self._visible()
+        new = split_lines(text)
+        ranges = changed_ranges(self._shown(visible), new)
+        strands: list[int] = []
+        first, touched = len(self._on), self._touched() if recognise else {}
+        for one in ranges:
+            added = new[one.new_start : one.new_end]
+            if self._reversed(touched, visible, one.start, one.end, added):
+                strands.append(_FIRST)
+            else:
+                strands.append(len(self._on))
+                self._on.append(True)
+        for one, strand in reversed(list(zip(ranges, strands, strict=True))):
+            if strand < first:
+                continue
+            for index in visible[one.start : one.end]:
+                self._lines[index].gone.append(strand)
+            at = visible[one.end - 1] + 1 if one.end else 0
+            if one.end == one.start and one.start < len(visible):
+                at = visible[one.start]
+            added = [_Line(line, strand) for line in new[one.new_start : one.new_end]]
+            self._lines[at:at] = added
+        return strands
+
+    def _reversed(
+        self,
+        touched: dict[int, list[int]],
+        visible: Sequence[int],
+        start: int,
+        end: int,
+        new: Sequence[str],
+    ) -> bool:
+        """Switch the strand whose switching changes just these lines into `new`; False if there is none."""
+        above = visible[start - 1] if start else -1
+        below = visible[end] if end < len(visible) else len(self._lines)
+        for strand, own in sorted(touched.items(), reverse=True):
+            hides, shows = self._switching(strand, own)
+            between = all(above < index < below for index in shows) and bool(hides or shows)
+            as_new = [self._lines[index].text for index in shows] == list(new)
+            if between and as_new and hides == list(visible[start:end]):
+                self.switch(strand)
+                return True
+        return False
+
+    def _touched(self) -> dict[int, list[int]]:
+        """The lines that each strand put there or takes away."""
+        touched: dict[int, list[int]] = {}
+        for index, line in enumerate(self._lines):
+            for strand in (line.by, *line.gone):
+                if strand != _FIRST:
+                    touched.setdefault(strand, []).append(index)
+        return touched
+
+    def _switching(self, strand: int, touched: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Which lines are hidden and which come up when a strand is switched."""
+        before = {index for index in touched if self._is_visible(self._lines[index])}
+        self.switch(strand)
+        after = {index for index in touched if self._is_visible(self._lines[index])}
+        self.switch(strand)
+        return sorted(before - after), sorted(after - before)
+
+    def is_held(self, strand: int) -> bool:
+        """Whether switching a strand would meet what somebody else did to the same lines since."""
+        turning_on = not self._on[strand]
+        own = [index for index, line in enumerate(self._lines) if line.by == strand or strand in line.gone]
+        for line in (self._lines[index] for index in own):
+            if any(self._on[other] for other in line.gone if other != strand):
+                return True
+            if turning_on and strand in line.gone and not self._on[line.by]:
+                return True
+        between = self._lines[own[0] + 1 : own[-1]] if own else []
+        return any(line.by > strand and self._is_visible(line) for line in between)
+
+    def is_covered(self, strand: int) -> bool:
+        """Whether nothing is left of what a strand put there, though it is on."""
+        put = [line for line in self._lines if line.by == strand]
+        return self._on[strand] and bool(put) and not any(self._is_visible(line) for line in put)
+
+    def place(self, strand: int) -> Place:
+        """Where a strand is, with what others wrote over it."""
+        first, last = self._extent(strand)
+        above = [index for index in self._visible() if index < first]
+        inside = [line.text for line in self._lines[first:last] if self._is_visible(line)]
+        return Place(len(above) + 1, "".join(inside), "".join(self._as_switched(strand)))
+
+    def forced(self, strand: int) -> str:
+        """The text with a strand switched and without what others wrote over its place."""
+        first, last = self._extent(strand)
+        parts = [line.text for line in self._lines[:first] if self._is_visible(line)]
+        parts += self._as_switched(strand)
+        parts += [line.text for line in self._lines[last:] if self._is_visible(line)]
+        return "".join(_joined(parts))
+
+    def _as_switched(self, strand: int) -> list[str]:
+        if self._on[strand]:
+            return [line.text for line in self._lines if strand in line.gone]
+        return [line.text for line in self._lines if line.by == strand]
+
+    def _extent(self, strand: int) -> tuple[int, int]:
+        """The lines `first:last` of all lines ever that belong to a strand, or to what was written over it."""
+        mine = [line for line in self._lines if line.by == strand or strand in line.gone]
+        over = {other for line in mine for other in line.gone if other > strand and self._on[other]}
+        touched = [
+            index
+            for index, line in enumerate(self._lines)
+            if line.by == strand or strand in line.gone or line.by in over
+        ]
+        return (touched[0], touched[-1] + 1) if touched else (0, 0)
+
+    def _is_visible(self, line: _Line) -> bool:
+        return self._on[line.by] and not any(self._on[strand] for strand in line.gone)
+
+    def _visible(self) -> list[int]:
+        return [index for index, line in enumerate(self._lines) if self._is_visible(line)]
+
+    def _shown(self, visible: Sequence[int]) -> list[str]:
+        return _joined([self._lines[index].text for index in visible])
+
+
+def _joined(lines: list[str]) -> list[str]:
+    """Lines as they follow one another: what was the last one of its text without a line end may be in the middle."""
+    end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
+    return [
+        line if line.endswith(("\n", "\r")) or index == len(lines) - 1 else line + end
+        for index, line in enumerate(lines)
+    ]

@@ -1,0 +1,290 @@
+"""What a session changed: listed by hunk, taken back by hunk, and as a patch for git."""
+
+import json
+import subprocess
+
+import pytest
+from scripting import DONE, HONEST, call, step
+
+from outrider.testing.scenario import scripted, start_session
+
+FULL = {"permissionMode": "full"}
+TEN = "".join(f"line {number}\n" for number in range(1, 11))
+THREE = [
+    call("write_file", path="ten.txt", content=TEN.replace("2\n", "two\n").replace("line 5\n", "").replace("9\n", "nine\n"), overwrite=True),
+]  # fmt: skip
+
+
+def hunks(listed):
+    return {
+        hunk["id"].partition("#")[2]: (hunk["line"], hunk["state"])
+        for change in listed["changes"]
+        for hunk in change["hunks"]
+    }
+
+
+@pytest.fixture
+def ten(workspace):
+    (workspace / "ten.txt").write_text(TEN)
+    return workspace / "ten.txt"
+
+
+@pytest.mark.parametrize("profile", HONEST)
+@pytest.mark.parametrize("is_open", [False, True])
+async def test_hunks_come_and_go_one_by_one(profile, is_open, begin, ten):
+    editor = await begin(profile, [step(*THREE), DONE], FULL)
+    is_open = is_open and bool(editor.profile.capabilities.get("workspace", {}).get("applyEdit"))
+    if is_open:
+        editor.open("ten.txt")
+
+    def text():
+        return editor.text("ten.txt") if is_open else editor.disk("ten.txt")
+
+    await editor.run("Go.")
+    changed = text()
+    listed = await editor.command("outrider.changes", {})
+    (change,) = listed["changes"]
+    assert (change["path"], change["operation"], change["undoable"]) == ("ten.txt", "edit", True)
+    assert hunks(listed) == {"1": (2, "applied"), "2": (5, "applied"), "3": (8, "applied")}
+    first, second, third = (hunk["id"] for hunk in change["hunks"])
+    for hunk in (second, third, first):
+        undone = await editor.command("outrider.undo", {"scope": "hunk", "id": hunk})
+        assert undone["undone"] == [{"path": "ten.txt", "hunks": 1}]
+    assert text() == TEN
+    assert {state for _, state in hunks(await editor.command("outrider.changes", {})).values()} == {"undone"}
+    await editor.command("outrider.redo", {"scope": "hunk", "id": third})
+    assert hunks(await editor.command("outrider.changes", {}))["3"] == (9, "applied")
+    await editor.command("outrider.redo", {})
+    assert text() == changed
+
+
+async def test_the_undo_of_a_turn_does_the_rest(begin, ten):
+    editor = await begin("stock", [step(*THREE), DONE], FULL)
+    await editor.run("Go.")
+    (change,) = (await editor.command("outrider.changes", {}))["changes"]
+    await editor.command("outrider.undo", {"scope": "hunk", "id": change["hunks"][1]["id"]})
+    assert (await editor.command("outrider.undo", {}))["undone"] == [{"path": "ten.txt", "hunks": 2}]
+    assert ten.read_text() == TEN
+
+
+async def test_lines_are_numbered_as_they_are_now(begin, ten):
+    editor = await begin("stock", [step(*THREE), DONE], FULL)
+    editor.open("ten.txt")
+    await editor.run("Go.")
+    editor.type("ten.txt", "mine\nmine\n", at=(0, 0))
+    editor.type("ten.txt", "my line", replace="line nine")
+    assert hunks(await editor.command("outrider.changes", {})) == {
+        "1": (4, "applied"),
+        "2": (7, "applied"),
+        "3": (10, "altered"),
+    }
+
+
+async def test_undone_hunks_outlive_the_server(workspace, ten):
+    model = scripted(workspace, [step(*THREE), DONE])
+    ids = {"testing": {"ids": None}}
+    async with start_session("stock", workspace, model, {**FULL, **ids}) as editor:
+        await editor.run("Go.")
+        (change,) = (await editor.command("outrider.changes", {}))["changes"]
+        changed = ten.read_text()
+        await editor.command("outrider.undo", {"scope": "hunk", "id": change["hunks"][1]["id"]})
+    async with start_session("stock", workspace, model, ids) as editor:
+        listed = await editor.command("outrider.changes", {})
+        assert [state for _, state in hunks(listed).values()] == ["applied", "undone", "applied"]
+        await editor.command("outrider.undo", {})
+        assert ten.read_text() == TEN
+        await editor.command("outrider.redo", {})
+        assert ten.read_text() == changed
+
+
+async def test_the_undo_of_the_editor_counts(begin, ten):
+    editor = await begin("stock", [step(*THREE), DONE], FULL)
+    editor.open("ten.txt")
+    await editor.run("Go.")
+    assert editor.undo("ten.txt")
+    editor.settle()
+    assert {state for _, state in hunks(await editor.command("outrider.changes", {})).values()} == {"undone"}
+    undone = await editor.command("outrider.undo", {})
+    assert (undone["undone"], undone["conflicts"], undone["notUndoable"]) == ([], [], [])
+    assert editor.text("ten.txt") == TEN
+
+
+NAMES = ["a b.txt", 'quo"te.txt', "ünï — code.txt", "back\\slash.txt", "deep/er/x.txt"]
+
+
+async def test_the_patch_is_what_git_applies(begin, workspace, tmp_path):
+    (workspace / "crlf.txt").write_bytes(b"one\r\ntwo\r\nthree\r\n")
+    (workspace / "gone file.txt").write_bytes(b"no end")
+    (workspace / "empty.txt").write_bytes(b"")
+    (workspace / "moved é.txt").write_text(TEN)
+    (workspace / "emptied.txt").write_text("x\n")
+    (workspace / "run.sh").write_text("#!/bin/sh\n")
+    (workspace / "run.sh").chmod(0o755)
+    calls = [call("write_file", path=name, content=f"{name}\nno end") for name in NAMES]
+    calls += [
+        call("edit_file", path="crlf.txt", old="two", new="2"),
+        call("delete_file", path="gone file.txt"),
+        call("delete_file", path="run.sh"),
+        call("delete_file", path="empty.txt"),
+        call("write_file", path="new and empty", content=""),
+        call("write_file", path="emptied.txt", content="", overwrite=True),
+        call("edit_file", path="moved é.txt", old="line 5", new="line v"),
+        call("rename_file", **{"from": "moved é.txt", "to": "to there.txt"}),
+        call("edit_file", path="to there.txt", old="line 9\n", new=""),
+        call("edit_file", path="tariff.py", old="hours * 3", new="hours * 2"),
+    ]
+    before, first = files(workspace), tmp_path / "first"
+    copy(workspace, first)
+    editor = await begin("stock", [step(*calls), DONE], FULL)
+    await editor.run("Go.")
+    assert {one["data"]["status"] for one in editor.events_of("tool.finished")} == {"ok"}
+    after = files(workspace)
+    patch = (await editor.command("outrider.changes", {"format": "patch"}))["patch"]
+    git(first, "apply", "--check", "-", data=patch)
+    git(first, "apply", "-", data=patch)
+    assert files(first) == after
+    git(first, "apply", "-R", "-", data=patch)
+    assert files(first) == before
+
+
+def files(root):
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and ".git" not in path.parts
+    }
+
+
+def copy(root, to):
+    for name, content in files(root).items():
+        (to / name).parent.mkdir(parents=True, exist_ok=True)
+        (to / name).write_bytes(content)
+        (to / name).chmod((root / name).stat().st_mode)
+
+
+def git(folder, *words, data):
+    done = subprocess.run(
+        ["git", "-c", "core.autocrlf=false", *words],
+        cwd=folder,
+        input=data.encode(),
+        capture_output=True,
+        env={"PATH": "/usr/bin:/bin", "GIT_CEILING_DIRECTORIES": str(folder.parent), "HOME": str(folder)},
+        check=False,
+    )
+    assert done.returncode == 0, (done.stderr.decode(), data)
+
+
+# --- conflicts -----------------------------------------------------------------------------------------------
+
+
+async def conflicting(begin, *answers, profile="stock"):
+    editor = await begin(profile, [step(*THREE), DONE], FULL, answers=list(answers))
+    editor.open("ten.txt")
+    await editor.run("Go.")
+    editor.type("ten.txt", "my own line", replace="line nine")
+    return editor, await editor.command("outrider.undo", {})
+
+
+async def test_what_somebody_changed_since_can_be_kept(begin, ten):
+    editor, undone = await conflicting(begin, "Keep mine")
+    assert editor.text("ten.txt") == TEN.replace("line 9", "my own line")
+    assert undone["undone"] == [{"path": "ten.txt", "hunks": 2}]
+    assert [(one["line"], one["id"][-2:]) for one in undone["conflicts"]] == [(9, "#3")]
+    assert [one["data"]["choice"] for one in editor.events_of("undo.asked")] == ["Keep mine"]
+
+
+async def test_the_undo_can_be_taken(begin, ten):
+    editor, undone = await conflicting(begin, "Take the undo")
+    assert editor.text("ten.txt") == TEN
+    assert (undone["undone"], undone["conflicts"]) == ([{"path": "ten.txt", "hunks": 3}], [])
+    await editor.command("outrider.redo", {})
+    assert editor.text("ten.txt").count("nine") == 1
+
+
+async def test_both_versions_can_be_looked_at(begin, ten, workspace):
+    editor, undone = await conflicting(begin, "Open both")
+    assert len(undone["conflicts"]) == 1
+    mine, undo = sorted((workspace / ".outrider").glob("*.txt"))
+    assert "my own line" in mine.read_text()
+    assert undo.read_text() == TEN
+    assert [one["uri"].rpartition("/")[2] for one in editor.shown] == [mine.name, undo.name]
+
+
+@pytest.mark.parametrize("profile", ["answers-null"])
+async def test_without_an_answer_it_is_left_as_it_is(profile, begin, ten):
+    editor, undone = await conflicting(begin, profile=profile)
+    assert "my own line" in editor.text("ten.txt")
+    assert [one["path"] for one in undone["conflicts"]] == ["ten.txt"]
+
+
+async def test_the_log_says_what_was_asked_for_and_done(begin, ten):
+    editor, undone = await conflicting(begin, "Keep mine")
+    (asked,) = editor.events_of("undo.requested")
+    assert asked["data"] == {"redo": False, "scope": "turn"}
+    (done,) = editor.events_of("undo.finished")
+    assert done["data"] == {key: undone[key] for key in ("undone", "conflicts", "notUndoable")}
+    edit = next(one for one in editor.events_of("edit.applied") if "undoes" in one["data"])
+    assert edit["data"]["undoesHunks"] == [1, 2]
+    assert json.dumps(done)
+
+
+# --- whole files ---------------------------------------------------------------------------------------------
+
+
+async def test_a_new_file_that_was_changed_is_not_deleted(begin, workspace):
+    editor = await begin("stock", [step(call("write_file", path="new.txt", content="new\n")), DONE], FULL)
+    await editor.run("Go.")
+    (workspace / "new.txt").write_text("new\nmine\n")
+    undone = await editor.command("outrider.undo", {})
+    assert (undone["undone"], len(undone["conflicts"])) == ([], 1)
+    (workspace / "new.txt").write_text("new\n")
+    assert (await editor.command("outrider.undo", {}))["conflicts"] == []
+    assert not (workspace / "new.txt").exists()
+
+
+async def test_an_empty_file_becomes_empty_again(begin, workspace):
+    (workspace / "empty.txt").write_text("")
+    text = call("write_file", path="empty.txt", content="text\n", overwrite=True)
+    editor = await begin("stock", [step(text), DONE], FULL)
+    await editor.run("Go.")
+    await editor.command("outrider.undo", {})
+    assert (workspace / "empty.txt").read_text() == ""
+
+
+async def test_a_file_is_followed_where_it_was_moved(begin, ten):
+    move = call("rename_file", **{"from": "ten.txt", "to": "there.txt"})
+    editor = await begin("stock", [step(*THREE), step(move), DONE], FULL)
+    await editor.run("Go.")
+    edit, rename = (await editor.command("outrider.changes", {}))["changes"]
+    assert (rename["operation"], rename["to"], edit["undoable"]) == ("rename", "there.txt", True)
+    await editor.command("outrider.undo", {"scope": "hunk", "id": edit["changeId"]})
+    assert editor.disk("there.txt") == TEN
+    await editor.command("outrider.undo", {})
+    assert ten.read_text() == TEN
+
+
+# --- code actions --------------------------------------------------------------------------------------------
+
+
+def span_at(line):
+    place = {"line": line, "character": 0}
+    return {"start": place, "end": place}
+
+
+async def titles_at(editor, line):
+    return [one["title"] for one in await editor.code_actions("ten.txt", span_at(line))]
+
+
+async def test_a_change_is_undone_at_its_line(begin, ten):
+    editor = await begin("stock", [step(*THREE), DONE], FULL)
+    editor.open("ten.txt")
+    await editor.run("Go.")
+    editor.type("ten.txt", "mine\n", at=(0, 0))
+    assert "Outrider: undo this change" not in await titles_at(editor, 1)
+    assert "Outrider: redo" not in await titles_at(editor, 2)
+    assert "Outrider: undo this change" in await titles_at(editor, 2)
+    await editor.take_action("Outrider: undo this change")
+    assert editor.text("ten.txt").startswith("mine\nline 1\nline 2\nline 3\nline 4\nline 6\n")
+    assert "Outrider: undo this change" not in await titles_at(editor, 2)
+    await editor.take_action("Outrider: redo")
+    assert "line two" in editor.text("ten.txt")

@@ -1,0 +1,204 @@
+"""Hunks come and go in any order: nothing that somebody typed is lost, and without anybody it is the first text."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from outrider.ports.events import LoggedEvent
+from outrider.ports.model import content_hash
+from outrider.workspace.diff import line_hunks
+from outrider.workspace.histories import FileHistory, histories
+from outrider.workspace.journal import Journal
+from outrider.workspace.merge import merge
+from outrider.workspace.weave import Weave
+
+REPETITIVE = st.lists(st.sampled_from(["a\n", "b\n", "{\n", "\n"]), max_size=9).map("".join)
+LINES = st.lists(
+    st.sampled_from([f"{word}\n" for word in ("one", "two", "three", "four", "five", "six")]), max_size=9
+)
+TEXTS = st.one_of(REPETITIVE, LINES.map("".join), LINES.map(lambda lines: "".join(lines).removesuffix("\n")))
+
+
+class Session:
+    """A file, edited by the agent and by a person, with the journal of it."""
+
+    def __init__(self, text: str) -> None:
+        self.journal = Journal()
+        self.text = text
+        self.texts: dict[str, str] = {}
+        self._seq = 0
+
+    def applied(self, after: str, **more: Any) -> str:
+        self._seq += 1
+        change_id = f"chg_{self._seq}"
+        hashes = {"before": self._kept(self.text), "after": self._kept(after)}
+        hunks = [{"line": one.line} for one in line_hunks(self.text, after)]
+        data = {"changeId": change_id, "path": "a", "operation": "edit", "hunks": hunks} | hashes | more
+        self.journal.apply(LoggedEvent(self._seq, "", "ses", "turn", "edit.applied", data))
+        self.text = after
+        return change_id
+
+    def _kept(self, text: str) -> str:
+        digest = content_hash(text.encode())
+        self.texts[digest] = text
+        return digest
+
+    def file(self) -> FileHistory:
+        """The file as it is now, folded anew from the journal."""
+        file = histories(self.journal, self.texts).of("chg_1")
+        assert file is not None
+        file.catch_up(self.text)
+        assert file.text == self.text
+        return file
+
+    def switch(self, change_id: str, numbers: list[int], *, undo: bool) -> int:
+        """Undo or redo hunks as far as that goes; gives how many were left as they are."""
+        file = self.file()
+        wanted = [number for number in numbers if file.is_on(change_id, number) is undo]
+        free = [number for number in wanted if file.why_held(change_id, number) is None]
+        if free:
+            for number in free:
+                file.switch(change_id, number)
+            undoes = change_id if undo else self.journal.last_undo(change_id)
+            if file.text != self.text and undoes is not None:
+                self.applied(file.text or "", undoes=undoes, undoesHunks=free)
+        return len(wanted) - len(free)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(TEXTS, st.lists(TEXTS, min_size=1, max_size=4), st.data())
+def test_undoing_everything_gives_the_first_text_back(first: str, texts: list[str], data: Any) -> None:
+    session = Session(first)
+    for text in texts:
+        session.applied(text)
+    last, roots = session.text, session.journal.roots()
+    single = [(one.change_id, number) for one in roots for number in one.hunks]
+    for change_id, number in data.draw(st.lists(st.sampled_from(single), max_size=8)):
+        session.switch(change_id, [number], undo=data.draw(st.booleans()))
+    for record in reversed(roots):
+        assert session.switch(record.change_id, list(record.hunks), undo=True) == 0
+    assert session.text == first
+    for record in roots:
+        assert session.switch(record.change_id, list(record.hunks), undo=False) == 0
+    assert session.text == last
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(TEXTS, TEXTS, st.lists(st.integers(0, 3), min_size=1, max_size=12), st.data())
+def test_no_line_that_somebody_typed_is_lost(first: str, second: str, doings: list[int], data: Any) -> None:
+    session, typed = Session(first), 0
+    session.applied(second)
+    for doing in doings:
+        lines = session.text.splitlines(keepends=True)
+        at = data.draw(st.integers(0, len(lines)))
+        if doing == 0:
+            typed += 1
+            if at and not lines[at - 1].endswith("\n"):
+                lines[at - 1] += "\n"
+            lines[at : at + data.draw(st.integers(0, 1))] = [f"typed {typed}\n"]
+            # What the person replaces of their own is theirs to replace.
+            kept = [line for line in lines if line.startswith("typed")]
+            session.text = "".join(lines)
+            assert session.text.count("typed") == len(kept)
+        elif doing == 1:
+            lines[at:at] = data.draw(LINES)
+            if "".join(lines) != session.text:
+                session.applied("".join(lines))
+        else:
+            before = [line for line in session.text.splitlines() if line.startswith("typed")]
+            record = data.draw(st.sampled_from(session.journal.roots()))
+            numbers = data.draw(st.lists(st.sampled_from(record.hunks), unique=True))
+            session.switch(record.change_id, sorted(numbers), undo=doing == 2)
+            after = [line for line in session.text.splitlines() if line.startswith("typed")]
+            assert before == after
+
+
+def test_a_line_without_its_end_stays_a_line() -> None:
+    weave = Weave("a")
+    strands = weave.put("a\nb\n")
+    weave.catch_up("a\nb\nmine\n")
+    for strand in strands:
+        assert not weave.is_held(strand)
+        weave.switch(strand)
+    assert weave.text == "a\nmine\n"
+
+
+def test_the_exact_reverse_of_a_hunk_is_its_undo() -> None:
+    weave = Weave("1\n2\n3\n4\n5\n")
+    first, second = weave.put("1\ntwo\n3\nfour\n5\n")
+    weave.catch_up("1\n2\nmine\n3\nfour\n5\n")
+    assert (weave.is_on(first), weave.is_on(second)) == (True, True), "it is more than the reverse"
+    weave.catch_up("1\ntwo\nmine\n3\n4\n5\n")
+    assert (weave.is_on(first), weave.is_on(second)) == (True, False)
+
+
+# --- git as the oracle ---------------------------------------------------------------------------------------
+
+
+def by_git(folder: Path, base: str, mine: str, theirs: str) -> str | None:
+    """What `git merge-file` makes of it; None where it finds a conflict."""
+    names = ("mine", "base", "theirs")
+    for name, text in zip(names, (mine, base, theirs), strict=True):
+        (folder / name).write_text(text)
+    done = subprocess.run(
+        ["git", "merge-file", "-p", *names], cwd=folder, capture_output=True, text=True, check=False
+    )
+    return done.stdout if done.returncode == 0 else None
+
+
+BLOCKS = st.lists(
+    st.sampled_from([f"{letter}\n" for letter in "abcdefghijkl"]), min_size=6, max_size=12, unique=True
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("git")
+
+
+def _edited(lines: list[str], data: Any, mark: str) -> list[str]:
+    edited: list[str] = []
+    for index, line in enumerate(lines):
+        match data.draw(st.sampled_from("======x+-")):
+            case "=":
+                edited.append(line)
+            case "x":
+                edited.append(f"{mark}{index}\n")
+            case "+":
+                edited += [line, f"{mark}{index} more\n"]
+            case _:
+                pass
+    return edited
+
+
+@settings(max_examples=200, suppress_health_check=list(HealthCheck), deadline=None)
+@given(BLOCKS, st.data())
+def test_where_git_finds_no_conflict_the_merge_is_the_same(folder: Path, lines: list[str], data: Any) -> None:
+    base, mine, theirs = (
+        "".join(lines),
+        "".join(_edited(lines, data, "mine ")),
+        "".join(_edited(lines, data, "theirs ")),
+    )
+    if (wanted := by_git(folder, base, mine, theirs)) is not None:
+        assert merge(base, mine, theirs).text == wanted
+
+
+@settings(max_examples=200, suppress_health_check=list(HealthCheck), deadline=None)
+@given(BLOCKS, st.data())
+def test_where_git_finds_no_conflict_the_undo_is_the_same(folder: Path, lines: list[str], data: Any) -> None:
+    before, after = "".join(lines), "".join(_edited(lines, data, "agent "))
+    now = "".join(_edited(after.splitlines(keepends=True), data, "mine "))
+    if (wanted := by_git(folder, after, now, before)) is None:
+        return
+    weave = Weave(before)
+    strands = weave.put(after)
+    weave.catch_up(now)
+    for strand in strands:
+        if weave.is_on(strand):
+            assert not weave.is_held(strand)
+            weave.switch(strand)
+    assert weave.text == wanted
