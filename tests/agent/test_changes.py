@@ -11,7 +11,9 @@ from outrider.testing.scenario import scripted, start_session
 FULL = {"permissionMode": "full"}
 TEN = "".join(f"line {number}\n" for number in range(1, 11))
 THREE = [
-    call("write_file", path="ten.txt", content=TEN.replace("2\n", "two\n").replace("line 5\n", "").replace("9\n", "nine\n"), overwrite=True),
+    call("edit_file", path="ten.txt", edits=[
+        {"old": "line 2\n", "new": "line two\n"}, {"old": "line 5\n", "new": ""}, {"old": "line 9\n", "new": "line nine\n"},
+    ]),
 ]  # fmt: skip
 
 
@@ -127,6 +129,7 @@ async def test_the_patch_is_what_git_applies(begin, workspace, tmp_path):
         call("delete_file", path="run.sh"),
         call("delete_file", path="empty.txt"),
         call("write_file", path="new and empty", content=""),
+        call("read_file", path="emptied.txt"),
         call("write_file", path="emptied.txt", content="", overwrite=True),
         call("edit_file", path="moved é.txt", old="line 5", new="line v"),
         call("rename_file", **{"from": "moved é.txt", "to": "to there.txt"}),

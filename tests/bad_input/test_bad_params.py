@@ -42,6 +42,7 @@ UNKNOWN = {
     "outrider.undo": {"sessionId": "ses_none"},
     "outrider.redo": {"sessionId": "ses_none"},
     "outrider.open": {"what": "answer", "id": "open_none"},
+    "outrider.changes": {"sessionId": "ses_none"},
     "outrider.export": {"sessionId": "ses_none"},
 }
 """A call of each command that takes an id, with one of nothing."""

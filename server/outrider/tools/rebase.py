@@ -39,8 +39,8 @@ async def _clash(
     if change.before is None or change.operation not in {"edit", "delete"}:
         return None
     unread = seen is None or not seen.whole
-    # Where the person is asked, they are shown what goes, and decide.
-    if action.whole and unread and context.judge(action.access).verdict != "ask":
+    # Where the person is asked, they are shown what goes, and decide. From an empty file nothing goes.
+    if action.whole and unread and change.before and context.judge(action.access).verdict != "ask":
         name = change.located.display
         return error(
             f"{name} exists, and you have not read the text it has now. Read it before you replace it."
