@@ -8,6 +8,14 @@ from functools import partial
 
 import psutil
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an example takes says something about the machine, not about the house.
+settings.register_profile(
+    "same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("search", settings.get_profile("same"), derandomize=False, max_examples=2000)
+settings.load_profile("same")
 
 GONE_SECONDS = 2.0
 """Real seconds that children of a test may take to end after it."""
