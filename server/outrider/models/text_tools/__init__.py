@@ -1,11 +1,11 @@
-"""Tool calls as text, for models that cannot call tools natively, or whose server does not read them.
+r"""Tool calls as text, for models that cannot call tools natively, or whose server does not read them.
 
 A format is how a family of models writes calls. `FORMATS` has them by id; `python -m
 outrider.models.text_tools --list` prints the ids.
 
     form = FORMATS["hermes"]
     parser = form.parser(tools)
-    parser.feed("Let me see. <tool_call>{\\"name\\": …")    # [TextDelta("Let me see.")]
+    parser.feed("Let me see. <tool_call>{\"name\": …")    # [TextDelta("Let me see.")]
     parser.finish()
 
 What holds for every format:

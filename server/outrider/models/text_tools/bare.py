@@ -13,7 +13,7 @@ from typing import Any
 
 from outrider.models.text_tools.hermes import TOOL_CALL, whole_json
 from outrider.models.text_tools.python_calls import call, in_tokens
-from outrider.models.text_tools.reading import Handler, Reading, prose
+from outrider.models.text_tools.reading import Handler, Reading, prose, section_end
 from outrider.models.text_tools.shapes import json_calls, named, take
 from outrider.models.text_tools.source import Mismatch, Stops, Wait
 from outrider.models.text_tools.xml import FUNCTION, tagged
@@ -22,6 +22,7 @@ _WHOLE: dict[str, Handler] = {"{": whole_json, "[": whole_json}
 _SEPARATOR = re.compile(r"[\s;,]*")
 _INTERPRETERS = ("ipython", "python", "code_interpreter")
 _ENDS = Stops(["<|eom_id|>", "<|eot_id|>"])
+_END_OF_TURN = {token: section_end(token) for token in _ENDS.all}
 _PYTHON_TAG = "<|python_tag|>"
 
 
@@ -42,7 +43,7 @@ def _behind(marker: str) -> Handler:
 def llama3(reading: Reading) -> Wait[None]:
     """Reads a message of Llama 3."""
     python = {_PYTHON_TAG: _python_tag, "<|python_start|>": in_tokens("<|python_start|>", "<|python_end|>")}
-    yield from prose(reading, {**python, **tagged(FUNCTION), "{": _objects}, whole={"[": whole_json})
+    yield from prose(reading, {**python, **tagged(FUNCTION), **_END_OF_TURN, "{": _objects}, whole={"[": whole_json})
 
 
 def _objects(reading: Reading) -> Wait[None]:

@@ -37,8 +37,8 @@ class TextToolParser:
             tools: What may be called; None if nothing is known of it.
         """
         self._reading = Reading(Tools(tools))
+        self._sink = self._reading.sink
         self._steps = read(self._reading)
-        self._begun = False
 
     def feed(self, text: str) -> list[Item]:
         """Read on.
@@ -53,7 +53,7 @@ class TextToolParser:
             return []
         self._reading.source.push(text)
         next(self._steps)
-        return self._reading.sink.taken()
+        return self._sink.taken()
 
     def finish(self, *, cut_off: bool = False) -> list[Item]:
         """Read to the end.
@@ -68,8 +68,8 @@ class TextToolParser:
         self._reading.source.end()
         for _ in self._steps:
             raise AssertionError("a parser waits for text after the end")
-        self._reading.sink.end()
-        return self._reading.sink.taken()
+        self._sink.end()
+        return self._sink.taken()
 
 
 @dataclass(frozen=True)

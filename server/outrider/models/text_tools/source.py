@@ -30,10 +30,6 @@ class Stops:
         self._firsts = frozenset(stop[0] for stop in self.all)
         self._longest = len(self.all[0])
 
-    def may_grow(self, match: str) -> bool:
-        """Whether a longer stop begins with `match`."""
-        return match in self._beginnings
-
     def open_end(self, text: str, start: int) -> int:
         """Where, from `start` on, a stop may have begun that `text` does not show whole; its length if nowhere."""
         for at in range(max(start, len(text) - self._longest + 1), len(text)):
@@ -185,18 +181,15 @@ class Source:
         """
         while True:
             match = stops.pattern.search(self._text, self._at)
-            whole = match is not None and (
-                self._ended or match.end() < len(self._text) or not stops.may_grow(match.group())
-            )
-            if match is not None:
-                end = match.start()
-            elif self._ended:
-                end = len(self._text)
-            else:
-                end = stops.open_end(self._text, self._at)
+            end = len(self._text) if match is None else match.start()
+            unsure = False
+            if not self._ended:
+                may_begin = stops.open_end(self._text, self._at)
+                unsure = may_begin <= end
+                end = min(end, may_begin)
             if end > self._at:
                 emit(self.take(end - self._at))
-            if match is not None and whole:
+            if match is not None and not unsure:
                 return match.group()
             if self._ended:
                 return ""
