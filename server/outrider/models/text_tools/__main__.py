@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from outrider.models.text_tools import FORMATS, Call, Format, tool_of
+from outrider.models.text_tools.literal import listed
 from outrider.ports.model import TextDelta
 
 
@@ -42,13 +43,15 @@ def main(arguments: Sequence[str], source: TextIO, target: TextIO, errors: TextI
         try:
             message = json.loads(line)
             text, tools = message["text"], message.get("tools")
-            if not isinstance(text, str) or not isinstance(tools, list | None):
+            if not isinstance(text, str) or (tools is not None and listed(tools) is None):
                 raise TypeError
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             errors.write(f'line {number}: not a JSON object {{"text": …, "tools": […]}}\n')
             failed = True
             continue
-        target.write(json.dumps(_result(FORMATS[chosen.format], text, tools, stream=chosen.stream)) + "\n")
+        target.write(
+            json.dumps(_result(FORMATS[chosen.format], text, listed(tools), stream=chosen.stream)) + "\n"
+        )
         target.flush()
     return int(failed)
 

@@ -43,7 +43,9 @@ def _behind(marker: str) -> Handler:
 def llama3(reading: Reading) -> Wait[None]:
     """Reads a message of Llama 3."""
     python = {_PYTHON_TAG: _python_tag, "<|python_start|>": in_tokens("<|python_start|>", "<|python_end|>")}
-    yield from prose(reading, {**python, **tagged(FUNCTION), **_END_OF_TURN, "{": _objects}, whole={"[": whole_json})
+    yield from prose(
+        reading, {**python, **tagged(FUNCTION), **_END_OF_TURN, "{": _objects}, whole={"[": whole_json}
+    )
 
 
 def _objects(reading: Reading) -> Wait[None]:

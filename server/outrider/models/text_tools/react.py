@@ -173,11 +173,14 @@ def _take_action(reading: Reading, found: Any) -> None:
     Raises:
         Mismatch: If there is none in it.
     """
-    actions: list[Any] = found if isinstance(found, list) else [found]
+    listed = literal.listed(found)
+    actions = [found] if listed is None else listed
     if not actions:
         raise Mismatch
     for action in actions:
-        fields: Mapping[str, Any] = action if isinstance(action, Mapping) else {}
+        fields = literal.mapping(action)
+        if fields is None:
+            raise Mismatch
         name = next((fields[key] for key in _ACTION_KEYS if isinstance(fields.get(key), str)), "")
         given = next((fields[key] for key in _INPUT_KEYS if key in fields), None)
         if name.casefold() == _FINAL:
@@ -186,9 +189,9 @@ def _take_action(reading: Reading, found: Any) -> None:
         tool = reading.tools.named_like(name) if name else None
         if not tool or not any(key in fields for key in _INPUT_KEYS):
             raise Mismatch
-        arguments = given if isinstance(given, Mapping) else {} if given is None else None
+        arguments = literal.mapping(given)
         if arguments is None:
-            arguments = _arguments_of_text(reading.tools, tool, str(given))
+            arguments = _arguments_of_text(reading.tools, tool, "" if given is None else str(given))
         take(reading, [named(tool, arguments, reading.tools, known=True)])
 
 

@@ -147,6 +147,13 @@ class Source:
 
     def literal(self, *options: str) -> Wait[str]:
         """Read the longest of `options` that stands here; `""` if none does."""
+        while self._at >= len(self._text):
+            if self._ended:
+                return ""
+            yield
+        first = self._text[self._at]
+        if not any(option[0] == first for option in options):
+            return ""
         longest = max(map(len, options))
         while True:
             rest = self._text[self._at : self._at + longest]

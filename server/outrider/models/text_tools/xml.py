@@ -15,6 +15,7 @@ Sources: chat templates of Qwen3-Coder, MiniMax M2, DeepSeek V3.2.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from outrider.models.text_tools import literal
@@ -45,6 +46,11 @@ class Tags:
     undeclared: Literal["string", "value"] = "string"
     """What an argument is that the schema does not have."""
 
+    @cached_property
+    def stops(self) -> Stops:
+        """Where an argument may end."""
+        return Stops([self.argument_end, self.end, *("\n" + opening for opening in self.argument_openings)])
+
 
 FUNCTION = Tags(
     openings=("<function=", "<function name="),
@@ -73,7 +79,6 @@ def tagged_call(reading: Reading, tags: Tags) -> Wait[None]:
     source, tools = reading.source, reading.tools
     name, _ = yield from _head(reading, tags.openings)
     arguments: dict[str, Any] = {}
-    stops = Stops([tags.argument_end, tags.end, *("\n" + opening for opening in tags.argument_openings)])
     ended = False
     while not ended:
         yield from source.space()
@@ -90,7 +95,7 @@ def tagged_call(reading: Reading, tags: Tags) -> Wait[None]:
             yield from source.literal(tags.end)
             break
         key, attributes = yield from _head(reading, tags.argument_openings)
-        text, ended = yield from _text(reading, tags, stops)
+        text, ended = yield from _text(reading, tags)
         undeclared = "value" if 'string="false"' in attributes else tags.undeclared
         arguments[key] = tools.argument(name, key, text, undeclared=undeclared)
     take(reading, [Call(name, _unwrapped(arguments, name, tools))])
@@ -107,14 +112,14 @@ def _head(reading: Reading, openings: tuple[str, ...]) -> Wait[tuple[str, str]]:
     return head.group(1).strip(), head.group(2) or ""
 
 
-def _text(reading: Reading, tags: Tags, stops: Stops) -> Wait[tuple[str, bool]]:
+def _text(reading: Reading, tags: Tags) -> Wait[tuple[str, bool]]:
     """The text of an argument, and whether the call ended with it."""
     source = reading.source
     parts: list[str] = []
     following = (tags.end, *tags.argument_openings, *tags.around)
     ended = False
     while True:
-        stop = yield from source.until(stops, parts.append)
+        stop = yield from source.until(tags.stops, parts.append)
         if not stop:
             raise Mismatch
         if stop not in (tags.argument_end, tags.end):
