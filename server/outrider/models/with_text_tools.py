@@ -4,7 +4,7 @@ It is told of its tools in the system message, calls and results go back to it a
 read by one of the formats of `text_tools`. From outside it is a model like any other.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 
 from outrider.models.text_tools import Call, Format, TextToolParser
@@ -139,27 +139,17 @@ def as_text(request: ModelRequest, form: Format) -> ModelRequest:
 
     Returns:
         The same without tools: they are described at the end of the system message; a call is text of its
-        message, and the results of one message's calls are one message of the user.
+        message, and a result one of the user. Messages of the user that follow each other are one, because
+        the templates of many such models refuse two.
     """
     messages: list[Message] = []
     names: dict[str, str] = {}
-    results: list[str] = []
     for message in request.messages:
-        if message.role == "tool":
-            name = names.get(message.tool_call_id or "", "tool")
-            results.append(form.result(name, message.text))
-            continue
-        if results:
-            messages.append(Message("user", "\n\n".join(results)))
-            results = []
-        if message.tool_calls:
-            names.update((call.id, call.name) for call in message.tool_calls)
-            calls = form.write([_call(call) for call in message.tool_calls])
-            text = "\n\n".join(part for part in (message.text, calls) if part)
-            message = Message(message.role, text, reasoning=message.reasoning)
-        messages.append(message)
-    if results:
-        messages.append(Message("user", "\n\n".join(results)))
+        names.update((call.id, call.name) for call in message.tool_calls)
+        said = _as_text(message, names, form)
+        if messages and said.role == messages[-1].role == "user":
+            said = Message("user", f"{messages.pop().text}\n\n{said.text}")
+        messages.append(said)
     if request.tools:
         described = form.prompt(request.tools)
         if messages and messages[0].role == "system":
@@ -167,6 +157,16 @@ def as_text(request: ModelRequest, form: Format) -> ModelRequest:
         else:
             messages.insert(0, Message("system", described))
     return ModelRequest(request.purpose, messages, (), request.temperature, request.max_tokens)
+
+
+def _as_text(message: Message, names: Mapping[str, str], form: Format) -> Message:
+    if message.role == "tool":
+        return Message("user", form.result(names.get(message.tool_call_id or "", "tool"), message.text))
+    if not message.tool_calls:
+        return message
+    calls = form.write([_call(call) for call in message.tool_calls])
+    text = "\n\n".join(part for part in (message.text, calls) if part)
+    return Message(message.role, text, reasoning=message.reasoning)
 
 
 def _call(call: ToolCall) -> Call:

@@ -118,7 +118,7 @@ _ALL = (
         _PLAIN,
     ),
     Format("pythonic", python_calls.pythonic, _PYTHON, _PLAIN),
-    Format("llama4-pythonic", python_calls.llama4, _PYTHON, _PLAIN),
+    Format("llama4-pythonic", python_calls.pythonic, _PYTHON, _PLAIN),
     Format(
         "mistral",
         tokens.mistral,

@@ -14,7 +14,7 @@ from typing import Any
 
 from outrider.models.text_tools import literal
 from outrider.models.text_tools.reading import Call, Handler, Reading, prose
-from outrider.models.text_tools.shapes import calls_in, named, take
+from outrider.models.text_tools.shapes import named, take_json
 from outrider.models.text_tools.source import Mismatch, Source, Stops, Wait
 from outrider.models.text_tools.tools import Tools
 
@@ -243,7 +243,7 @@ def in_tokens(opening: str, end: str, *, loose: bool = False) -> Handler:
             take_list(reading, text if text.startswith("[") else f"[{text}]", known=False, loose=loose)
         else:
             if found:
-                take(reading, list(calls_in(found, reading.tools, known=False)))
+                take_json(found, reading, known=False)
         if loose and len(text) <= _LONGEST_ECHO:
             yield from source.literal(text + end)
 
@@ -257,12 +257,7 @@ _LFM2 = in_tokens("<|tool_call_start|>", "<|tool_call_end|>", loose=True)
 
 
 def pythonic(reading: Reading) -> Wait[None]:
-    """Reads a message of Llama 3.2, or of what writes as it does."""
-    yield from prose(reading, BARE)
-
-
-def llama4(reading: Reading) -> Wait[None]:
-    """Reads a message of Llama 4."""
+    """Reads a message of Llama 3.2 or 4, or of what writes as they do."""
     token = {"<|python_start|>": in_tokens("<|python_start|>", "<|python_end|>")}
     yield from prose(reading, {**token, **BARE})
 

@@ -37,6 +37,8 @@ class Sink:
     def __init__(self) -> None:
         self._items: list[Item] = []
         self._space: list[str] = []
+        self._gap = ""
+        """White space between the last text and the calls after it."""
         self._texts = False
         self._others = False
         self.fresh = True
@@ -50,11 +52,11 @@ class Sink:
         if not body:
             self._space.append(text)
             return
-        space = "".join(self._space) + body[: len(body) - len(body.lstrip())]
+        space = self._gap + "".join(self._space) + body[: len(body) - len(body.lstrip())]
         if not self._texts and self._others:
             space = ""
         self._items.append(TextDelta(space + body.lstrip()))
-        self._space = [text[len(body) :]]
+        self._gap, self._space = "", [text[len(body) :]]
         self._texts, self.fresh = True, False
 
     def reasoning(self, text: str) -> None:
@@ -66,6 +68,9 @@ class Sink:
     def call(self, name: str, arguments: Mapping[str, Any]) -> None:
         """A call."""
         self._items.append(Call(name, arguments))
+        if not self.fresh:
+            self._gap = "".join(self._space)
+        self._space = []
         self._others = self.fresh = True
         self.calls += 1
 
@@ -76,9 +81,9 @@ class Sink:
 
     def end(self) -> None:
         """The text is at its end."""
-        if not self._others and self._space:
-            self._items.append(TextDelta("".join(self._space)))
-        self._space = []
+        space, self._space = "".join(self._space), []
+        if space and not self._others:
+            self._items.append(TextDelta(space))
 
 
 @dataclass(slots=True)

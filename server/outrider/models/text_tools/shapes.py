@@ -1,6 +1,7 @@
 """The shapes in which a call is written as JSON."""
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Mapping
 from typing import Any
 
 from outrider.models.text_tools import literal
@@ -76,29 +77,38 @@ def _is_definition(arguments: Mapping[str, Any]) -> bool:
     return arguments.get("type") == "object" and isinstance(arguments.get("properties"), Mapping)
 
 
-def calls_in(found: Any, tools: Tools, *, known: bool, bare: bool = False) -> Iterator[Call | None]:
-    """The calls of a JSON value that is one, a list of them, or an object around such a list."""
-    around = literal.mapping(found) or {}
-    for key in ("tool_calls", "tool_call"):
-        if isinstance(around.get(key), list | Mapping):
-            yield from calls_in(around[key], tools, known=known, bare=bare)
-            return
-    listed = literal.listed(found)
-    for one in [found] if listed is None else listed:
-        yield call_of(one, tools, known=known, bare=bare)
-
-
 def json_calls(reading: Reading, *, known: bool = False, bare: bool = False) -> Wait[None]:
     """Read a JSON value, and take it for one or several calls.
 
+    Args:
+        reading: The message.
+        known: Whether only tools count that there are.
+        bare: Whether the arguments may be left out if a tool needs none; in a list they always may.
+
     Raises:
-        Mismatch: If there is no call in it, or something else beside them.
+        Mismatch: If there is no call in it.
     """
-    found = yield from literal.value(reading.source)
-    calls = list(calls_in(found, reading.tools, known=known, bare=bare))
-    if not calls:
+    take_json((yield from literal.value(reading.source)), reading, known=known, bare=bare)
+
+
+def take_json(found: Any, reading: Reading, *, known: bool, bare: bool = False) -> None:
+    """Take a JSON value for a call, a list of them, or an object around such a list; what is none is text.
+
+    Raises:
+        Mismatch: If there is no call in it.
+    """
+    around = literal.mapping(found) or {}
+    inner = next((around[key] for key in ("tool_calls", "tool_call") if key in around), None)
+    listed = literal.listed(found if inner is None else inner)
+    ones = [found if inner is None else inner] if listed is None else listed
+    calls = [call_of(one, reading.tools, known=known, bare=bare or listed is not None) for one in ones]
+    if not any(calls):
         raise Mismatch
-    take(reading, calls)
+    for one, call in zip(ones, calls, strict=True):
+        if call:
+            reading.sink.call(call.name, call.arguments)
+        else:
+            reading.sink.text(json.dumps(one, ensure_ascii=False) + "\n")
 
 
 def take(reading: Reading, calls: list[Call | None]) -> None:
