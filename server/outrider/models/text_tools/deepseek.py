@@ -17,19 +17,13 @@ from outrider.models.text_tools.shapes import arguments_of, named, take
 from outrider.models.text_tools.source import Mismatch, Wait
 from outrider.models.text_tools.xml import Tags, tagged
 
-_SECTIONS = (
-    "<｜tool▁calls▁begin｜>",
-    "<｜tool▁calls｜>",
-    "<｜tool_calls_begin｜>",
-    "<｜tool calls begin｜>",
-    "<｜tool\\_calls\\_begin｜>",
-)
-_SECTION_ENDS = (
-    "<｜tool▁calls▁end｜>",
-    "<｜tool_calls_end｜>",
-    "<｜tool calls end｜>",
-    "<｜tool\\_calls\\_end｜>",
-)
+_SECTIONS = {
+    "<｜tool▁calls▁begin｜>": "<｜tool▁calls▁end｜>",
+    "<｜tool▁calls｜>": "<｜tool▁calls▁end｜>",
+    "<｜tool_calls_begin｜>": "<｜tool_calls_end｜>",
+    "<｜tool calls begin｜>": "<｜tool calls end｜>",
+    "<｜tool\\_calls\\_begin｜>": "<｜tool\\_calls\\_end｜>",
+}
 _CALLS = (
     "<｜tool▁call▁begin｜>",
     "<｜tool_call_begin｜>",
@@ -73,13 +67,10 @@ def _call(reading: Reading) -> Wait[None]:
 
 
 _HANDLERS: dict[str, Handler] = {
-    **{begin: section(begin, *_CALLS, *_OF_A_FUNCTION) for begin in _SECTIONS},
-    **{end: section_end(end) for end in _SECTION_ENDS},
+    **{begin: section(begin, (*_CALLS, *_OF_A_FUNCTION), end) for begin, end in _SECTIONS.items()},
+    **{end: section_end(end) for end in _SECTIONS.values()},
     **dict.fromkeys((*_CALLS, *_OF_A_FUNCTION), _call),
-    **{
-        begin: section(begin, *DSML.openings)
-        for begin in ("<｜DSML｜function_calls>", "<｜DSML｜tool_calls>")
-    },
+    **{end.replace("</", "<"): section(end.replace("</", "<"), DSML.openings, end) for end in DSML.around},
     **{end: section_end(end) for end in DSML.around},
     **tagged(DSML),
     "<｜end▁of▁sentence｜>": section_end("<｜end▁of▁sentence｜>"),

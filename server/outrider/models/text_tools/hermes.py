@@ -51,7 +51,9 @@ _LOOSE: dict[str, Handler] = {
 
 def hermes(reading: Reading) -> Wait[None]:
     """Reads a message of Hermes or Qwen."""
-    yield from prose(reading, {**TOOL_CALL, **_FUNCTION_CALL, **tagged(FUNCTION)}, whole=_LOOSE)
+    yield from prose(
+        reading, {**TOOL_CALL, **_FUNCTION_CALL, **tagged(FUNCTION), **_END_OF_CALL}, whole=_LOOSE
+    )
 
 
 def qwen3_coder(reading: Reading) -> Wait[None]:
@@ -65,13 +67,13 @@ _END_OF_CALL = {"</tool_call>": section_end("</tool_call>")}
 def granite(reading: Reading) -> Wait[None]:
     """Reads a message of Granite."""
     token = {"<|tool_call|>": in_tag("<|tool_call|>", "<|end_of_text|>")}
-    yield from prose(reading, {**token, **TOOL_CALL, **_FUNCTION_CALL})
+    yield from prose(reading, {**token, **TOOL_CALL, **_FUNCTION_CALL, **_END_OF_CALL})
 
 
 def minimax(reading: Reading) -> Wait[None]:
     """Reads a message of MiniMax, M1 or M2."""
     around = {
-        "<minimax:tool_call>": section("<minimax:tool_call>", *INVOKE.openings),
+        "<minimax:tool_call>": section("<minimax:tool_call>", INVOKE.openings, "</minimax:tool_call>"),
         "</minimax:tool_call>": section_end("</minimax:tool_call>"),
     }
     yield from prose(reading, {"<tool_calls>": _lines_of_json, **around, **tagged(INVOKE)})

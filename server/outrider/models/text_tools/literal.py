@@ -18,7 +18,7 @@ DEEPEST = 64
 _LONGEST_NUMBER = 400
 
 _NUMBER_RUN = re.compile(r"[-+.0-9eE_]*")
-_NUMBER = re.compile(r"[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
+_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 _WORD = re.compile(r"\w*")
 _CONSTANTS: dict[str, bool | None] = {
     "true": True,
@@ -71,7 +71,8 @@ def value(source: Source, *, python: bool = False, depth: int = 0) -> Wait[Any]:
     if first in IN_STRING:
         return (yield from string(source, python=python))
     if first and first in "-+.0123456789":
-        return number((yield from source.run(_NUMBER_RUN, _LONGEST_NUMBER)))
+        text = yield from source.run(_NUMBER_RUN, _LONGEST_NUMBER)
+        return number(text.replace("_", "") if python else text)
     word = yield from source.run(_WORD, _LONGEST_NUMBER)
     if word not in _CONSTANTS:
         raise Mismatch
@@ -86,11 +87,10 @@ def number(text: str) -> int | float:
     """
     if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
         raise Mismatch
-    digits = text.replace("_", "")
     try:
-        return int(digits)
+        return int(text)
     except ValueError:
-        found = float(digits)
+        found = float(text)
     if not math.isfinite(found):
         raise Mismatch
     return found

@@ -112,7 +112,6 @@ THOUGHTS = {
 }
 """Reasoning inside the text: how it begins and ends."""
 
-_ENDS_OF_THOUGHT = {opening: Stops([end]) for opening, end in THOUGHTS.items()}
 FENCES = ("```", "~~~")
 _FENCE_RUN = {fence: re.compile(f"[{fence[0]}]*") for fence in FENCES}
 _FENCE_STOPS = {fence: Stops([fence]) for fence in FENCES}
@@ -126,6 +125,7 @@ def prose(
     *,
     fenced: Mapping[str, Handler] | None = None,
     whole: Mapping[str, Handler] | None = None,
+    waking: Iterable[str] = (),
 ) -> Wait[None]:
     """Read a whole message: text goes out at once, calls are handled, code blocks are left alone.
 
@@ -136,18 +136,20 @@ def prose(
         handlers: By the marker with which a call begins.
         fenced: How calls may begin in such a code block; None for all of the other two.
         whole: How calls may begin that count only at the beginning of a line, with nothing after them.
+        waking: Markers that end a thought although its own end is missing.
     """
     source, sink = reading.source, reading.sink
     whole = whole or {}
     inside = fenced if fenced is not None else {**handlers, **whole}
     stops = Stops({*handlers, *whole, *THOUGHTS, *FENCES})
+    ends = {opening: Stops([end, *waking]) for opening, end in THOUGHTS.items()}
     while True:
         stop = yield from source.until(stops, sink.text)
         if not stop:
             return
         in_code, blank_line = source.last == "`", source.on_blank_line
         if stop in THOUGHTS:
-            yield from _thought(reading, stop)
+            yield from _thought(reading, stop, ends[stop])
         elif stop in FENCES:
             if blank_line:
                 yield from code_block(reading, stop, inside)
@@ -178,15 +180,30 @@ def attempt(reading: Reading, handler: Handler) -> Wait[None]:
         source.recorded()
 
 
-def section(begin: str, *following: str) -> Handler:
-    """Reads markup that begins a section of calls, and is text if none of `following` stands behind it."""
+def section(begin: str, calls: Iterable[str], end: str) -> Handler:
+    """Reads markup that begins a section of calls; it is text if none of them comes before its end.
+
+    Args:
+        begin: The markup.
+        calls: The markers with which calls begin.
+        end: The markup at the section's end.
+    """
+    stops = Stops([*calls, end])
 
     def handler(reading: Reading) -> Wait[None]:
-        marker = yield from reading.source.must(begin)
-        gap = yield from reading.source.space()
-        if not (yield from standing(reading.source, following)):
+        source = reading.source
+        marker = yield from source.must(begin)
+        parts: list[str] = []
+        stop = yield from source.until(stops, parts.append)
+        between = "".join(parts)
+        if not stop or (stop == end and between.strip()):
             raise Mismatch
-        reading.held = marker + gap
+        if stop == end:
+            source.take(len(end))
+        elif between.strip():
+            reading.sink.text(between)
+        else:
+            reading.held = marker + between
 
     return handler
 
@@ -214,7 +231,7 @@ def standing(source: Source, markers: Iterable[str]) -> Wait[str]:
     return found
 
 
-def _thought(reading: Reading, opening: str) -> Wait[None]:
+def _thought(reading: Reading, opening: str, ends: Stops) -> Wait[None]:
     source, sink = reading.source, reading.sink
     marker = source.take(len(opening))
     if not sink.fresh:
@@ -222,8 +239,8 @@ def _thought(reading: Reading, opening: str) -> Wait[None]:
         return
     sink.reasoning("")
     yield from source.space()
-    if (yield from source.until(_ENDS_OF_THOUGHT[opening], sink.reasoning)):
-        source.take(len(THOUGHTS[opening]))
+    yield from source.until(ends, sink.reasoning)
+    yield from source.literal(THOUGHTS[opening])
 
 
 def code_block(reading: Reading, fence: str, handlers: Mapping[str, Handler]) -> Wait[None]:

@@ -20,8 +20,10 @@ _LONGEST_NAME = 256
 
 _KIMI_CALL = "<|tool_call_begin|>"
 _KIMI_ARGUMENTS = "<|tool_call_argument_begin|>"
-_KIMI_SECTIONS = ("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>")
-_KIMI_SECTION_ENDS = ("<|tool_calls_section_end|>", "<|tool_call_section_end|>")
+_KIMI_SECTIONS = {
+    "<|tool_calls_section_begin|>": "<|tool_calls_section_end|>",
+    "<|tool_call_section_begin|>": "<|tool_call_section_end|>",
+}
 _KIMI_ID_RUN = re.compile(r"[^<\n]*")
 _KIMI_ID = re.compile(r"(?:functions\.)?(\S+?):\d+|(\d+)")
 
@@ -41,15 +43,15 @@ def _kimi_call(reading: Reading) -> Wait[None]:
 
 
 _KIMI: dict[str, Handler] = {
-    **{begin: section(begin, _KIMI_CALL) for begin in _KIMI_SECTIONS},
-    **{end: section_end(end) for end in _KIMI_SECTION_ENDS},
+    **{begin: section(begin, [_KIMI_CALL], end) for begin, end in _KIMI_SECTIONS.items()},
+    **{end: section_end(end) for end in _KIMI_SECTIONS.values()},
     _KIMI_CALL: _kimi_call,
 }
 
 
 def kimi(reading: Reading) -> Wait[None]:
-    """Reads a message of Kimi."""
-    yield from prose(reading, _KIMI)
+    """Reads a message of Kimi, which may call in the middle of a thought."""
+    yield from prose(reading, _KIMI, waking=_KIMI_SECTIONS)
 
 
 _MISTRAL = "[TOOL_CALLS]"

@@ -18,6 +18,17 @@ _KINDS = (
     ("null", ("null", "none")),
 )
 _INTEGER = re.compile(r"[-+]?\d{1,300}(?:\.0*)?")
+_COMBINATIONS = ("anyOf", "oneOf", "allOf")
+_BOOLEANS = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "1": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "0": False,
+}
 _DEEPEST = 8
 """How far references and combinations in a schema are followed."""
 
@@ -33,6 +44,7 @@ class Tools:
         """
         self._any = tools is None
         self._by_name = {tool.name: tool for tool in tools or ()}
+        self._parameters: dict[str, Mapping[str, Any]] = {}
         self._folded = {name.casefold(): name for name in self._by_name}
 
     def knows(self, name: str) -> bool:
@@ -54,7 +66,10 @@ class Tools:
 
     def parameters(self, name: str) -> Mapping[str, Any]:
         """Its parameters' schemas, by name."""
-        return _mapping(self.schema(name).get("properties"))
+        if name not in self._parameters:
+            schema = self.schema(name)
+            self._parameters[name] = _properties(schema, schema)
+        return self._parameters[name]
 
     def required(self, name: str) -> Sequence[str]:
         """The parameters it cannot do without."""
@@ -93,20 +108,22 @@ class Tools:
         declared = self.parameters(tool).get(name)
         kinds = _kinds(declared, self.schema(tool)) if declared is not None else set[str]()
         if not kinds:
-            return text if undeclared == "string" or declared is not None else written(text)
-        return _worth(text, kinds)
+            return text if undeclared == "string" else written(text)
+        return text if text in _values(declared) else _worth(text, kinds)
 
 
 def written(text: str) -> Any:
     """The value that `text` is, or `text` itself if it is none."""
     try:
-        return literal.of_text(text, python=True)
+        return literal.of_text(text)
     except Mismatch:
         return text
 
 
 def _worth(text: str, kinds: set[str]) -> Any:
     bare = text.strip()
+    if "string" not in kinds and kinds & {"integer", "number"}:
+        bare = bare.strip('\\"')
     if "null" in kinds and bare.lower() in ("null", "none"):
         return None
     if "integer" in kinds and _INTEGER.fullmatch(bare):
@@ -118,8 +135,8 @@ def _worth(text: str, kinds: set[str]) -> Any:
             pass
         else:
             return int(found) if isinstance(found, float) and found.is_integer() else found
-    if "boolean" in kinds and bare.lower() in ("true", "false"):
-        return bare.lower() == "true"
+    if "boolean" in kinds and bare.lower() in _BOOLEANS and ("string" not in kinds or len(bare) > len("yes")):
+        return _BOOLEANS[bare.lower()]
     if bare[:1] in ("{", "[", "(", '"', "'") and kinds & {"object", "array"}:
         found = written(bare)
         if isinstance(found, str):
@@ -143,24 +160,52 @@ def _kinds(schema: Any, root: Mapping[str, Any], depth: int = 0) -> set[str]:
             kinds.add(_kind(name))
     reference = fields.get("$ref")
     if isinstance(reference, str) and reference.startswith("#/"):
-        target: Any = root
-        for step in reference[2:].split("/"):
-            target = _mapping(target).get(step)
-        kinds |= _kinds(target, root, depth + 1)
-    for combination in ("anyOf", "oneOf", "allOf"):
+        kinds |= _kinds(_target(reference, root), root, depth + 1)
+    for combination in _COMBINATIONS:
         for option in literal.listed(fields.get(combination)) or ():
             kinds |= _kinds(option, root, depth + 1)
     if not kinds:
-        values = [
-            *(literal.listed(fields.get("enum")) or ()),
-            *([fields["const"]] if "const" in fields else ()),
-        ]
-        kinds |= {_kind_of(one) for one in values}
+        kinds |= {_kind_of(one) for one in _values(fields)}
         if "properties" in fields:
             kinds.add("object")
         if "items" in fields:
             kinds.add("array")
     return kinds
+
+
+def _properties(schema: Any, root: Mapping[str, Any], depth: int = 0) -> Mapping[str, Any]:
+    """The properties of an object, also those that stand behind a reference or in a combination."""
+    fields = _mapping(schema)
+    if depth > _DEEPEST or not fields:
+        return _mapping(None)
+    found: dict[str, list[Any]] = {}
+    parts: list[Any] = [part for name in _COMBINATIONS for part in literal.listed(fields.get(name)) or ()]
+    reference = fields.get("$ref")
+    if isinstance(reference, str) and reference.startswith("#/"):
+        parts.append(_target(reference, root))
+    if not parts:
+        return _mapping(fields.get("properties"))
+    for properties in (
+        _mapping(fields.get("properties")),
+        *(_properties(part, root, depth + 1) for part in parts),
+    ):
+        for name, one in properties.items():
+            found.setdefault(name, []).append(one)
+    return {name: ones[0] if len(ones) == 1 else {"anyOf": ones} for name, ones in found.items()}
+
+
+def _target(reference: str, root: Mapping[str, Any]) -> Any:
+    """What a reference within the schema means."""
+    target: Any = root
+    for step in reference[2:].split("/"):
+        target = _mapping(target).get(step.replace("~1", "/").replace("~0", "~"))
+    return target
+
+
+def _values(schema: Any) -> list[Any]:
+    """The values that a schema names."""
+    fields = _mapping(schema)
+    return [*(literal.listed(fields.get("enum")) or ()), *([fields["const"]] if "const" in fields else ())]
 
 
 def _kind(name: str) -> str:

@@ -1,7 +1,7 @@
 """How each format writes calls and results, and how a model is told of it."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from outrider.models.text_tools.reading import Call
@@ -164,7 +164,7 @@ def prompt(tools: Sequence[ToolSpec], write: Writer, result: str, hint: str) -> 
         Text for the system message.
     """
     lines = [
-        _json({"name": tool.name, "description": tool.description, "parameters": _plain(tool.schema)})
+        _json({"name": tool.name, "description": tool.description, "parameters": dict(tool.schema)})
         for tool in tools
     ]
     text = _INTRODUCTION.format(
@@ -173,7 +173,3 @@ def prompt(tools: Sequence[ToolSpec], write: Writer, result: str, hint: str) -> 
         result=result.format(name=_EXAMPLE.name, text="…"),
     )
     return f"{text}\n\n{hint}" if hint else text
-
-
-def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(schema)

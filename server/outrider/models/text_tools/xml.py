@@ -123,6 +123,7 @@ def _text(reading: Reading, tags: Tags) -> Wait[tuple[str, bool]]:
         if not stop:
             raise Mismatch
         if stop not in (tags.argument_end, tags.end):
+            parts = [_without_drifted_end("".join(parts), tags.argument_end)]
             break
         source.take(len(stop))
         gap = yield from source.space()
@@ -135,6 +136,14 @@ def _text(reading: Reading, tags: Tags) -> Wait[tuple[str, bool]]:
     if tags.lines:
         text = re.sub(r"\A\r?\n|\r?\n\Z", "", text)
     return text, ended
+
+
+def _without_drifted_end(text: str, end: str) -> str:
+    """An argument without what may stand for its end tag, such as `</parameter1>`."""
+    bare = text.rstrip()
+    at = bare.rfind("</")
+    drifted = at >= 0 and re.fullmatch(re.escape(end[:-1]) + r"\w*>?", bare[at:])
+    return text[:at] if drifted else text
 
 
 def _unwrapped(arguments: dict[str, Any], name: str, tools: Tools) -> Mapping[str, Any]:
