@@ -74,7 +74,8 @@ def _python_tag(reading: Reading) -> Wait[None]:
     yield from source.space()
     if (yield from source.peek()) == "{":
         yield from json_calls(reading)
-        while (yield from _another(reading)):
+        while (yield from source.behind_space(also=";,")) == "{":
+            yield from source.run(_SEPARATOR)
             yield from json_calls(reading)
         return
     mark = source.record()
@@ -95,11 +96,3 @@ def _python_tag(reading: Reading) -> Wait[None]:
         raise Mismatch
     argument = next(iter(tools.parameters(interpreter)), "code")
     take(reading, [named(interpreter, {argument: "".join(parts)}, tools, known=True)])
-
-
-def _another(reading: Reading) -> Wait[bool]:
-    source = reading.source
-    yield from source.space()
-    yield from source.literal(";")
-    yield from source.space()
-    return (yield from source.peek()) == "{"

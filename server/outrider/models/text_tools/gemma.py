@@ -21,31 +21,32 @@ _NAME = re.compile(r"[\w.:/-]*")
 _LONGEST_NAME = 256
 _KEY = re.compile(r"""[^:{}\[\],<"']*""")
 _BARE = re.compile(r"[^{}\[\],<]*")
+_ENDS = ("<end_function_call>", "<tool_call|>", "<turn|>")
 _QUOTES = {"<escape>": Stops(["<escape>"]), '<|"|>': Stops(['<|"|>'])}
 
 
-def _function_call(opening: str, end: str, *, typed: bool) -> Handler:
-    """Reads a call between tokens.
+def _function_call(opening: str, *, typed: bool = False, known: bool = False) -> Handler:
+    """Reads a call between tokens, or without some of them.
 
     Args:
-        opening: Its first token.
-        end: Its last.
+        opening: What it begins with.
         typed: Whether strings may stand for other values where the schema says nothing.
+        known: Whether it must be of a tool that there is.
     """
 
     def handler(reading: Reading) -> Wait[None]:
         source, tools = reading.source, reading.tools
         yield from source.must(opening)
+        yield from source.literal(":")
         yield from source.space()
-        yield from source.must("call:")
+        if opening.endswith(">") and not (yield from source.literal("call:")) and opening != "<call>":
+            raise Mismatch
         name = yield from source.run(_NAME, _LONGEST_NAME)
         yield from source.space()
         yield from source.must("{")
         fields = yield from _fields(source, 0)
-        yield from source.space()
-        if not (yield from source.literal(end)) and (yield from source.peek()):
-            raise Mismatch
-        if not name:
+        yield from source.literal(*_ENDS)
+        if not name or (known and not tools.knows(name)):
             raise Mismatch
         undeclared = "value" if typed else "string"
         arguments = {
@@ -153,12 +154,15 @@ def _list(reading: Reading) -> Wait[None]:
 
 
 _CALLS: dict[str, Handler] = {
-    "<start_function_call>": _function_call("<start_function_call>", "<end_function_call>", typed=True),
-    "<|tool_call>": _function_call("<|tool_call>", "<tool_call|>", typed=False),
+    "<start_function_call>": _function_call("<start_function_call>", typed=True),
+    "<|tool_call>": _function_call("<|tool_call>"),
+    "<call>": _function_call("<call>", known=True),
     "```tool_code": _tool_code,
 }
 
 
 def gemma(reading: Reading) -> Wait[None]:
     """Reads a message of Gemma."""
-    yield from prose(reading, _CALLS, whole={"{": whole_json, "[": _list})
+    yield from prose(
+        reading, _CALLS, whole={"{": whole_json, "[": _list, "call:": _function_call("call:", known=True)}
+    )

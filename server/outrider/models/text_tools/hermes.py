@@ -16,6 +16,7 @@ from outrider.models.text_tools.shapes import json_calls
 from outrider.models.text_tools.source import Mismatch, Wait
 from outrider.models.text_tools.xml import FUNCTION, Tags, tagged, tagged_call
 
+_BETWEEN = re.compile(r"[\s,;]*")
 _LOOSE_TAGS = ("tool", "tools", "response", "json", "JSON", "xml")
 
 
@@ -30,6 +31,9 @@ def in_tag(opening: str, end: str, *, known: bool = False) -> Handler:
             yield from tagged_call(reading, FUNCTION)
         else:
             yield from json_calls(reading, known=known, bare=True)
+            while (yield from source.behind_space(also=",;")) == "{":
+                yield from source.run(_BETWEEN)
+                yield from json_calls(reading, known=known, bare=True)
         yield from source.space()
         yield from source.literal(end)
 

@@ -120,7 +120,7 @@ def _action(reading: Reading) -> Wait[None]:
 
 
 def _json_follows(source: Source) -> Wait[bool]:
-    following = yield from source.behind_space(0)
+    following = yield from source.behind_space()
     if following == "{":
         return True
     if following not in ("`", "~"):

@@ -14,6 +14,8 @@ Wait = Generator[None, None, T]
 
 SPACE = re.compile(r"\s*")
 _LINE_SPACE = " \t\r"
+_MOST_SPACE = 1000
+"""How far is looked ahead."""
 
 
 class Mismatch(Exception):  # noqa: N818 - an expected outcome of reading, not an error
@@ -95,11 +97,19 @@ class Source:
         """The next `count` characters, which are known to be there. They stay to be read."""
         return self._text[self._at : self._at + count]
 
-    def behind_space(self, offset: int) -> Wait[str]:
-        """The first character from `offset` on that is no white space, `""` at the end. It stays to be read."""
-        while (yield from self.fill(offset + 1)):
+    def behind_space(self, offset: int = 0, *, also: str = "") -> Wait[str]:
+        """The first character that is no white space, within reason; `""` if there is none.
+
+        Args:
+            offset: How many characters are passed over first.
+            also: What else is passed over.
+
+        Returns:
+            The character, which stays to be read.
+        """
+        while offset < _MOST_SPACE and (yield from self.fill(offset + 1)):
             following = self._text[self._at + offset]
-            if not following.isspace():
+            if not following.isspace() and following not in also:
                 return following
             offset += 1
         return ""
