@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from outrider.models.text_tools.source import Mismatch, Source, Wait
+from outrider.models.text_tools.source import Mismatch, Source, Torn, Wait
 
 DEEPEST = 64
 """How far values may be nested."""
@@ -120,9 +120,7 @@ def _braces(source: Source, python: bool, depth: int) -> Wait[Any]:
             members.append(key)
         else:
             raise Mismatch
-        yield from source.space()
-        if not (yield from source.literal(",")) and (yield from source.peek()) != "}":
-            raise Mismatch
+        yield from _end_of_item(source, "}")
 
 
 def _items(source: Source, python: bool, depth: int) -> Wait[Any]:
@@ -135,10 +133,18 @@ def _items(source: Source, python: bool, depth: int) -> Wait[Any]:
         if (yield from source.literal(close)):
             return items[0] if close == ")" and len(items) == 1 and not comma else items
         items.append((yield from value(source, python=python, depth=depth + 1)))
-        yield from source.space()
-        comma = yield from source.literal(",")
-        if not comma and (yield from source.peek()) != close:
-            raise Mismatch
+        comma = yield from _end_of_item(source, close)
+
+
+def _end_of_item(source: Source, close: str) -> Wait[str]:
+    """Read the comma after an item, if it is not the last one."""
+    quoted = source.last in IN_STRING
+    yield from source.space()
+    comma = yield from source.literal(",")
+    following = yield from source.peek()
+    if not comma and following != close:
+        raise Torn if quoted and following.isalnum() else Mismatch
+    return comma
 
 
 def string(source: Source, *, python: bool = False) -> Wait[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from outrider.models.text_tools.source import Mismatch, Source, Stops, Wait
+from outrider.models.text_tools.source import Mismatch, Source, Stops, Torn, Wait
 from outrider.models.text_tools.tools import Tools
 from outrider.ports.model import ReasoningDelta, TextDelta
 
@@ -115,6 +115,7 @@ THOUGHTS = {
 FENCES = ("```", "~~~")
 _FENCE_RUN = {fence: re.compile(f"[{fence[0]}]*") for fence in FENCES}
 _FENCE_STOPS = {fence: Stops([fence]) for fence in FENCES}
+_LINE = re.compile(r"[^\n]*")
 _INFO = re.compile(r"[^\n`]*")
 _BETWEEN = re.compile(r"[\s,;]*")
 
@@ -168,13 +169,18 @@ def prose(
 
 
 def attempt(reading: Reading, handler: Handler) -> Wait[None]:
-    """Let `handler` read a call; what it read becomes text if it is none."""
+    """Let `handler` read a call; what it read becomes text if it is none.
+
+    After a quote too many, what follows on the line was meant to stand in a string: no call is looked for there.
+    """
     source = reading.source
     held, reading.held = reading.held, ""
     source.record()
     try:
         yield from handler(reading)
-    except Mismatch:
+    except Mismatch as mismatch:
+        if isinstance(mismatch, Torn):
+            yield from source.run(_LINE)
         reading.sink.text(held + (source.recorded() or source.take(1)))
     else:
         source.recorded()

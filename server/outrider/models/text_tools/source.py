@@ -22,6 +22,10 @@ class Mismatch(Exception):  # noqa: N818 - an expected outcome of reading, not a
     """What stands here is not what a parser hoped for; its caller decides what it is instead."""
 
 
+class Torn(Mismatch):
+    """A string ended in the middle of what must have been one, so that more of it follows."""
+
+
 class Stops:
     """Strings at which a text is interrupted."""
 
