@@ -13,7 +13,8 @@ What holds for every format:
 - Text before a call goes out at once, the call's text never. Where the text was cut makes no difference, and
   reading takes time in proportion to its length.
 - What began as a call and is none, because it is cut off or cannot be read, is text: nothing is run, nothing
-  lost. Reading goes on behind it; the text of a call that is cut off is never searched for others.
+  lost. Reading goes on behind it, but what a call that is cut off or has a torn string may hold is never searched
+  for others.
 - A call needs its markup. Where a format has none (lists, plain JSON, ReAct, brackets), only tools that there
   are count. JSON needs a line of its own with nothing after it, except with Llama 3, which writes it anywhere.
 - Code in backticks is no call. A code block is one if it holds nothing but calls, and nothing follows it.
