@@ -1,0 +1,318 @@
+"""What all formats share: where a parser reads, what it found, and the way through prose to the next call."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from outrider.models.text_tools.source import Mismatch, Source, Stops, Torn, Wait
+from outrider.models.text_tools.tools import Tools
+from outrider.ports.model import ReasoningDelta, TextDelta
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that a model wrote."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+    @property
+    def arguments_json(self) -> str:
+        """The arguments as JSON text."""
+        return json.dumps(self.arguments)
+
+
+Item = TextDelta | ReasoningDelta | Call
+
+
+class Sink:
+    """What was found, in its order.
+
+    White space around calls and reasoning is nobody's text: it is kept back, and only goes out between two
+    texts. A message without calls and reasoning stays as it is, to the last space.
+    """
+
+    def __init__(self) -> None:
+        self._items: list[Item] = []
+        self._space: list[str] = []
+        self._gap = ""
+        """White space between the last text and the calls after it."""
+        self._texts = False
+        self._others = False
+        self.fresh = True
+        """Whether no text stands since the beginning or the last call, white space aside."""
+        self.calls = 0
+        """How many calls were found."""
+
+    def text(self, text: str) -> None:
+        """Text of the answer."""
+        body = text.rstrip()
+        if not body:
+            self._space.append(text)
+            return
+        space = self._gap + "".join(self._space) + body[: len(body) - len(body.lstrip())]
+        if not self._texts and self._others:
+            space = ""
+        self._items.append(TextDelta(space + body.lstrip()))
+        self._gap, self._space = "", [text[len(body) :]]
+        self._texts, self.fresh = True, False
+
+    def reasoning(self, text: str) -> None:
+        """Text of the reasoning."""
+        self._others = True
+        if text:
+            self._items.append(ReasoningDelta(text))
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> None:
+        """A call."""
+        self._items.append(Call(name, arguments))
+        if not self.fresh:
+            self._gap = "".join(self._space)
+        self._space = []
+        self._others = self.fresh = True
+        self.calls += 1
+
+    def taken(self) -> list[Item]:
+        """What was found since the last time."""
+        items, self._items = self._items, []
+        return items
+
+    def end(self) -> None:
+        """The text is at its end."""
+        space, self._space = "".join(self._space), []
+        if space and not self._others:
+            self._items.append(TextDelta(space))
+
+
+@dataclass(slots=True)
+class Reading:
+    """One message being read."""
+
+    tools: Tools
+    source: Source = field(default_factory=Source)
+    sink: Sink = field(default_factory=Sink)
+    cut_off: bool = False
+    """Whether the message ended at a limit, not by itself; known at its end only."""
+    held: str = ""
+    """Markup that becomes text if no call follows it."""
+
+
+Handler = Callable[[Reading], Wait[None]]
+"""Reads a call whose first marker stands here; a `Mismatch` if it is none."""
+
+THOUGHTS = {
+    "<think>": "</think>",
+    "<thinking>": "</thinking>",
+    "<thought>": "</thought>",
+    "[THINK]": "[/THINK]",
+    "◁think▷": "◁/think▷",
+    "<|channel>thought\n": "<channel|>",
+}
+"""Reasoning inside the text: how it begins and ends."""
+
+FENCES = ("```", "~~~")
+_FENCE_RUN = {fence: re.compile(f"[{fence[0]}]*") for fence in FENCES}
+_FENCE_STOPS = {fence: Stops([fence]) for fence in FENCES}
+_LINE = re.compile(r"[^\n]*")
+_INFO = re.compile(r"[^\n`]*")
+_BETWEEN = re.compile(r"[\s,;]*")
+
+
+def prose(
+    reading: Reading,
+    handlers: Mapping[str, Handler],
+    *,
+    fenced: Mapping[str, Handler] | None = None,
+    whole: Mapping[str, Handler] | None = None,
+    waking: Iterable[str] = (),
+) -> Wait[None]:
+    """Read a whole message: text goes out at once, calls are handled, code blocks are left alone.
+
+    A code block that is nothing but calls, with nothing after it, is how some models write them.
+
+    Args:
+        reading: The message.
+        handlers: By the marker with which a call begins.
+        fenced: How calls may begin in such a code block; None for all of the other two.
+        whole: How calls may begin that count only at the beginning of a line, with nothing after them.
+        waking: Markers that end a thought although its own end is missing.
+    """
+    source, sink = reading.source, reading.sink
+    whole = whole or {}
+    inside = fenced if fenced is not None else {**handlers, **whole}
+    stops = Stops({*handlers, *whole, *THOUGHTS, *FENCES})
+    ends = {opening: Stops([end, *waking]) for opening, end in THOUGHTS.items()}
+    while True:
+        stop = yield from source.until(stops, sink.text)
+        if not stop:
+            return
+        in_code, blank_line = source.last == "`", source.on_blank_line
+        if stop in THOUGHTS:
+            yield from _thought(reading, stop, ends[stop])
+        elif stop in FENCES:
+            if blank_line:
+                yield from code_block(reading, stop, inside)
+            else:
+                sink.text(source.take(len(stop)))
+        elif stop in whole and stop not in handlers:
+            if blank_line or sink.fresh:
+                source.record()
+                yield from closing_calls(reading, whole)
+            else:
+                sink.text(source.take(len(stop)))
+        elif in_code:
+            sink.text(source.take(len(stop)))
+        else:
+            yield from attempt(reading, handlers[stop])
+
+
+def attempt(reading: Reading, handler: Handler) -> Wait[None]:
+    """Let `handler` read a call; what it read becomes text if it is none.
+
+    After a quote too many, what follows on the line was meant to stand in a string: no call is looked for there.
+    """
+    source = reading.source
+    held, reading.held = reading.held, ""
+    source.record()
+    try:
+        yield from handler(reading)
+    except Mismatch as mismatch:
+        if isinstance(mismatch, Torn):
+            yield from source.run(_LINE)
+        reading.sink.text(held + (source.recorded() or source.take(1)))
+    else:
+        source.recorded()
+
+
+def section(begin: str, calls: Iterable[str], end: str) -> Handler:
+    """Reads markup that begins a section of calls; it is text if none of them comes before its end.
+
+    Args:
+        begin: The markup.
+        calls: The markers with which calls begin.
+        end: The markup at the section's end.
+    """
+    stops = Stops([*calls, end])
+
+    def handler(reading: Reading) -> Wait[None]:
+        source = reading.source
+        marker = yield from source.must(begin)
+        parts: list[str] = []
+        stop = yield from source.until(stops, parts.append)
+        between = "".join(parts)
+        if not stop or (stop == end and between.strip()):
+            raise Mismatch
+        if stop == end:
+            source.take(len(end))
+        elif between.strip():
+            reading.sink.text(between)
+        else:
+            reading.held = marker + between
+
+    return handler
+
+
+def section_end(end: str) -> Handler:
+    """Reads markup that ends a section of calls, and is text if there were none."""
+
+    def handler(reading: Reading) -> Wait[None]:
+        yield from reading.source.must(end)
+        if not reading.sink.calls:
+            raise Mismatch
+
+    return handler
+
+
+def standing(source: Source, markers: Iterable[str]) -> Wait[str]:
+    """The longest of `markers` that stands here, and stays to be read; `""` if none does."""
+    found = ""
+    for marker in sorted(markers, key=len):
+        for length in range(1, len(marker) + 1):
+            if not (yield from source.fill(length)) or not marker.startswith(source.ahead(length)):
+                break
+        else:
+            found = marker
+    return found
+
+
+def _thought(reading: Reading, opening: str, ends: Stops) -> Wait[None]:
+    source, sink = reading.source, reading.sink
+    marker = source.take(len(opening))
+    if not sink.fresh:
+        sink.text(marker)
+        return
+    sink.reasoning("")
+    yield from source.space()
+    yield from source.until(ends, sink.reasoning)
+    yield from source.literal(THOUGHTS[opening])
+
+
+def code_block(reading: Reading, fence: str, handlers: Mapping[str, Handler]) -> Wait[None]:
+    """A code block from its opening fence on; also what follows it, if that could be calls as well."""
+    source, sink = reading.source, reading.sink
+    source.record()
+    yield from _opening_fence(source, fence)
+    is_open = True
+    if (yield from standing(source, handlers)):
+        are_calls, is_open = yield from closing_calls(reading, handlers, fence)
+        if are_calls:
+            return
+    else:
+        sink.text(source.recorded())
+    while is_open:
+        if not (yield from source.until(_FENCE_STOPS[fence], sink.text)):
+            return
+        is_open = not source.on_blank_line
+        sink.text((yield from source.run(_FENCE_RUN[fence])))
+
+
+def _opening_fence(source: Source, fence: str) -> Wait[None]:
+    yield from source.run(_FENCE_RUN[fence])
+    yield from source.run(_INFO)
+    yield from source.space()
+
+
+def closing_calls(
+    reading: Reading, handlers: Mapping[str, Handler], fence: str = ""
+) -> Wait[tuple[bool, bool]]:
+    """Read calls that count only if nothing else follows them; they are text if something does.
+
+    Args:
+        reading: The message; on its tape is what comes before them.
+        handlers: By the marker with which a call begins; one of them stands here.
+        fence: What ends the code block in which they stand.
+
+    Returns:
+        Whether they are calls, and whether the code block is still open.
+    """
+    source, sink, trial = reading.source, reading.sink, Sink()
+    reading.sink = trial
+    is_open = bool(fence)
+    try:
+        while marker := (yield from standing(source, handlers)):
+            yield from handlers[marker](reading)
+            yield from source.run(_BETWEEN)
+            while fence and (yield from source.literal(fence)):
+                is_open = not is_open
+                yield from source.run(_INFO)
+                yield from source.space()
+            if not (yield from source.peek()):
+                break
+    except Mismatch:
+        trial = Sink()
+    finally:
+        reading.sink = sink
+        reading.held = ""
+    found = trial.taken()
+    if not found or (yield from source.peek()):
+        sink.text(source.recorded() or source.take(1))
+        return False, is_open
+    source.recorded()
+    for item in found:
+        if isinstance(item, Call):
+            sink.call(item.name, item.arguments)
+        else:
+            sink.text(item.text)
+    return True, False
