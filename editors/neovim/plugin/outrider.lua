@@ -24,11 +24,37 @@ end, {
 })
 
 for _, name in ipairs({
-  'run', 'fix', 'explain', 'explore', 'plan', 'steer', 'answer', 'allow', 'reject', 'cancel', 'undo', 'redo',
-  'changes', 'review', 'open', 'sessions', 'resume', 'model', 'mode', 'permissions', 'doctor', 'log', 'restart',
+  'run',
+  'fix',
+  'explain',
+  'explore',
+  'plan',
+  'steer',
+  'answer',
+  'allow',
+  'reject',
+  'cancel',
+  'undo',
+  'redo',
+  'changes',
+  'review',
+  'open',
+  'sessions',
+  'resume',
+  'model',
+  'mode',
+  'permissions',
+  'doctor',
+  'log',
+  'restart',
 }) do
   vim.keymap.set('n', ('<Plug>(outrider-%s)'):format(name), ('<Cmd>Outrider %s<CR>'):format(name))
 end
 for _, name in ipairs({ 'run', 'fix', 'explain', 'explore', 'plan' }) do
-  vim.keymap.set('x', ('<Plug>(outrider-%s)'):format(name), (":Outrider %s<CR>"):format(name), { silent = true })
+  vim.keymap.set(
+    'x',
+    ('<Plug>(outrider-%s)'):format(name),
+    (':Outrider %s<CR>'):format(name),
+    { silent = true }
+  )
 end

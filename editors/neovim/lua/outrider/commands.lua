@@ -37,7 +37,10 @@ local function in_session(act)
   local client = client_of.needed()
   local session = client and sessions.current(client)
   if client and not session then
-    log.say('info', 'There is no session yet: `:Outrider run` begins one, `:Outrider resume` goes on with an old one.')
+    log.say(
+      'info',
+      'There is no session yet: `:Outrider run` begins one, `:Outrider resume` goes on with an old one.'
+    )
   elseif client then
     act(client, session)
   end
@@ -161,7 +164,11 @@ commands.cancel = {
       if not session.turn then
         return log.say('info', 'Outrider is at rest: there is nothing to cancel.')
       end
-      client_of.execute(client, 'outrider.cancel', { turnId = session.turn, reason = 'cancelled in the editor' })
+      client_of.execute(
+        client,
+        'outrider.cancel',
+        { turnId = session.turn, reason = 'cancelled in the editor' }
+      )
     end)
   end,
 }
@@ -210,16 +217,25 @@ commands.redo = {
 local function act_on_hunk(client, session, change, hunk)
   local file = client_of.file(client, change.to or change.path)
   local choices = { 'Go there', hunk.state == 'undone' and 'Redo' or 'Undo' }
-  vim.ui.select(choices, { prompt = ('%s:%d '):format(change.path, hunk.line), kind = 'outrider_hunk' }, function(choice)
-    if choice == 'Go there' and file then
-      vim.cmd.edit(vim.fn.fnameescape(file))
-      local last = vim.api.nvim_buf_line_count(0)
-      vim.api.nvim_win_set_cursor(0, { math.max(1, math.min(hunk.line, last)), 0 })
-    elseif choice == 'Undo' or choice == 'Redo' then
-      local params = { sessionId = session.id, scope = 'hunk', id = hunk.id }
-      client_of.execute(client, 'outrider.' .. choice:lower(), params, took_back(choice == 'Undo' and 'took back' or 'brought back'))
+  vim.ui.select(
+    choices,
+    { prompt = ('%s:%d '):format(change.path, hunk.line), kind = 'outrider_hunk' },
+    function(choice)
+      if choice == 'Go there' and file then
+        vim.cmd.edit(vim.fn.fnameescape(file))
+        local last = vim.api.nvim_buf_line_count(0)
+        vim.api.nvim_win_set_cursor(0, { math.max(1, math.min(hunk.line, last)), 0 })
+      elseif choice == 'Undo' or choice == 'Redo' then
+        local params = { sessionId = session.id, scope = 'hunk', id = hunk.id }
+        client_of.execute(
+          client,
+          'outrider.' .. choice:lower(),
+          params,
+          took_back(choice == 'Undo' and 'took back' or 'brought back')
+        )
+      end
     end
-  end)
+  )
 end
 
 commands.changes = {
@@ -244,7 +260,12 @@ commands.changes = {
           kind = 'outrider_changes',
           format_item = function(row)
             local text = vim.trim(row.hunk.added) ~= '' and row.hunk.added or row.hunk.removed
-            return ('%s:%d %s: %s'):format(row.change.to or row.change.path, row.hunk.line, row.hunk.state, drawing.short(text, 80))
+            return ('%s:%d %s: %s'):format(
+              row.change.to or row.change.path,
+              row.hunk.line,
+              row.hunk.state,
+              drawing.short(text, 80)
+            )
           end,
         }, function(row)
           if row then
@@ -300,7 +321,12 @@ commands.sessions = {
         prompt = 'Sessions ',
         kind = 'outrider_sessions',
         format_item = function(one)
-          return ('%s  %s  %s (%d)'):format(one.lastAt:sub(1, 16):gsub('T', ' '), one.state, drawing.short(one.title, 80), one.turns)
+          return ('%s  %s  %s (%d)'):format(
+            one.lastAt:sub(1, 16):gsub('T', ' '),
+            one.state,
+            drawing.short(one.title, 80),
+            one.turns
+          )
         end,
       }, function(one)
         if one then
@@ -352,11 +378,14 @@ commands.model = {
     if given.text ~= '' then
       return use(given.text)
     end
-    vim.ui.input({ prompt = 'Model (provider/name): ', default = (status.state() or {}).model }, function(name)
-      if name and name ~= '' then
-        use(name)
+    vim.ui.input(
+      { prompt = 'Model (provider/name): ', default = (status.state() or {}).model },
+      function(name)
+        if name and name ~= '' then
+          use(name)
+        end
       end
-    end)
+    )
   end,
 }
 
@@ -369,7 +398,10 @@ commands.mode = {
     end
     local function use(mode)
       if not vim.list_contains(MODES, mode) then
-        return log.say('error', ('There is no mode `%s`: it is one of %s.'):format(mode, table.concat(MODES, ', ')))
+        return log.say(
+          'error',
+          ('There is no mode `%s`: it is one of %s.'):format(mode, table.concat(MODES, ', '))
+        )
       end
       status.chosen(client).mode = mode
       status.changed()
@@ -389,13 +421,20 @@ local function set_permissions(client, mode)
     rank[name] = index
   end
   if not rank[mode] then
-    return log.say('error', ('There is no such mode `%s`: it is one of %s.'):format(mode, table.concat(PERMISSIONS, ', ')))
+    return log.say(
+      'error',
+      ('There is no such mode `%s`: it is one of %s.'):format(mode, table.concat(PERMISSIONS, ', '))
+    )
   end
   local options = client.config.init_options or {}
   local first = options.permissionMode or require('outrider.config').get().settings.permissionMode or 'ask'
   if rank[mode] <= (rank[first] or 2) then
     -- What a server was started with can be made narrower while it runs, and that can be taken back.
-    client_of.notify(client, 'workspace/didChangeConfiguration', { settings = { outrider = { permissionMode = mode } } })
+    client_of.notify(
+      client,
+      'workspace/didChangeConfiguration',
+      { settings = { outrider = { permissionMode = mode } } }
+    )
     log.say('info', ('Outrider: permission mode %s.'):format(mode))
   else
     client.config.init_options = vim.tbl_extend('force', options, { permissionMode = mode })
@@ -463,7 +502,10 @@ function M.command(given)
     end)
   end
   if not command then
-    return log.say('error', ('There is no `:Outrider %s`. There are: %s.'):format(name, table.concat(names(), ', ')))
+    return log.say(
+      'error',
+      ('There is no `:Outrider %s`. There are: %s.'):format(name, table.concat(names(), ', '))
+    )
   end
   local range = { first = given.line1, last = given.line2 }
   command.run({

@@ -78,7 +78,11 @@ function M.problems()
   end
   local function one_of(name, value, choices)
     if not vim.list_contains(choices, value) then
-      found[#found + 1] = ('`%s` is %s; it is one of %s'):format(name, vim.inspect(value), table.concat(choices, ', '))
+      found[#found + 1] = ('`%s` is %s; it is one of %s'):format(
+        name,
+        vim.inspect(value),
+        table.concat(choices, ', ')
+      )
     end
   end
   one_of('ask', config.ask, { 'inline', 'select' })

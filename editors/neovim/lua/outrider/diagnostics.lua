@@ -16,7 +16,9 @@ function M.tool()
       .. 'for the files that are open in it. They are of the text as it is now.',
     inputSchema = {
       type = 'object',
-      properties = { path = { type = 'string', description = 'Only of this file, relative to the workspace.' } },
+      properties = {
+        path = { type = 'string', description = 'Only of this file, relative to the workspace.' },
+      },
       additionalProperties = false,
     },
     effect = 'read',

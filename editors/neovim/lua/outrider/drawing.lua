@@ -66,7 +66,12 @@ function M.call(name, input, status)
       end
     end
   end
-  return ('%s %s%s%s'):format(M.SIGNS[status], name, what, M.SIGNS[status] == '⊘' and (' (%s)'):format(status) or '')
+  return ('%s %s%s%s'):format(
+    M.SIGNS[status],
+    name,
+    what,
+    M.SIGNS[status] == '⊘' and (' (%s)'):format(status) or ''
+  )
 end
 
 --- Something below a call.

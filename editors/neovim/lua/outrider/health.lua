@@ -12,14 +12,17 @@ local function check_editor()
     health.ok('Neovim ' .. version)
   else
     health.warn(
-      ("Neovim %s has no vim.lsp.enable(); everything else works."):format(version),
+      ('Neovim %s has no vim.lsp.enable(); everything else works.'):format(version),
       "Put require('outrider').start() into your init.lua, or update to Neovim 0.11."
     )
   end
   if vim.o.autoread then
     health.ok('`autoread` is set: files that a command changes are read again')
   else
-    health.warn("`autoread` is not set: Neovim asks when a command has changed a file that is open", 'vim.o.autoread = true')
+    health.warn(
+      '`autoread` is not set: Neovim asks when a command has changed a file that is open',
+      'vim.o.autoread = true'
+    )
   end
   for _, problem in ipairs(config.problems()) do
     health.error('Options: ' .. problem, 'See :help outrider-options')
@@ -77,13 +80,25 @@ local function check_clients()
   end
   for _, client in ipairs(clients) do
     local buffers = #vim.tbl_keys(client.attached_buffers)
-    health.ok(('%s: %d buffers, positions in %s'):format(client.root_dir or 'no folder', buffers, client.offset_encoding))
+    health.ok(
+      ('%s: %d buffers, positions in %s'):format(
+        client.root_dir or 'no folder',
+        buffers,
+        client.offset_encoding
+      )
+    )
     if (client.flags or {}).debounce_text_changes ~= 0 then
-      health.warn('what you type reaches the server late', 'Leave `flags` as it is, or set debounce_text_changes = 0 in it.')
+      health.warn(
+        'what you type reaches the server late',
+        'Leave `flags` as it is, or set debounce_text_changes = 0 in it.'
+      )
     end
     local options = client.config.init_options or {}
     if options.events ~= true then
-      health.error('the session cannot be shown: `events` is not true', 'Do not replace `init_options.events`.')
+      health.error(
+        'the session cannot be shown: `events` is not true',
+        'Do not replace `init_options.events`.'
+      )
     end
     ask_doctor(client)
   end

@@ -31,16 +31,28 @@ local function hint(item)
   local keys = config.get().inline_keys or nil
   local parts = {}
   if keys then
-    for _, pair in ipairs({ { 'allow', 'allow once' }, { 'session', 'this session' }, { 'reject', 'reject' }, { 'review', 'review' } }) do
+    for _, pair in ipairs({
+      { 'allow', 'allow once' },
+      { 'session', 'this session' },
+      { 'reject', 'reject' },
+      { 'review', 'review' },
+    }) do
       local key = keys[pair[1]]
       if key and (pair[1] ~= 'session' or vim.list_contains(item.options, 'Allow for this session')) then
-        parts[#parts + 1] = key .. ' ' .. pair[2]
+        parts[#parts + 1] = key:gsub('<[Ll]ocal[Ll]eader>', vim.g.maplocalleader or '\\') .. ' ' .. pair[2]
       end
     end
   else
     parts[1] = ':Outrider answer'
   end
-  return { { { ('Outrider: %s — %s'):format(drawing.short(item.title, 120), table.concat(parts, ' · ')), 'OutriderHint' } } }
+  return {
+    {
+      {
+        ('Outrider: %s — %s'):format(drawing.short(item.title, 120), table.concat(parts, ' · ')),
+        'OutriderProposalHint',
+      },
+    },
+  }
 end
 
 local function mark(one, row, column, options)
@@ -71,16 +83,28 @@ local function show_hunk(one, item, hunk, last)
   local row = place.find(one.buffer, hunk)
   local foot = last and hint(item) or {}
   if not row then
-    local lines = { { { 'Outrider: the text here has changed; the edit is worked out again before anything happens', 'OutriderHint' } } }
+    local lines = {
+      {
+        {
+          'Outrider: the text here has changed; the edit is worked out again before anything happens',
+          'OutriderProposalHint',
+        },
+      },
+    }
     vim.list_extend(lines, foot)
     local count = vim.api.nvim_buf_line_count(one.buffer)
     mark(one, math.min(hunk.line, count) - 1, 0, virtual_lines({ virt_lines = lines }))
     return
   end
-  local lines = virtual(added, 'OutriderAdded')
+  local lines = virtual(added, 'OutriderProposalAdd')
   vim.list_extend(lines, foot)
   if #removed > 0 then
-    mark(one, row, 0, { end_row = row + #removed, hl_group = 'OutriderRemoved', hl_eol = true, priority = 200 })
+    mark(
+      one,
+      row,
+      0,
+      { end_row = row + #removed, hl_group = 'OutriderProposalDelete', hl_eol = true, priority = 200 }
+    )
     mark(one, row + #removed - 1, 0, virtual_lines({ virt_lines = lines }))
   elseif row == 0 then
     mark(one, 0, 0, virtual_lines({ virt_lines = lines, virt_lines_above = true }))
@@ -191,8 +215,8 @@ for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
   end
 end
 
-vim.api.nvim_set_hl(0, 'OutriderAdded', { link = 'DiffAdd', default = true })
-vim.api.nvim_set_hl(0, 'OutriderRemoved', { link = 'DiffDelete', default = true })
-vim.api.nvim_set_hl(0, 'OutriderHint', { link = 'Question', default = true })
+vim.api.nvim_set_hl(0, 'OutriderProposalAdd', { link = 'DiffAdd', default = true })
+vim.api.nvim_set_hl(0, 'OutriderProposalDelete', { link = 'DiffDelete', default = true })
+vim.api.nvim_set_hl(0, 'OutriderProposalHint', { link = 'Question', default = true })
 
 return M

@@ -99,9 +99,12 @@ local function choices(item)
     for _, option in ipairs(item.options) do
       local decision = DECISIONS[option]
       if decision then
-        add(decision == 'allow_session' and ('%s (%s)'):format(option, drawing.covers(item)) or option, function()
-          M.answer(item, { decision = decision })
-        end)
+        add(
+          decision == 'allow_session' and ('%s (%s)'):format(option, drawing.covers(item)) or option,
+          function()
+            M.answer(item, { decision = decision })
+          end
+        )
       end
     end
     add(REJECT_WITH_NOTE, function()
@@ -167,7 +170,10 @@ function M.by_key(name, item)
   if name == 'session' and not vim.list_contains(item.options, 'Allow for this session') then
     return log.say('warning', 'This can be allowed only once.')
   end
-  M.answer(item, { decision = ({ allow = 'allow_once', session = 'allow_session', reject = 'reject' })[name] })
+  M.answer(
+    item,
+    { decision = ({ allow = 'allow_once', session = 'allow_session', reject = 'reject' })[name] }
+  )
 end
 
 --- Pick one of several open items.
@@ -203,9 +209,12 @@ function M.asked(client, params)
   if not thread or is_main then
     return nil
   end
-  sessions.when_read(client, vim.schedule_wrap(function()
-    coroutine.resume(thread)
-  end))
+  sessions.when_read(
+    client,
+    vim.schedule_wrap(function()
+      coroutine.resume(thread)
+    end)
+  )
   coroutine.yield()
   for _, item in ipairs(sessions.items(client.id)) do
     if not held[item.id] and M.matches(item, params) then
@@ -268,7 +277,11 @@ function M.event(session, event)
     if not sessions.is_reading(session.id) then
       announce(session, session:item(event.data.id))
     end
-  elseif event.type == 'approval.resolved' or event.type == 'question.answered' or event.type == 'tool.answered' then
+  elseif
+    event.type == 'approval.resolved'
+    or event.type == 'question.answered'
+    or event.type == 'tool.answered'
+  then
     require('outrider.inline').hide(event.data.id)
     require('outrider.review').close(event.data.id)
     release(event.data.id)
@@ -287,9 +300,11 @@ function M.refresh(session)
     end
   end
   for id in pairs(held) do
-    if not vim.iter(sessions.items(session.client)):any(function(item)
-      return item.id == id
-    end) then
+    if
+      not vim.iter(sessions.items(session.client)):any(function(item)
+        return item.id == id
+      end)
+    then
       release(id)
     end
   end

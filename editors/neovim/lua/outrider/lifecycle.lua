@@ -128,7 +128,9 @@ function M.on_init(client, result)
   starting = {}
   ended = nil
   local experimental = (result.capabilities or {}).experimental or {}
-  local version = type(experimental) == 'table' and experimental.outrider and experimental.outrider.protocolVersion
+  local version = type(experimental) == 'table'
+    and experimental.outrider
+    and experimental.outrider.protocolVersion
   if version ~= PROTOCOL_VERSION then
     log.say(
       'error',
@@ -166,7 +168,13 @@ function M.on_exit(code, signal, id)
     local because = printed and (' It said: %s.'):format(printed:gsub('%.$', '')) or ''
     if was then
       ended = { config = was.config, id = id, buffers = vim.tbl_keys(was.buffers) }
-      log.say('error', ('The server of Outrider has ended (%s).%s `:Outrider restart` starts it again and goes on.'):format(why, because))
+      log.say(
+        'error',
+        ('The server of Outrider has ended (%s).%s `:Outrider restart` starts it again and goes on.'):format(
+          why,
+          because
+        )
+      )
     else
       log.say(
         'error',
@@ -208,12 +216,22 @@ local function latest(name)
   end
 end
 
+--- The project of a buffer, for `vim.lsp.enable`: a buffer without a file belongs to none, wherever Neovim was started.
+local function project_of(buffer, found)
+  local set = vim.lsp.config and vim.lsp.config[client_of.NAME]
+  local root = vim.api.nvim_buf_get_name(buffer) ~= '' and vim.fs.root(buffer, set and set.root_markers or MARKERS)
+  if root then
+    found(root)
+  end
+end
+
 --- The configuration of the client, for `vim.lsp.config`.
 ---@return table
 function M.lsp_config()
   return {
     cmd = config.get().cmd or { 'outrider', 'serve' },
     root_markers = MARKERS,
+    root_dir = project_of,
     workspace_required = true,
     -- What is typed is sent at once: an edit must never meet a text that the server does not know.
     flags = { debounce_text_changes = 0 },
@@ -234,7 +252,7 @@ function M.start(options)
     if vim.bo[buffer].buftype ~= '' or vim.api.nvim_buf_get_name(buffer) == '' then
       return
     end
-    local root = base.root_dir or vim.fs.root(buffer, base.root_markers)
+    local root = type(base.root_dir) == 'string' and base.root_dir or vim.fs.root(buffer, base.root_markers)
     if root then
       vim.lsp.start(vim.tbl_extend('force', base, { root_dir = root }), { bufnr = buffer })
     end

@@ -66,7 +66,13 @@ function M.open()
   vim.bo[buffer].buftype = 'nofile'
   vim.bo[buffer].bufhidden = 'wipe'
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
-  vim.api.nvim_buf_set_lines(buffer, -1, -1, false, { '', "What servers print is in Neovim's log: " .. M.path() })
+  vim.api.nvim_buf_set_lines(
+    buffer,
+    -1,
+    -1,
+    false,
+    { '', "What servers print is in Neovim's log: " .. M.path() }
+  )
   vim.bo[buffer].modifiable = false
   vim.cmd('normal! G')
 end

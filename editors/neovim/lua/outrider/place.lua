@@ -14,6 +14,14 @@ function M.lines(text)
   end, lines)
 end
 
+--- The lines of a buffer; none where it is empty, which Neovim has as one empty line.
+---@param buffer integer
+---@return string[]
+local function text_of(buffer)
+  local text = vim.api.nvim_buf_get_lines(buffer, 0, -1, false)
+  return #text == 1 and text[1] == '' and {} or text
+end
+
 local function is_at(text, row, lines)
   for index, line in ipairs(lines) do
     if text[row + index] ~= line then
@@ -28,7 +36,7 @@ end
 ---@param hunk outrider.WireHunk
 ---@return integer?
 function M.find(buffer, hunk)
-  local text = vim.api.nvim_buf_get_lines(buffer, 0, -1, false)
+  local text = text_of(buffer)
   local removed = M.lines(hunk.removed)
   local wanted = hunk.line - 1
   if #removed == 0 then
@@ -48,7 +56,7 @@ end
 ---@param hunks outrider.WireHunk[]
 ---@return string[]?
 function M.with(buffer, hunks)
-  local text = vim.api.nvim_buf_get_lines(buffer, 0, -1, false)
+  local text = text_of(buffer)
   local placed = {}
   for _, hunk in ipairs(hunks) do
     local row = M.find(buffer, hunk)

@@ -201,7 +201,8 @@ end
 
 local function resolved(self, data)
   self:drop(data.id)
-  if data.decision == 'reject' and data.callId then
+  if data.callId then
+    -- What is allowed is worked out again; where that is something else, it is proposed and asked anew.
     self.proposals[data.callId] = nil
   end
 end

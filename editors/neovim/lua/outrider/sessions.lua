@@ -18,7 +18,12 @@ local PAGE = 2000
 --- The parts that show a session, told of everything after it was folded.
 ---@return { event: fun(session: outrider.Session, event: outrider.Event), frame: fun(session, frame)? }[]
 local function audience()
-  return { require('outrider.view'), require('outrider.items'), require('outrider.editing'), require('outrider.status') }
+  return {
+    require('outrider.view'),
+    require('outrider.items'),
+    require('outrider.editing'),
+    require('outrider.status'),
+  }
 end
 
 --- A session by its id.

@@ -97,7 +97,10 @@ function M.fix(first, last, options)
   local buffer = vim.api.nvim_get_current_buf()
   local found = context_of.diagnostics(client, buffer, first, last)
   if #found == 0 then
-    return log.say('info', 'There is no problem here: no language server and no linter reports one for these lines.')
+    return log.say(
+      'info',
+      'There is no problem here: no language server and no linter reports one for these lines.'
+    )
   end
   local messages = vim.tbl_map(function(one)
     return ('- line %d: %s'):format(one.range.start.line + 1, one.message)

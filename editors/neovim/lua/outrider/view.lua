@@ -19,7 +19,12 @@ local views = {}
 local function set_keys(buffer)
   local function map(key, name, action)
     if key and key ~= '' then
-      vim.keymap.set('n', key, action, { buffer = buffer, nowait = true, silent = true, desc = 'Outrider: ' .. name })
+      vim.keymap.set(
+        'n',
+        key,
+        action,
+        { buffer = buffer, nowait = true, silent = true, desc = 'Outrider: ' .. name }
+      )
     end
   end
   local keys = config.get().keys
@@ -67,7 +72,14 @@ local function view_of(session)
   vim.b[buffer].outrider_client = session.client
   vim.b[buffer].outrider_session = session.id
   set_keys(buffer)
-  view = { session = session.id, buffer = buffer, blocks = Blocks.new(buffer), streamed = {}, answered = false, notes = 0 }
+  view = {
+    session = session.id,
+    buffer = buffer,
+    blocks = Blocks.new(buffer),
+    streamed = {},
+    answered = false,
+    notes = 0,
+  }
   views[session.id] = view
   return view
 end

@@ -51,9 +51,17 @@ function M.open(buffer)
       title = ' Outrider ',
     })
   elseif view.layout == 'below' then
-    window = vim.api.nvim_open_win(buffer, false, { split = 'below', win = -1, height = math.floor(vim.o.lines * view.size) })
+    window = vim.api.nvim_open_win(
+      buffer,
+      false,
+      { split = 'below', win = -1, height = math.floor(vim.o.lines * view.size) }
+    )
   else
-    window = vim.api.nvim_open_win(buffer, false, { split = 'right', win = -1, width = math.floor(vim.o.columns * view.size) })
+    window = vim.api.nvim_open_win(
+      buffer,
+      false,
+      { split = 'right', win = -1, width = math.floor(vim.o.columns * view.size) }
+    )
   end
   set_options(window)
   return window
