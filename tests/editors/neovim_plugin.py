@@ -88,9 +88,10 @@ class Neovim(neovim_driver.Neovim):
         setup=None,
         init=None,
         text=BEFORE,
+        script=None,
     ):
         self.script = folder / "script.json"
-        self.script.write_text(json.dumps({"turns": turns}))
+        self.script.write_text(json.dumps({"turns": turns} | (script or {})))
         self.file = folder / "workspace" / "tariff.py"
         self.file.parent.mkdir()
         (self.file.parent / ".git").mkdir()
@@ -103,10 +104,14 @@ class Neovim(neovim_driver.Neovim):
             "texts": list(texts),
             "setup": setup or {},
         }
-        self.lua(SETUP, self.options)
-        self.lua(NAMES)
+        self.set_up(self)
         self.ex(f"edit {self.file}")
         self.buffer = self.lua("return vim.api.nvim_get_current_buf()")
+
+    def set_up(self, nvim):
+        """Do what an `init.lua` does, and listen to what the person would see."""
+        nvim.lua(SETUP, self.options)
+        nvim.lua(NAMES)
 
     def ready(self):
         self.wait("client() ~= nil and client().initialized")

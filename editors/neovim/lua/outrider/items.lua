@@ -254,7 +254,8 @@ local function release(id)
 end
 
 local function announce(session, item)
-  if not item or item.kind == 'tool' then
+  -- What was answered long ago is in a log that is read; only what is still open at its end is told.
+  if not item or item.kind == 'tool' or sessions.is_reading(session.id) then
     return
   end
   if config.get().ask == 'select' then
@@ -273,10 +274,7 @@ end
 ---@param event outrider.Event
 function M.event(session, event)
   if event.type == 'approval.requested' or event.type == 'question.asked' then
-    -- What was answered long ago is in a log that is read; only what is still open then is told.
-    if not sessions.is_reading(session.id) then
-      announce(session, session:item(event.data.id))
-    end
+    announce(session, session:item(event.data.id))
   elseif
     event.type == 'approval.resolved'
     or event.type == 'question.answered'
@@ -285,7 +283,18 @@ function M.event(session, event)
     require('outrider.inline').hide(event.data.id)
     require('outrider.review').close(event.data.id)
     release(event.data.id)
-  elseif event.type == 'turn.finished' then
+  elseif event.type == 'edit.proposed' then
+    -- After a restart the item is there before its edit is worked out again.
+    for _, item in ipairs(session.items) do
+      if
+        item.kind == 'approval'
+        and item.callId == event.data.callId
+        and not sessions.is_reading(session.id)
+      then
+        require('outrider.inline').show(session, item)
+      end
+    end
+  elseif event.type == 'turn.finished' or event.type == 'session.restored' then
     M.refresh(session)
   end
 end
@@ -293,6 +302,9 @@ end
 --- Show what is open, and nothing else.
 ---@param session outrider.Session
 function M.refresh(session)
+  if sessions.is_reading(session.id) then
+    return
+  end
   require('outrider.inline').hide_session(session)
   if session.state ~= 'lost' then
     for _, item in ipairs(session.items) do

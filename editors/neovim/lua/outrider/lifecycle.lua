@@ -16,6 +16,8 @@ local starting = {}
 local stopping = {}
 ---@type { config: table, id: integer, buffers: integer[] }?
 local ended
+--- Whether the last server ended before it was ready.
+local failed = false
 ---@type table<integer, { config: table, buffers: table<integer, true> }>
 local running = {}
 
@@ -28,7 +30,7 @@ end
 --- Whether the last server has ended by itself.
 ---@return boolean
 function M.lost()
-  return ended ~= nil
+  return ended ~= nil or failed
 end
 
 --- The program that is started.
@@ -125,8 +127,7 @@ end
 ---@param client vim.lsp.Client
 ---@param result lsp.InitializeResult
 function M.on_init(client, result)
-  starting = {}
-  ended = nil
+  starting, ended, failed = {}, nil, false
   local experimental = (result.capabilities or {}).experimental or {}
   local version = type(experimental) == 'table'
     and experimental.outrider
@@ -176,6 +177,7 @@ function M.on_exit(code, signal, id)
         )
       )
     else
+      failed = true
       log.say(
         'error',
         ('The server of Outrider ended before it was ready (%s).%s `:checkhealth outrider` helps, `:Outrider log` has more.'):format(
@@ -219,7 +221,8 @@ end
 --- The project of a buffer, for `vim.lsp.enable`: a buffer without a file belongs to none, wherever Neovim was started.
 local function project_of(buffer, found)
   local set = vim.lsp.config and vim.lsp.config[client_of.NAME]
-  local root = vim.api.nvim_buf_get_name(buffer) ~= '' and vim.fs.root(buffer, set and set.root_markers or MARKERS)
+  local root = vim.api.nvim_buf_get_name(buffer) ~= ''
+    and vim.fs.root(buffer, set and set.root_markers or MARKERS)
   if root then
     found(root)
   end
@@ -303,7 +306,7 @@ function M.restart(client)
     ended = nil
     again(was)
   else
-    starting = {}
+    starting, failed = {}, false
     for _, one in ipairs(vim.lsp.get_clients({ name = client_of.NAME, _uninitialized = true })) do
       stopping[one.id] = true
       client_of.stop(one, true)

@@ -51,9 +51,10 @@ function M.last_printed(program)
   local found
   for line in tail:gmatch('[^\n]+') do
     local who, printed = line:match('"rpc"%s+"(.-)"%s+"stderr"%s+"(.*)"%s*$')
-    if who == program then
-      local last = vim.split(vim.trim((printed:gsub('\\n', '\n'))), '\n', { plain = true })
-      found = last[#last]
+    local text = who == program and vim.trim((printed:gsub('\\n', '\n'))) or ''
+    if text ~= '' then
+      local all = vim.split(text, '\n', { plain = true })
+      found = all[#all]
     end
   end
   return found

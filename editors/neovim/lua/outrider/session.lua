@@ -90,6 +90,8 @@ Session['on turn.started'] = function(self, data, event)
 end
 
 Session['on session.restored'] = function(self, data)
+  -- What was proposed is worked out again.
+  self.proposals = {}
   if data.turnId then
     self.turn, self.state = data.turnId, 'running'
   elseif self.state == 'lost' then

@@ -1,6 +1,7 @@
 --- The sessions that this editor knows: brings their events in order, and tells the parts that show them.
 local Session = require('outrider.session')
 local client_of = require('outrider.client')
+local log = require('outrider.log')
 
 local M = {}
 
@@ -114,46 +115,46 @@ function M.on_frame(client, frame)
   end
 end
 
+local function finish_reading(session)
+  local told = reading[session.id] or {}
+  reading[session.id] = nil
+  require('outrider.view').settled(session)
+  require('outrider.items').refresh(session)
+  for _, one in ipairs(told) do
+    one()
+  end
+end
+
+local function read(client, session)
+  local params = { sessionId = session.id, fromSeq = session.seq + 1, limit = PAGE }
+  client_of.execute(client, 'outrider.events', params, function(result)
+    for _, event in ipairs(result.events) do
+      if event.seq == session.seq + 1 then
+        take(session, event)
+      end
+    end
+    if result.more and #result.events > 0 then
+      read(client, session)
+    else
+      finish_reading(session)
+    end
+  end, function(problem)
+    log.say('error', 'Outrider: the session cannot be read: ' .. problem.message)
+    finish_reading(session)
+  end)
+end
+
 --- Read what is missing of a session's log; notifications go on from there.
 ---@param client vim.lsp.Client
 ---@param id string
 ---@param done fun()?
 function M.catch_up(client, id, done)
-  local waiting = reading[id]
-  if waiting then
-    waiting[#waiting + 1] = done
+  if reading[id] then
+    table.insert(reading[id], done)
     return
   end
   reading[id] = { done }
-  local session = session_of(client, id)
-  local function finish()
-    local told = reading[id]
-    reading[id] = nil
-    require('outrider.view').settled(session)
-    require('outrider.items').refresh(session)
-    for _, one in ipairs(told) do
-      one()
-    end
-  end
-  local function read()
-    local params = { sessionId = id, fromSeq = session.seq + 1, limit = PAGE }
-    client_of.execute(client, 'outrider.events', params, function(result)
-      for _, event in ipairs(result.events) do
-        if event.seq == session.seq + 1 then
-          take(session, event)
-        end
-      end
-      if result.more and #result.events > 0 then
-        read()
-      else
-        finish()
-      end
-    end, function(problem)
-      require('outrider.log').say('error', 'Outrider: the session cannot be read: ' .. problem.message)
-      finish()
-    end)
-  end
-  read()
+  read(client, session_of(client, id))
 end
 
 --- Whether a session's log is being read: what comes then may be long past.
@@ -179,19 +180,29 @@ function M.when_read(client, done)
   done()
 end
 
---- Open a session of the log: read it, then have the server go on with it.
+--- Have the server go on with a session of its log, and show it.
 ---@param client vim.lsp.Client
 ---@param id string
----@param done fun(status: outrider.SessionStatus)?
+---@param done fun()?
 function M.resume(client, id, done)
+  local session, before = known[id], current[client.id]
+  -- What it asks is asked at once: it waits until the log says what it is about.
+  reading[id] = reading[id] or {}
+  session = session_of(client, id)
   M.use(client, id)
-  M.catch_up(client, id, function()
-    client_of.execute(client, 'outrider.resume', { sessionId = id }, function(status)
+  client_of.execute(client, 'outrider.resume', { sessionId = id }, function(status)
+    table.insert(reading[id], function()
       M.reconcile(client, status)
       if done then
-        done(status)
+        done()
       end
     end)
+    read(client, session)
+  end, function(problem)
+    log.say('error', ('Outrider cannot go on with that session: %s'):format(problem.message))
+    M.use(client, before ~= id and before or nil)
+    session.state = 'lost'
+    finish_reading(session)
   end)
 end
 
@@ -200,7 +211,12 @@ end
 ---@param status outrider.SessionStatus
 function M.reconcile(client, status)
   local session = session_of(client, status.sessionId)
-  session.state, session.turn = status.state, status.turnId
+  if session.turn ~= status.turnId and session.state == 'lost' then
+    session.turn = status.turnId
+  end
+  if session.state == 'lost' then
+    session.state = status.state
+  end
   for _, part in ipairs(audience()) do
     if part.refresh and part ~= require('outrider.items') then
       part.refresh(session)

@@ -10,6 +10,7 @@ local M = {}
 ---@field buffer integer
 ---@field blocks outrider.Blocks
 ---@field streamed table<string, boolean> blocks that got their text live
+---@field proposed table<string, outrider.WireHunk[]> what was drawn last below a call
 ---@field answered boolean whether the last thing shown is the model's text
 ---@field notes integer
 
@@ -77,6 +78,7 @@ local function view_of(session)
     buffer = buffer,
     blocks = Blocks.new(buffer),
     streamed = {},
+    proposed = {},
     answered = false,
     notes = 0,
   }
@@ -172,12 +174,14 @@ draw['tool.finished'] = function(view, _, data)
   if not view.streamed[name] and data.content ~= '' then
     view.blocks:grow(name, drawing.detail(data.content))
   end
-  view.streamed[name] = nil
+  view.streamed[name], view.proposed[name] = nil, nil
 end
 
 draw['edit.proposed'] = function(view, _, data)
-  if data.callId then
-    view.blocks:grow('call:' .. data.callId, drawing.hunks(data))
+  local name = data.callId and 'call:' .. data.callId
+  if name and not vim.deep_equal(view.proposed[name], data.hunks) then
+    view.proposed[name] = data.hunks
+    view.blocks:grow(name, drawing.hunks(data))
   end
 end
 
