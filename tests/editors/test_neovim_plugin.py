@@ -47,6 +47,15 @@ def test_a_whole_task_by_commands_and_keys(plugin):
     assert "┊     return hours * 2" in shown
     assert "Fixed." in shown
     assert "› Edit tariff.py (+1 −1): allowed" in shown
+    steps = [
+        "# fix the price",
+        "│ Let me see.",
+        "I look first.",
+        "✓ read_file tariff.py",
+        "✓ edit_file tariff.py",
+        "Fixed.",
+    ]
+    assert [line for line in shown if line in steps] == steps, "in the order in which they happened"
     nvim.wait("_G.progress[#_G.progress] == 'end'")
 
 

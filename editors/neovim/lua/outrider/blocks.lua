@@ -126,18 +126,35 @@ function Blocks:remove(name)
   end
 end
 
---- The names of the blocks of a row, counted from 0.
+--- Move a block to the end.
+---@param name string
+function Blocks:to_end(name)
+  local block = self.rows[name]
+  if block and self:start(block) + block.size < vim.api.nvim_buf_line_count(self.buffer) then
+    local row = self:start(block)
+    self:append(name, vim.api.nvim_buf_get_lines(self.buffer, row, row + block.size, false))
+  end
+end
+
+--- Whether a row, counted from 0, is one of a block.
+---@param name string
 ---@param row integer
----@param wanted fun(name: string): boolean
----@return string?
-function Blocks:at(row, wanted)
-  for name, block in pairs(self.rows) do
-    if wanted(name) then
-      local first = self:start(block)
-      if row >= first and row < first + block.size then
-        return name
-      end
-    end
+---@return boolean
+function Blocks:holds(name, row)
+  local block = self.rows[name]
+  local first = block and self:start(block)
+  return first ~= nil and row >= first and row < first + block.size
+end
+
+--- Take the last line of a block away if it is this one.
+---@param name string
+---@param line string
+function Blocks:trim(name, line)
+  local block = self.rows[name]
+  local row = block and self:start(block) + block.size - 1
+  if row and block.size > 1 and vim.api.nvim_buf_get_lines(self.buffer, row, row + 1, false)[1] == line then
+    self:write(row, row + 1, {})
+    block.size = block.size - 1
   end
 end
 

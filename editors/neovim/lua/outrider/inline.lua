@@ -48,7 +48,7 @@ local function hint(item)
   return {
     {
       {
-        ('Outrider: %s — %s'):format(drawing.short(item.title, 120), table.concat(parts, ' · ')),
+        ('Outrider: %s — %s'):format(table.concat(parts, ' · '), drawing.short(item.title, 120)),
         'OutriderProposalHint',
       },
     },

@@ -38,12 +38,13 @@ end
 
 local function bar(item)
   local keys = config.get().keys
-  return ('%s  %s allow once · %s reject · %s note · %s close'):format(
-    require('outrider.drawing').short(item.title, 100):gsub('%%', '%%%%'),
+  local title = require('outrider.drawing').short(item.title, 100):gsub('%%', '%%%%')
+  return ('%s allow once · %s reject · %s note · %s close — %s%%<'):format(
     keys.allow,
     keys.reject,
     keys.note,
-    keys.close
+    keys.close,
+    title
   )
 end
 
@@ -102,6 +103,8 @@ function M.open(item)
   if not session or not client then
     return
   end
+  -- Once is enough, and the diff stays in line.
+  require('outrider.inline').hide(item.id)
   local whole = true
   for _, change in ipairs(session.proposals[item.callId or ''] or {}) do
     local operation = change.operation or 'edit'
@@ -120,6 +123,12 @@ end
 function M.close(id)
   local open = tabs[id] or {}
   tabs[id] = nil
+  for _, session in pairs(#open > 0 and sessions.all() or {}) do
+    local item = session:item(id)
+    if item and session.state ~= 'lost' then
+      require('outrider.inline').show(session, item)
+    end
+  end
   for _, tab in ipairs(open) do
     if vim.api.nvim_tabpage_is_valid(tab) then
       for _, window in ipairs(vim.api.nvim_tabpage_list_wins(tab)) do

@@ -48,6 +48,12 @@ function M.use(client, id)
   current[client.id] = id
 end
 
+--- All sessions, by their ids.
+---@return table<string, outrider.Session>
+function M.all()
+  return known
+end
+
 --- All sessions of a client, in no order.
 ---@param client integer
 ---@return outrider.Session[]
@@ -185,10 +191,10 @@ end
 ---@param id string
 ---@param done fun()?
 function M.resume(client, id, done)
-  local session, before = known[id], current[client.id]
+  local before = current[client.id]
   -- What it asks is asked at once: it waits until the log says what it is about.
   reading[id] = reading[id] or {}
-  session = session_of(client, id)
+  local session = session_of(client, id)
   M.use(client, id)
   client_of.execute(client, 'outrider.resume', { sessionId = id }, function(status)
     table.insert(reading[id], function()

@@ -113,6 +113,13 @@ draw['turn.started'] = function(view, _, data, event)
   view.blocks:append('turn:' .. event.turnId, drawing.task(data))
 end
 
+draw['model.requested'] = function(view, _, data)
+  -- Live text does not wait for the log as events do, so it may be here before what it comes after.
+  for _, kind in ipairs({ 'reasoning:', 'text:' }) do
+    view.blocks:to_end(kind .. data.messageId)
+  end
+end
+
 draw['model.responded'] = function(view, _, data)
   if data.purpose and data.purpose ~= 'main' then
     return
@@ -171,7 +178,13 @@ draw['tool.finished'] = function(view, _, data)
     line = ('%s (%s)'):format(line, data.status)
   end
   view.blocks:retitle(name, line)
-  if not view.streamed[name] and data.content ~= '' then
+  if view.streamed[name] then
+    view.blocks:trim(name, drawing.DETAIL)
+    if data.status == 'error' then
+      -- The last line of a command's result says how it ended.
+      view.blocks:grow(name, drawing.detail(data.content:match('[^\n]*$')))
+    end
+  elseif data.content ~= '' then
     view.blocks:grow(name, drawing.detail(data.content))
   end
   view.streamed[name], view.proposed[name] = nil, nil
@@ -280,7 +293,9 @@ end
 function M.frame(session, frame)
   local view = view_of(session)
   local name = frame.kind == 'output' and 'call:' .. frame.callId or frame.kind .. ':' .. frame.messageId
-  if frame.offset > 0 and not view.streamed[name] then
+  if
+    not view.streamed[name] and (frame.offset > 0 or frame.kind == 'output' and not view.blocks:has(name))
+  then
     return -- the beginning was missed: the event with the whole will show it
   end
   following(view, function()
@@ -330,10 +345,7 @@ function M.item_at_cursor()
   end
   local row = vim.api.nvim_win_get_cursor(0)[1] - 1
   for _, item in ipairs(session.items) do
-    local name = 'item:' .. item.id
-    if view.blocks:at(row, function(one)
-      return one == name
-    end) then
+    if view.blocks:holds('item:' .. item.id, row) then
       return item
     end
   end

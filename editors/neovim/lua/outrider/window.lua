@@ -18,7 +18,7 @@ local function set_options(window)
     foldminlines = 2,
     foldenable = true,
     foldtext = "v:lua.require'outrider.window'.foldtext()",
-    winbar = "%{v:lua.require'outrider'.status()}",
+    winbar = "%{v:lua.require'outrider'.status()}%<",
     winfixwidth = true,
   }
   for name, value in pairs(options) do
