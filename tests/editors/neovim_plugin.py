@@ -7,9 +7,11 @@ import time
 from pathlib import Path
 
 import neovim_driver
+import pytest
 
 BEFORE = 'def price(hours):\n    """Two for each hour begun."""\n    return hours * 3\n'
 AFTER = BEFORE.replace("* 3", "* 2")
+EVERY_VERSION = pytest.mark.parametrize("version", ["0.10", "0.11", "0.12"])
 SERVE = [sys.executable, "-m", "outrider", "serve"]
 
 SETUP = """
@@ -37,6 +39,13 @@ _G.heard = function(text)
   return vim.iter(_G.said):any(function(one) return one:find(text, 1, true) ~= nil end)
 end
 if next(options.setup) then require('outrider').setup(options.setup) end
+_G.set = function(cmd)
+  if vim.lsp.config then
+    vim.lsp.config('outrider', { cmd = cmd })
+  else
+    require('outrider').start({ cmd = cmd, init_options = options.init })
+  end
+end
 if vim.lsp.config then
   vim.lsp.config('outrider', { cmd = options.cmd, init_options = options.init })
   vim.lsp.enable('outrider')
@@ -52,6 +61,12 @@ _G.client = function()
   return all[1]
 end
 _G.session = function() return client() and require('outrider.sessions').current(client()) end
+_G.ask = function(command, argument)
+  local answer
+  require('outrider.client').execute(client(), command, argument, function(result) answer = result end)
+  vim.wait(5000, function() return answer ~= nil end, 5)
+  return answer
+end
 _G.open = function()
   local here = session()
   return here and not require('outrider.sessions').is_reading(here.id) and #here.items or 0
@@ -143,7 +158,7 @@ class Neovim(neovim_driver.Neovim):
         return next(int(pid) for pid in children if b"serve" in Path(f"/proc/{pid}/cmdline").read_bytes())
 
     def state(self):
-        return f"{super().state()}, shown {self.shown}"
+        return f"{super().state()}, marks {self.marks()}, shown {self.shown}"
 
 
 def call(name, **arguments):

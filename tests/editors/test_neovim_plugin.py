@@ -1,10 +1,11 @@
 """The plugin of `editors/neovim` in a real Neovim: what a person does, by commands and keys, and what they see."""
 
 import pytest
-from neovim_plugin import AFTER, BEFORE, DONE, EDIT, call, running, until
+from neovim_plugin import AFTER, BEFORE, DONE, EDIT, EVERY_VERSION, call, running, until
 
 
-def test_a_whole_task_by_commands_and_keys(plugin):
+@EVERY_VERSION
+def test_a_whole_task_by_commands_and_keys(plugin, version):
     nvim = plugin(
         [
             {"reasoning": "Let me see.\nIt is three.", "text": "I look first.", "tool_calls": [{"name": "read_file", "input": {"path": "tariff.py"}}]},
@@ -12,8 +13,7 @@ def test_a_whole_task_by_commands_and_keys(plugin):
             call("run_command", command="cat tariff.py"),
             DONE,
         ],
-        picks=["Save and continue"],
-    ).ready()  # fmt: skip
+        picks=["Save and continue"], version=version).ready()  # fmt: skip
     nvim.run().until_asked()
     assert nvim.text == BEFORE, "nothing without a yes"
     (removed, hint) = nvim.marks()
@@ -73,9 +73,10 @@ def test_cancel_ends_the_turn_and_its_processes(plugin):
     nvim.wait("heard('nothing to cancel')")
 
 
-def test_typing_while_an_edit_arrives_keeps_both_and_undoes_them_apart(plugin):
+@EVERY_VERSION
+def test_typing_while_an_edit_arrives_keeps_both_and_undoes_them_apart(plugin, version):
     above = "".join(f"# {number}\n" for number in range(8))
-    nvim = plugin([EDIT, DONE], text=above + BEFORE).ready()
+    nvim = plugin([EDIT, DONE], text=above + BEFORE, version=version).ready()
     nvim.run().until_asked()
     nvim.keys("ggO# what a price is<CR># and why")
     nvim.wait("vim.fn.getline(2) == '# and why'")
@@ -108,8 +109,9 @@ def test_what_is_typed_beside_a_proposal_makes_it_be_asked_again_at_its_new_plac
     assert nvim.text == "# what a price is\n" + AFTER
 
 
-def test_undo_of_a_turn_keeps_what_was_typed_since(plugin):
-    nvim = plugin([EDIT, DONE]).ready()
+@EVERY_VERSION
+def test_undo_of_a_turn_keeps_what_was_typed_since(plugin, version):
+    nvim = plugin([EDIT, DONE], version=version).ready()
     nvim.run().until_asked()
     nvim.ex("Outrider allow")
     nvim.until_done()
@@ -224,7 +226,8 @@ def test_steering_and_a_question_answered_by_command(plugin):
     nvim.until_done()
 
 
-def test_selection_and_problems_of_all_servers_go_with_the_task(plugin):
+@EVERY_VERSION
+def test_selection_and_problems_of_all_servers_go_with_the_task(plugin, version):
     nvim = plugin(
         [
             {"text": "Seen.", "expect": {"messages_contain": ["hours * 3", "too expensive"]}},
@@ -234,7 +237,8 @@ def test_selection_and_problems_of_all_servers_go_with_the_task(plugin):
                 "text": "Looked.",
                 "expect": {"messages_contain": "tariff.py:3:12: error: too expensive [prices]"},
             },
-        ]
+        ],
+        version=version,
     ).ready()
     nvim.ex("Outrider fix")
     nvim.wait("heard('There is no problem here')")
@@ -249,9 +253,8 @@ def test_selection_and_problems_of_all_servers_go_with_the_task(plugin):
     nvim.run("look again")
     nvim.wait("shows('Looked.')")
     started = nvim.lua(
-        "local r = client():request_sync('workspace/executeCommand', { command = 'outrider.events', "
-        "arguments = { { sessionId = session().id } } }, 5000, 0).result.events\n"
-        "return vim.tbl_filter(function(e) return e.type == 'turn.started' end, r)"
+        "return vim.tbl_filter(function(event) return event.type == 'turn.started' end, "
+        "ask('outrider.events', { sessionId = session().id }).events)"
     )
     assert [event["data"]["mode"] for event in started] == ["agent", "explore", "agent"]
     assert started[0]["data"]["context"]["diagnostics"][0]["items"][0]["message"] == "too expensive"

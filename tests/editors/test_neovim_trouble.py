@@ -6,7 +6,7 @@ import sys
 import time
 
 import neovim_driver
-from neovim_plugin import AFTER, BEFORE, DONE, EDIT, SERVE, call
+from neovim_plugin import AFTER, BEFORE, DONE, EDIT, EVERY_VERSION, SERVE, call
 
 
 def program(folder, text):
@@ -16,8 +16,9 @@ def program(folder, text):
     return [sys.executable, str(path)]
 
 
-def test_a_killed_server_is_said_and_its_session_goes_on_after_a_restart(plugin):
-    nvim = plugin([EDIT, DONE]).ready()
+@EVERY_VERSION
+def test_a_killed_server_is_said_and_its_session_goes_on_after_a_restart(plugin, version):
+    nvim = plugin([EDIT, DONE], version=version).ready()
     nvim.run().until_asked()
     item = nvim.lua("return session().items[1].id")
     os.kill(nvim.server(), signal.SIGKILL)
@@ -39,8 +40,9 @@ def test_a_killed_server_is_said_and_its_session_goes_on_after_a_restart(plugin)
     assert any("the server has ended (signal 9)" in line for line in shown)
 
 
-def test_a_missing_server_is_named_with_what_to_do(plugin):
-    nvim = plugin(command=["no-such-outrider", "serve"])
+@EVERY_VERSION
+def test_a_missing_server_is_named_with_what_to_do(plugin, version):
+    nvim = plugin(command=["no-such-outrider", "serve"], version=version)
     nvim.ex("Outrider run fix it")
     nvim.wait("heard('there is no program `no-such-outrider`') and heard('pipx install outrider')")
     nvim.ex("checkhealth outrider")
@@ -55,7 +57,7 @@ def test_a_server_that_crashes_at_its_start_is_quoted(plugin, tmp_path):
     nvim.wait("heard('ended before it was ready (exit code 1)') and heard('the settings cannot be read')")
     nvim.ex("Outrider run fix it")
     nvim.wait("heard('has ended. `:Outrider restart`')")
-    nvim.lua("vim.lsp.config('outrider', { cmd = ... })", SERVE)
+    nvim.lua("_G.set(...)", SERVE)
     nvim.ex("Outrider restart")
     nvim.ready()
 
@@ -97,8 +99,9 @@ def test_a_server_of_another_time_is_said_to_be_so(plugin, tmp_path):
     nvim.wait("heard('update the older one')")
 
 
-def test_a_plugin_that_is_loaded_again_asks_again(plugin):
-    nvim = plugin([EDIT, DONE]).ready()
+@EVERY_VERSION
+def test_a_plugin_that_is_loaded_again_asks_again(plugin, version):
+    nvim = plugin([EDIT, DONE], version=version).ready()
     nvim.run().until_asked()
     nvim.lua(
         "for name in pairs(package.loaded) do if vim.startswith(name, 'outrider') then package.loaded[name] = nil end end\n"

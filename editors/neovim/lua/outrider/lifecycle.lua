@@ -16,6 +16,9 @@ local starting = {}
 local stopping = {}
 ---@type { config: table, id: integer, buffers: integer[] }?
 local ended
+--- What `start` was called with.
+---@type table?
+local started
 --- Whether the last server ended before it was ready.
 local failed = false
 ---@type table<integer, { config: table, buffers: table<integer, true> }>
@@ -36,15 +39,15 @@ end
 --- The program that is started.
 ---@return string
 function M.command()
-  local set = vim.lsp.config and vim.lsp.config[client_of.NAME]
-  local cmd = set and set.cmd or config.get().cmd or { 'outrider' }
+  local set = started or vim.lsp.config and vim.lsp.config[client_of.NAME]
+  local cmd = set and set.cmd or { 'outrider' }
   return type(cmd) == 'table' and cmd[1] or 'outrider'
 end
 
 --- The server is about to be asked for the first time.
 ---@param params lsp.InitializeParams
----@param started vim.lsp.ClientConfig
-function M.before_init(params, started)
+---@param client_config vim.lsp.ClientConfig
+function M.before_init(params, client_config)
   local options = vim.tbl_deep_extend('force', config.get().settings, params.initializationOptions or {})
   options.tools = options.tools or {}
   if config.get().diagnostics then
@@ -54,7 +57,7 @@ function M.before_init(params, started)
     options.tools = nil
   end
   params.initializationOptions = options
-  local key = tostring(started)
+  local key = tostring(client_config)
   starting[key] = true
   vim.defer_fn(function()
     if starting[key] then
@@ -232,7 +235,7 @@ end
 ---@return table
 function M.lsp_config()
   return {
-    cmd = config.get().cmd or { 'outrider', 'serve' },
+    cmd = { 'outrider', 'serve' },
     root_markers = MARKERS,
     root_dir = project_of,
     workspace_required = true,
@@ -250,6 +253,7 @@ end
 --- Start the server for files of projects: what `vim.lsp.enable` does, for Neovim 0.10.
 ---@param options table? what differs from the configuration
 function M.start(options)
+  started = options or {}
   local base = vim.tbl_deep_extend('force', M.lsp_config(), options or {}, { name = client_of.NAME })
   local function begin(buffer)
     if vim.bo[buffer].buftype ~= '' or vim.api.nvim_buf_get_name(buffer) == '' then
@@ -257,7 +261,13 @@ function M.start(options)
     end
     local root = type(base.root_dir) == 'string' and base.root_dir or vim.fs.root(buffer, base.root_markers)
     if root then
-      vim.lsp.start(vim.tbl_extend('force', base, { root_dir = root }), { bufnr = buffer })
+      vim.lsp.start(vim.tbl_extend('force', base, { root_dir = root }), {
+        bufnr = buffer,
+        -- Neovim 0.10 would take one that is being stopped, too.
+        reuse_client = function(client, wanted)
+          return not stopping[client.id] and client.name == wanted.name and client.config.root_dir == root
+        end,
+      })
     end
   end
   vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile' }, {
@@ -274,6 +284,9 @@ function M.start(options)
 end
 
 local function again(was)
+  local function is_new(client, wanted)
+    return client.id > was.id and client.name == wanted.name and client.config.root_dir == wanted.root_dir
+  end
   local buffers = vim.tbl_filter(vim.api.nvim_buf_is_loaded, was.buffers)
   if #buffers == 0 then
     buffers = { vim.api.nvim_get_current_buf() }
@@ -287,7 +300,7 @@ local function again(was)
     end
   end
   for _, buffer in ipairs(buffers) do
-    vim.lsp.start(restarted, { bufnr = buffer })
+    vim.lsp.start(restarted, { bufnr = buffer, reuse_client = is_new })
   end
 end
 
@@ -311,10 +324,10 @@ function M.restart(client)
       stopping[one.id] = true
       client_of.stop(one, true)
     end
-    if vim.lsp.enable and vim.lsp.is_enabled(client_of.NAME) then
-      vim.lsp.enable(client_of.NAME)
+    if started then
+      M.start(started)
     else
-      M.start()
+      vim.lsp.enable(client_of.NAME)
     end
   end
 end

@@ -14,6 +14,10 @@ local current = {}
 ---@type table<string, fun()[]>
 local reading = {}
 
+--- The last event that came while a log was being read.
+---@type table<string, integer>
+local heard = {}
+
 local PAGE = 2000
 
 --- The parts that show a session, told of everything after it was folded.
@@ -101,7 +105,11 @@ end
 ---@param event outrider.Event
 function M.on_event(client, event)
   local session = session_of(client, event.sessionId)
-  if reading[session.id] or event.seq <= session.seq then
+  if reading[session.id] then
+    heard[session.id] = event.seq
+    return
+  end
+  if event.seq <= session.seq then
     return
   end
   if event.seq > session.seq + 1 then
@@ -139,7 +147,9 @@ local function read(client, session)
         take(session, event)
       end
     end
-    if result.more and #result.events > 0 then
+    local before = heard[session.id] or 0
+    heard[session.id] = nil
+    if #result.events > 0 and result.more or before > session.seq then
       read(client, session)
     else
       finish_reading(session)
