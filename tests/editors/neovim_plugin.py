@@ -146,6 +146,9 @@ class Neovim(neovim_driver.Neovim):
     def text(self):
         return "\n".join(self.lines(self.buffer)) + "\n"
 
+    def text_of_current(self):
+        return "\n".join(self.lines())
+
     @property
     def shown(self):
         return self.lua("return shown()")
