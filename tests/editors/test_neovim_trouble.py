@@ -1,12 +1,13 @@
 """What goes wrong around the plugin: the person always sees what happened and what to do next."""
 
+import json
 import os
 import signal
 import sys
 import time
 
 import neovim_driver
-from neovim_plugin import AFTER, BEFORE, DONE, EDIT, EVERY_VERSION, SERVE, call
+from neovim_plugin import AFTER, BEFORE, DONE, EDIT, EVERY_VERSION, SERVE, call, until
 
 
 def program(folder, text):
@@ -97,6 +98,54 @@ def test_a_server_of_another_time_is_said_to_be_so(plugin, tmp_path):
     )
     nvim = plugin(command=program(tmp_path, old))
     nvim.wait("heard('update the older one')")
+
+
+SAVES = """
+import json, pathlib, sys
+
+def send(message):
+    body = json.dumps({"jsonrpc": "2.0", **message})
+    sys.stdout.write(f"Content-Length: {len(body)}\\r\\n\\r\\n{body}")
+    sys.stdout.flush()
+
+def receive():
+    length = int(sys.stdin.buffer.readline().split(b":")[1])
+    sys.stdin.buffer.readline()
+    return json.loads(sys.stdin.buffer.read(length))
+
+asked, given = receive(), {"outrider": {"protocolVersion": 1}}
+send({"id": asked["id"], "result": {"capabilities": {"experimental": given}}})
+while receive().get("method") != "workspace/didChangeConfiguration":
+    pass
+send({"id": 7, "method": "outrider/save", "params": {"uris": sys.argv[1:]}})
+while (answer := receive()).get("id") != 7:
+    pass
+told = {"extensions": asked["params"]["initializationOptions"]["extensions"], "result": answer["result"]}
+pathlib.Path(__file__).with_name("told.json").write_text(json.dumps(told))
+"""
+
+
+def test_buffers_are_saved_for_the_server_and_what_cannot_be_is_named(plugin, tmp_path):
+    uris = [(tmp_path / "workspace" / name).as_uri() for name in ("tariff.py", "locked.py", "elsewhere.py")]
+    nvim = plugin(command=[*program(tmp_path, SAVES), *uris]).ready()
+    (nvim.file.parent / "locked.py").write_text("x = 1\n")
+    nvim.rpc.request("nvim_buf_set_lines", 0, 0, -1, True, AFTER.splitlines())
+    nvim.ex(f"split {nvim.file.with_name('locked.py')}")
+    nvim.ex("set readonly")
+    nvim.rpc.request("nvim_buf_set_lines", 0, 0, -1, True, ["x = 2"])
+    nvim.lua(
+        "require('outrider.client').notify(client(), 'workspace/didChangeConfiguration', { settings = vim.empty_dict() })"
+    )
+    until((tmp_path / "told.json").exists)
+    until((tmp_path / "told.json").read_text)
+    told = json.loads((tmp_path / "told.json").read_text())
+    assert told["extensions"] == ["save"]
+    assert told["result"]["saved"] == uris[:1]
+    assert [one["uri"] for one in told["result"]["failed"]] == uris[1:]
+    assert "E45" in told["result"]["failed"][0]["reason"]
+    assert told["result"]["failed"][1]["reason"] == "it is not open"
+    assert nvim.file.read_text() == AFTER
+    assert nvim.file.with_name("locked.py").read_text() == "x = 1\n"
 
 
 @EVERY_VERSION

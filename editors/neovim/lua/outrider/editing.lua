@@ -74,21 +74,22 @@ end
 
 --- `outrider/save`: write the buffers of these documents.
 ---@param params { uris: string[] }
----@return { saved: string[] }
+---@return { saved: string[], failed: { uri: string, reason: string }[]? }
 function M.on_save(params)
-  local saved = {}
+  local saved, failed = {}, {}
   for _, uri in ipairs(params.uris) do
-    local buffer = vim.fn.bufnr(vim.uri_to_fname(uri))
-    if buffer ~= -1 and vim.api.nvim_buf_is_loaded(buffer) then
-      local problem = M.save(buffer)
-      if problem then
-        require('outrider.log').say('error', 'Not saved: ' .. problem)
-      else
-        saved[#saved + 1] = uri
-      end
+    local buffer = client_of.buffer(vim.uri_to_fname(uri))
+    local problem = 'it is not open'
+    if buffer then
+      problem = M.save(buffer)
+    end
+    if problem then
+      failed[#failed + 1] = { uri = uri, reason = problem }
+    else
+      saved[#saved + 1] = uri
     end
   end
-  return { saved = saved }
+  return { saved = saved, failed = #failed > 0 and failed or nil }
 end
 
 --- Follow a session: what was changed on the disk is read again, where the person set `autoread`.

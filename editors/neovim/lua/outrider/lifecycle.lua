@@ -241,7 +241,7 @@ function M.lsp_config()
     workspace_required = true,
     -- What is typed is sent at once: an edit must never meet a text that the server does not know.
     flags = { debounce_text_changes = 0 },
-    init_options = { events = true, debounce = 0 },
+    init_options = { events = true, debounce = 0, extensions = { 'save' } },
     handlers = require('outrider.handlers').all(),
     before_init = latest('before_init'),
     on_init = latest('on_init'),
