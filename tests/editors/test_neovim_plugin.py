@@ -341,3 +341,30 @@ def test_a_float_and_windows_that_are_left_alone(plugin):
     assert nvim.lua("return vim.api.nvim_win_get_config(0).relative") == "editor"
     nvim.keys("q")
     nvim.wait("#vim.api.nvim_list_wins() == 1")
+
+
+def test_changes_are_listed_by_hunk_and_taken_back_one_by_one(plugin):
+    nvim = plugin(
+        [EDIT, DONE], picks=["Allow once", "tariff.py:3 applied", "Undo", "tariff.py:3 undone", "Redo"]
+    ).ready()
+    nvim.run().until_asked()
+    nvim.ex("Outrider answer")
+    nvim.until_done()
+    nvim.ex("Outrider changes")
+    nvim.wait("heard('took back: tariff.py (1)')")
+    assert nvim.text == BEFORE
+    nvim.ex("Outrider changes")
+    nvim.wait("heard('brought back: tariff.py (1)')")
+    assert nvim.text == AFTER
+
+
+def test_a_question_that_waited_too_long_parks_and_is_answered_all_the_same(plugin):
+    nvim = plugin([EDIT, DONE], init={"limits": {"askSeconds": 0.3}}).ready()
+    nvim.run().until_asked()
+    nvim.wait("session().state == 'parked' and shows('waits for you')")
+    assert len(nvim.marks()) == 2, "it stays where it is"
+    assert "‖ · ? 1" in nvim.lua("return require('outrider').status()")
+    nvim.keys("\\a")
+    nvim.until_done()
+    assert nvim.text == AFTER
+    assert nvim.marks() == []

@@ -50,6 +50,39 @@
 ---@field outcome 'completed'|'cancelled'|'budget_exhausted'|'failed'|'refused'
 ---@field turnId string
 
+--- One change of one file.
+---@class outrider.ChangeInfo
+---@field callId? string
+---@field changeId string
+---@field hunks outrider.ChangedHunk[]
+---@field operation 'edit'|'create'|'delete'|'rename'
+---@field path string
+---@field reason? string
+---@field step integer
+---@field to? string
+---@field turnId? string
+---@field undoable boolean
+
+--- One hunk of a change, as it is now.
+---@class outrider.ChangedHunk
+---@field added string
+---@field id string
+---@field line integer
+---@field removed string
+---@field state 'applied'|'undone'|'altered'|'conflict'
+
+--- Which changes to list. Without `sessionId` those of the latest session that changed something.
+---@class outrider.ChangesParams
+---@field format? 'list'|'patch'
+---@field sessionId? string
+---@field turnId? string
+
+--- The changes of a session.
+---@class outrider.ChangesResult
+---@field changes? outrider.ChangeInfo[]
+---@field patch? string
+---@field sessionId string
+
 --- One thing that was looked at.
 ---@class outrider.Check
 ---@field detail string
@@ -65,6 +98,7 @@
 
 --- What was left as it is, because somebody changed the same place since.
 ---@class outrider.Conflict
+---@field id? string
 ---@field line integer
 ---@field path string
 ---@field reason string
@@ -104,11 +138,13 @@
 ---@field before? string
 ---@field callId? string
 ---@field changeId string
+---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field hunks outrider.WireHunk[]
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
 ---@field to? string
 ---@field undoes? string
+---@field undoesHunks? integer[]
 ---@field where 'buffer'|'disk'
 
 --- A change is about to be written. It is on disk before the change is.
@@ -117,11 +153,13 @@
 ---@field before? string
 ---@field callId? string
 ---@field changeId string
+---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field hunks outrider.WireHunk[]
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
 ---@field to? string
 ---@field undoes? string
+---@field undoesHunks? integer[]
 
 --- A change was put into a text that had moved meanwhile; `after` is what is there now.
 ---@class outrider.EditMerged
@@ -129,11 +167,13 @@
 ---@field before? string
 ---@field callId? string
 ---@field changeId string
+---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field hunks outrider.WireHunk[]
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
 ---@field to? string
 ---@field undoes? string
+---@field undoesHunks? integer[]
 
 --- A change was worked out; nothing has happened yet.
 ---@class outrider.EditProposed
@@ -141,6 +181,7 @@
 ---@field before? string
 ---@field callId? string
 ---@field changeId string
+---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field hunks outrider.WireHunk[]
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
@@ -150,6 +191,7 @@
 ---@class outrider.EditRejected
 ---@field callId? string
 ---@field changeId string
+---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field hunks outrider.WireHunk[]
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
@@ -611,11 +653,30 @@
 ---@field prompt string
 ---@field settings? outrider.TurnSettings
 
+--- The person was asked about a place that somebody changed since.
+---@class outrider.UndoAsked
+---@field choice? string
+---@field id string
+---@field line integer
+---@field path string
+
+--- What an undo or a redo did.
+---@class outrider.UndoFinished
+---@field conflicts outrider.Conflict[]
+---@field notUndoable outrider.NotUndoable[]
+---@field undone outrider.UndonePath[]
+
 --- What to take back; without `id` the latest of that scope. Without `sessionId` the latest session.
 ---@class outrider.UndoParams
 ---@field id? string
 ---@field scope? 'hunk'|'step'|'turn'|'session'
 ---@field sessionId? string
+
+--- The person takes changes back, or brings them back; what comes of it follows as `edit.*` events.
+---@class outrider.UndoRequested
+---@field id? string
+---@field redo? boolean
+---@field scope 'hunk'|'step'|'turn'|'session'
 
 --- What an undo or a redo did.
 ---@class outrider.UndoResult
@@ -665,11 +726,20 @@
 
 --- A file that the session knows was changed by someone else: the person, a formatter, a command.
 ---@class outrider.WorkspaceChanged
+---@field after? string
+---@field before? string
+---@field by? 'editor'|'disk'|'command'|'undo'
+---@field callId? string
+---@field changeId? string
+---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field hunks outrider.WireHunk[]
 ---@field path string
+---@field told? string
+---@field unshown? boolean
+---@field whole? boolean
 
 --- A command of `workspace/executeCommand`.
----@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.open' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.undo' | 'outrider.wait'
+---@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.open' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.undo' | 'outrider.wait'
 
 --- The type of an event, and what its data is.
 ---@alias outrider.EventType
@@ -710,4 +780,7 @@
 ---| 'turn.queued' # TurnQueued
 ---| 'turn.resumed' # TurnResumed
 ---| 'turn.started' # TurnStarted
+---| 'undo.asked' # UndoAsked
+---| 'undo.finished' # UndoFinished
+---| 'undo.requested' # UndoRequested
 ---| 'workspace.changed' # WorkspaceChanged
