@@ -111,6 +111,8 @@ class Neovim(neovim_driver.Neovim):
         self.file.parent.mkdir()
         (self.file.parent / ".git").mkdir()
         self.file.write_text(text)
+        # For those who name the model by a path in the workspace.
+        self.file.with_name("script.json").write_text(self.script.read_text())
         super().__init__(folder, version, ["--cmd", f"set runtimepath^={neovim_driver.PLUGIN}"])
         self.options = {
             "cmd": command,

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from neovim_driver import HOUSE, PLUGIN
-from neovim_plugin import DONE
+from neovim_plugin import DONE, EDIT
 
 from outrider_protocol import COMMAND_NAMES
 
@@ -89,3 +89,30 @@ def test_checkhealth_says_what_is_there(plugin, version):
 def test_options_that_do_not_exist_are_named(plugin):
     nvim = plugin([DONE], setup={"asks": "inline", "view": {"layout": "left"}})
     nvim.wait("heard('there is no option `asks`') and heard('`view.layout` is \"left\"')")
+
+
+def test_the_picture_in_the_readme_is_what_is_seen(plugin):
+    turns = [
+        {
+            "reasoning": "Let me look at it.\nIt says two,\nand takes three.",
+            "tool_calls": [{"name": "read_file", "input": {"path": "tariff.py"}}],
+            "usage": {"inputTokens": 1200, "outputTokens": 90},
+        },
+        EDIT
+        | {"text": "It says two, so I change the code.", "usage": {"inputTokens": 1500, "outputTokens": 60}},
+        DONE,
+    ]
+    nvim = plugin(turns, init={"model": "scripted:script.json", "testing": {"ids": "sequential"}}).ready()
+    nvim.rpc.request("nvim_ui_attach", 128, 20, {})
+    nvim.ex("set laststatus=0 noruler")
+    nvim.run("Correct the price").until_asked()
+    nvim.ex("redraw!")
+    seen = nvim.lua(
+        "local rows = {}\nfor row = 1, 15 do\nlocal cells = {}\n"
+        "for column = 1, 128 do cells[column] = vim.fn.screenstring(row, column) end\n"
+        "rows[row] = vim.trim('|' .. table.concat(cells)):sub(2)\nend\nreturn rows"
+    )
+    picture = "\n".join(seen).rstrip()
+    shown = re.search(r"```text\n(.*?)\n```", (PLUGIN / "README.md").read_text(), re.DOTALL)
+    assert shown is not None
+    assert shown[1] == picture, f"the picture is now:\n{picture}"

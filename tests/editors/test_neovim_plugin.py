@@ -101,7 +101,11 @@ def test_what_is_typed_beside_a_proposal_makes_it_be_asked_again_at_its_new_plac
     nvim = plugin([EDIT, DONE]).ready()
     nvim.run().until_asked()
     first = nvim.lua("return session().items[1].id")
-    nvim.keys("ggO# what a price is<Esc>\\a")
+    nvim.keys("ggO# what a price is<Esc>")
+    nvim.wait("vim.fn.getline(1) == '# what a price is'")
+    nvim.ex("Outrider review")
+    assert nvim.text_of_current() == ("# what a price is\n" + AFTER).rstrip("\n")
+    nvim.keys("a")
     nvim.wait(f"open() == 1 and session().items[1].id ~= '{first}'")
     assert nvim.text == "# what a price is\n" + BEFORE
     assert [mark[0] for mark in nvim.marks()] == [3, 3]
@@ -319,16 +323,33 @@ def test_the_status_line_says_what_goes_on(plugin):
     assert nvim.lua("return require('outrider').state().state") == "idle"
 
 
-def test_a_buffer_of_no_known_type_is_seen_as_it_is(plugin):
+def test_buffers_of_no_known_type_are_seen_as_they_are(plugin):
+    read = {"tool_calls": [{"name": "read_file", "input": {"path": path}} for path in ("notes", "more")]}
     nvim = plugin(
-        [call("read_file", path="notes"), {"text": "Read.", "expect": {"last_message_contains": "unsaved"}}]
-    ).ready()
-    notes = nvim.file.parent / "notes"
-    notes.write_text("saved\n")
-    nvim.ex(f"edit {notes}")
-    nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1")
-    nvim.rpc.request("nvim_buf_set_lines", 0, 0, -1, True, ["unsaved"])
+        [read, {"text": "Read.", "expect": {"messages_contain": ["unsaved notes", "unsaved more"]}}]
+    )
+    for name in ("notes", "more"):
+        path = nvim.file.parent / name
+        path.write_text("saved\n")
+        # The first is opened before the server is there, the second after.
+        nvim.ex(f"edit {path}")
+        nvim.ready()
+        nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1")
+        nvim.rpc.request("nvim_buf_set_lines", 0, 0, -1, True, [f"unsaved {name}"])
     nvim.run("read").until_done()
+
+
+def test_live_text_that_is_ahead_of_the_log_is_put_behind_what_came_before_it(plugin):
+    nvim = plugin([{"text": "Hello."}]).ready()
+    nvim.run("greet").until_done()
+    nvim.lua(
+        "local view, here = require('outrider.view'), session()\n"
+        "view.frame(here, { kind = 'text', messageId = 'm', offset = 0, text = 'and the' })\n"
+        "view.event(here, { type = 'error', data = { message = 'before' } })\n"
+        "view.event(here, { type = 'model.requested', data = { messageId = 'm', purpose = 'main' } })\n"
+        "view.frame(here, { kind = 'text', messageId = 'm', offset = 7, text = ' text' })"
+    )
+    assert nvim.shown[-2:] == ["· error: before", "and the text"]
 
 
 def test_a_float_and_windows_that_are_left_alone(plugin):

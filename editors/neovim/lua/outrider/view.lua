@@ -270,6 +270,17 @@ draw['budget.exhausted'] = function(view, session, data)
   M.note(session, ('the budget %s is spent (%s of %s)'):format(data.limit, data.used, data.allowed), view)
 end
 
+draw['undo.finished'] = function(view, session, data)
+  local paths = vim.tbl_map(function(one)
+    return one.path
+  end, data.undone)
+  M.note(session, 'undone or brought back: ' .. (#paths > 0 and table.concat(paths, ', ') or 'nothing'), view)
+end
+
+draw['settings.changed'] = function(view, session, data)
+  M.note(session, 'the permission mode is now ' .. data.permissionMode, view)
+end
+
 draw['error'] = function(view, session, data)
   M.note(session, ('error: %s'):format(data.message), view)
 end

@@ -7,6 +7,7 @@ local function set_options(window)
   local options = {
     wrap = true,
     linebreak = true,
+    breakindent = true,
     number = false,
     relativenumber = false,
     signcolumn = 'no',
