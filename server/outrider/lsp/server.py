@@ -37,7 +37,7 @@ CLOSE_SECONDS: Final = 1.0
 FIRST_PULL_SECONDS: Final = 1.0
 PULL_SECONDS: Final = 10.0
 
-OWN_OPTIONS: Final = ("debounce", "tcpToken")
+OWN_OPTIONS: Final = ("debounce", "extensions", "tcpToken")
 """Keys of `initializationOptions` that are for this room and no settings."""
 
 CODE_ACTION_KINDS: Final = ("quickfix", "refactor.rewrite", "source", ACTION_KIND)

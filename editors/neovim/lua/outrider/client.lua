@@ -1,0 +1,185 @@
+--- The language client: which one is meant, and how it is asked.
+local log = require('outrider.log')
+
+local M = {}
+
+M.NAME = 'outrider'
+
+--- All clients of ours that run.
+---@return vim.lsp.Client[]
+function M.all()
+  return vim.lsp.get_clients({ name = M.NAME })
+end
+
+--- The client for a buffer: the one attached to it, the one whose session it shows, or the only one there is.
+---@param buffer integer?
+---@return vim.lsp.Client?
+function M.of(buffer)
+  buffer = buffer or vim.api.nvim_get_current_buf()
+  local shown = vim.b[buffer].outrider_client
+  if shown then
+    local client = vim.lsp.get_client_by_id(shown)
+    if client then
+      return client
+    end
+  end
+  local attached = vim.lsp.get_clients({ name = M.NAME, bufnr = buffer })
+  if attached[1] then
+    return attached[1]
+  end
+  local all = M.all()
+  return #all == 1 and all[1] or nil
+end
+
+--- The same, or a message that says what is missing.
+---@return vim.lsp.Client?
+function M.needed()
+  local client = M.of()
+  if client then
+    return client
+  end
+  log.say('error', M.why_none())
+  return nil
+end
+
+--- Why there is no client here, and what to do.
+---@return string
+function M.why_none()
+  local lifecycle = require('outrider.lifecycle')
+  if #M.all() > 1 then
+    return 'Several Outrider servers run, and none belongs to this buffer: go to a file of the project you mean.'
+  end
+  if lifecycle.starting() then
+    return 'Outrider is still starting; try again in a moment.'
+  end
+  if lifecycle.lost() then
+    return 'The server of Outrider has ended. `:Outrider restart` starts it again; `:Outrider log` may say why.'
+  end
+  local command = lifecycle.command()
+  if vim.fn.executable(command) == 0 then
+    return ('Outrider is not running: there is no program `%s`. Install it (`pipx install outrider`), or set `cmd`; '):format(
+      command
+    ) .. '`:checkhealth outrider` helps.'
+  end
+  if vim.lsp.is_enabled and not vim.lsp.is_enabled(M.NAME) then
+    return "Outrider is not running: put vim.lsp.enable('outrider') into your init.lua."
+  end
+  return 'Outrider is not running here: open a file of a project, a folder with .git or .outrider in it.'
+end
+
+--- Do a command of the server.
+---@param client vim.lsp.Client
+---@param command string
+---@param argument table?
+---@param done fun(result: table)? gets the result; a problem is told to the person
+---@param failed fun(problem: lsp.ResponseError)? gets the problem in place of the person
+function M.execute(client, command, argument, done, failed)
+  local params = { command = command, arguments = { argument or vim.empty_dict() } }
+  if argument and next(argument) == nil then
+    params.arguments = { vim.empty_dict() }
+  end
+  local function answered(problem, result)
+    if problem then
+      if failed then
+        failed(problem)
+      else
+        log.say('error', ('Outrider: %s'):format(problem.message or vim.inspect(problem)))
+      end
+    elseif done then
+      done(result)
+    end
+  end
+  if vim.fn.has('nvim-0.11') == 1 then
+    client:request('workspace/executeCommand', params, answered)
+  else
+    client.request('workspace/executeCommand', params, answered)
+  end
+end
+
+--- Tell the server something.
+---@param client vim.lsp.Client
+---@param method string
+---@param params table
+function M.notify(client, method, params)
+  if vim.fn.has('nvim-0.11') == 1 then
+    client:notify(method, params)
+  else
+    client.notify(method, params)
+  end
+end
+
+--- Stop a client.
+---@param client vim.lsp.Client
+---@param force boolean?
+function M.stop(client, force)
+  if vim.fn.has('nvim-0.11') == 1 then
+    client:stop(force)
+  else
+    client.stop(force)
+  end
+end
+
+--- Whether a client has ended.
+---@param client vim.lsp.Client
+---@return boolean
+function M.stopped(client)
+  if vim.fn.has('nvim-0.11') == 1 then
+    return client:is_stopped()
+  end
+  return client.is_stopped()
+end
+
+--- Whether the server knows a command.
+---@param client vim.lsp.Client
+---@param command string
+---@return boolean
+function M.knows(client, command)
+  local provider = client.server_capabilities.executeCommandProvider
+  return provider ~= nil and vim.list_contains(provider.commands or {}, command)
+end
+
+--- The file of a path as the server writes it: below the only folder, or behind a folder's name.
+---@param client vim.lsp.Client
+---@param path string
+---@return string?
+function M.file(client, path)
+  if vim.startswith(path, 'untitled:') then
+    return nil
+  end
+  if vim.startswith(path, '/') then
+    return path
+  end
+  local folders = client.workspace_folders or {}
+  if #folders == 1 then
+    return vim.fs.joinpath(vim.uri_to_fname(folders[1].uri), path)
+  end
+  for _, folder in ipairs(folders) do
+    local file = vim.uri_to_fname(folder.uri)
+    local name = folder.name:gsub('/', '-'):gsub('^[. ]+', ''):gsub('[. ]+$', '')
+    if vim.startswith(path, name .. '/') then
+      return vim.fs.joinpath(file, path:sub(#name + 2))
+    end
+  end
+  return nil
+end
+
+--- The loaded buffer of a file; nil if there is none.
+---@param file string?
+---@return integer?
+function M.buffer(file)
+  if not file then
+    return nil
+  end
+  local wanted = vim.uv.fs_realpath(file) or file
+  for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+    local name = vim.api.nvim_buf_get_name(buffer)
+    if vim.api.nvim_buf_is_loaded(buffer) and name ~= '' and vim.bo[buffer].buftype == '' then
+      if name == file or (vim.uv.fs_realpath(name) or name) == wanted then
+        return buffer
+      end
+    end
+  end
+  return nil
+end
+
+return M

@@ -1,0 +1,537 @@
+--- `:Outrider`: its sub-commands, and their completion.
+local client_of = require('outrider.client')
+local drawing = require('outrider.drawing')
+local items = require('outrider.items')
+local lifecycle = require('outrider.lifecycle')
+local log = require('outrider.log')
+local sessions = require('outrider.sessions')
+local status = require('outrider.status')
+local tasks = require('outrider.tasks')
+local view = require('outrider.view')
+
+require('outrider')
+
+local M = {}
+
+local MODES = { 'agent', 'plan', 'explore' }
+local PERMISSIONS = { 'read-only', 'ask', 'auto-edit', 'full' }
+local SCOPES = { 'turn', 'step', 'hunk', 'session' }
+
+---@class outrider.Given
+---@field text string what stands behind the sub-command
+---@field words string[]
+---@field range { first: integer, last: integer }?
+---@field line { first: integer, last: integer }
+---@field bang boolean
+
+---@class outrider.Command
+---@field about string
+---@field run fun(given: outrider.Given)
+---@field complete? (fun(): string[])|string[]
+
+---@type table<string, outrider.Command>
+local commands = {}
+
+--- The client and its session, or a message.
+local function in_session(act)
+  local client = client_of.needed()
+  local session = client and sessions.current(client)
+  if client and not session then
+    log.say(
+      'info',
+      'There is no session yet: `:Outrider run` begins one, `:Outrider resume` goes on with an old one.'
+    )
+  elseif client then
+    act(client, session)
+  end
+end
+
+commands.run = {
+  about = 'give a task; with ! in a new session, with a range about the selection',
+  run = function(given)
+    tasks.ask_and_run(given.text, 'Task: ', { new = given.bang, range = given.range })
+  end,
+}
+
+commands.fix = {
+  about = 'fix the problems of the line or range, of all language servers',
+  run = function(given)
+    tasks.fix(given.line.first, given.line.last, { new = given.bang })
+  end,
+}
+
+commands.explain = {
+  about = 'explain the line or range',
+  run = function(given)
+    local prompt = given.text ~= '' and given.text or 'Explain the selection.'
+    tasks.ask_and_run(prompt, '', { new = given.bang, mode = 'explore', range = given.line })
+  end,
+}
+
+commands.explore = {
+  about = 'ask a question; nothing can be changed',
+  run = function(given)
+    tasks.ask_and_run(given.text, 'Question: ', { new = given.bang, mode = 'explore', range = given.range })
+  end,
+}
+
+commands.plan = {
+  about = 'have a plan made; nothing can be changed',
+  run = function(given)
+    tasks.ask_and_run(given.text, 'Plan for: ', { new = given.bang, mode = 'plan', range = given.range })
+  end,
+}
+
+commands.steer = {
+  about = 'say something to the running turn',
+  run = function(given)
+    in_session(function(client, session)
+      local function say(text)
+        client_of.execute(client, 'outrider.steer', { sessionId = session.id, text = text })
+      end
+      if given.text ~= '' then
+        return say(given.text)
+      end
+      vim.ui.input({ prompt = 'Say: ' }, function(text)
+        if text and vim.trim(text) ~= '' then
+          say(text)
+        end
+      end)
+    end)
+  end,
+}
+
+local function with_item(act)
+  local client = client_of.needed()
+  if client then
+    local here = require('outrider.inline').item_at(vim.api.nvim_get_current_buf())
+    if here then
+      act(here)
+    else
+      items.pick(client, act)
+    end
+  end
+end
+
+commands.answer = {
+  about = 'answer what is asked',
+  run = function(given)
+    with_item(function(item)
+      if given.text ~= '' and item.kind ~= 'approval' then
+        items.answer(item, { answer = given.text })
+      else
+        items.choose(item)
+      end
+    end)
+  end,
+}
+
+commands.allow = {
+  about = 'allow what is asked, once, or for this session',
+  run = function(given)
+    with_item(function(item)
+      items.by_key(given.words[1] == 'session' and 'session' or 'allow', item)
+    end)
+  end,
+  complete = { 'once', 'session' },
+}
+
+commands.reject = {
+  about = 'reject what is asked, with a note for the model',
+  run = function(given)
+    with_item(function(item)
+      if item.kind ~= 'approval' then
+        return items.choose(item)
+      end
+      items.answer(item, { decision = 'reject', note = given.text ~= '' and given.text or nil })
+    end)
+  end,
+}
+
+commands.review = {
+  about = 'show what is asked in the diff view',
+  run = function()
+    with_item(function(item)
+      require('outrider.review').open(item)
+    end)
+  end,
+}
+
+commands.cancel = {
+  about = 'end the turn and all it started',
+  run = function()
+    in_session(function(client, session)
+      if not session.turn then
+        return log.say('info', 'Outrider is at rest: there is nothing to cancel.')
+      end
+      client_of.execute(
+        client,
+        'outrider.cancel',
+        { turnId = session.turn, reason = 'cancelled in the editor' }
+      )
+    end)
+  end,
+}
+
+local function took_back(what)
+  return function(result)
+    local paths = vim.tbl_map(function(one)
+      return one.hunks > 0 and ('%s (%d)'):format(one.path, one.hunks) or one.path
+    end, result.undone)
+    local left = #result.conflicts + #result.notUndoable
+    log.say(
+      'info',
+      ('Outrider %s: %s%s'):format(
+        what,
+        #paths > 0 and table.concat(paths, ', ') or 'nothing',
+        left > 0 and ('; %d left as it is'):format(left) or ''
+      )
+    )
+  end
+end
+
+local function take_back(command, what)
+  return function(given)
+    local client = client_of.needed()
+    if not client then
+      return
+    end
+    local session = sessions.current(client)
+    local params = { scope = given.words[1], id = given.words[2], sessionId = session and session.id or nil }
+    client_of.execute(client, command, params, took_back(what))
+  end
+end
+
+commands.undo = {
+  about = 'take back the last turn, or a step, hunk or session; what you wrote since stays',
+  run = take_back('outrider.undo', 'took back'),
+  complete = SCOPES,
+}
+
+commands.redo = {
+  about = 'bring back what was undone',
+  run = take_back('outrider.redo', 'brought back'),
+  complete = SCOPES,
+}
+
+local function act_on_hunk(client, session, change, hunk)
+  local file = client_of.file(client, change.to or change.path)
+  local choices = { 'Go there', hunk.state == 'undone' and 'Redo' or 'Undo' }
+  vim.ui.select(
+    choices,
+    { prompt = ('%s:%d '):format(change.path, hunk.line), kind = 'outrider_hunk' },
+    function(choice)
+      if choice == 'Go there' and file then
+        vim.cmd.edit(vim.fn.fnameescape(file))
+        local last = vim.api.nvim_buf_line_count(0)
+        vim.api.nvim_win_set_cursor(0, { math.max(1, math.min(hunk.line, last)), 0 })
+      elseif choice == 'Undo' or choice == 'Redo' then
+        local params = { sessionId = session.id, scope = 'hunk', id = hunk.id }
+        client_of.execute(
+          client,
+          'outrider.' .. choice:lower(),
+          params,
+          took_back(choice == 'Undo' and 'took back' or 'brought back')
+        )
+      end
+    end
+  )
+end
+
+commands.changes = {
+  about = 'what the session changed, hunk by hunk: go there, undo, redo',
+  run = function()
+    in_session(function(client, session)
+      if not client_of.knows(client, 'outrider.changes') then
+        return log.say('warning', 'This server cannot list changes; a newer one can.')
+      end
+      client_of.execute(client, 'outrider.changes', { sessionId = session.id }, function(result)
+        local rows = {}
+        for _, change in ipairs(result.changes or {}) do
+          for _, hunk in ipairs(change.hunks) do
+            rows[#rows + 1] = { change = change, hunk = hunk }
+          end
+        end
+        if #rows == 0 then
+          return log.say('info', 'The session has changed nothing.')
+        end
+        vim.ui.select(rows, {
+          prompt = 'Changes ',
+          kind = 'outrider_changes',
+          format_item = function(row)
+            local text = vim.trim(row.hunk.added) ~= '' and row.hunk.added or row.hunk.removed
+            return ('%s:%d %s: %s'):format(
+              row.change.to or row.change.path,
+              row.hunk.line,
+              row.hunk.state,
+              drawing.short(text, 80)
+            )
+          end,
+        }, function(row)
+          if row then
+            act_on_hunk(client, session, row.change, row.hunk)
+          end
+        end)
+      end)
+    end)
+  end,
+}
+
+commands.open = {
+  about = 'show the session',
+  run = function()
+    in_session(function(_, session)
+      view.open(session, true)
+    end)
+  end,
+}
+
+local known_sessions = {}
+
+local function list_sessions(client, done)
+  client_of.execute(client, 'outrider.sessions', nil, function(result)
+    known_sessions = vim.tbl_map(function(one)
+      return one.sessionId
+    end, result.sessions)
+    if #result.sessions == 0 then
+      return log.say('info', 'There are no sessions yet: `:Outrider run` begins one.')
+    end
+    done(result.sessions)
+  end)
+end
+
+local function resume(client, id)
+  sessions.resume(client, id, function()
+    local session = sessions.get(id)
+    if session then
+      view.open(session, true)
+    end
+  end)
+end
+
+commands.sessions = {
+  about = 'choose a session of this project',
+  run = function()
+    local client = client_of.needed()
+    if not client then
+      return
+    end
+    list_sessions(client, function(found)
+      vim.ui.select(found, {
+        prompt = 'Sessions ',
+        kind = 'outrider_sessions',
+        format_item = function(one)
+          return ('%s  %s  %s (%d)'):format(
+            one.lastAt:sub(1, 16):gsub('T', ' '),
+            one.state,
+            drawing.short(one.title, 80),
+            one.turns
+          )
+        end,
+      }, function(one)
+        if one then
+          resume(client, one.sessionId)
+        end
+      end)
+    end)
+  end,
+}
+
+commands.resume = {
+  about = 'go on with a session, the latest if none is named',
+  run = function(given)
+    local client = client_of.needed()
+    if not client then
+      return
+    end
+    if given.words[1] then
+      return resume(client, given.words[1])
+    end
+    list_sessions(client, function(found)
+      resume(client, found[1].sessionId)
+    end)
+  end,
+  complete = function()
+    return known_sessions
+  end,
+}
+
+local function choose(kind, choices, done)
+  vim.ui.select(choices, { prompt = kind .. ' ', kind = 'outrider_choice' }, function(choice)
+    if choice then
+      done(choice)
+    end
+  end)
+end
+
+commands.model = {
+  about = 'use another model from the next task on',
+  run = function(given)
+    local client = client_of.needed()
+    if not client then
+      return
+    end
+    local function use(name)
+      status.chosen(client).model = name
+      status.changed()
+    end
+    if given.text ~= '' then
+      return use(given.text)
+    end
+    vim.ui.input(
+      { prompt = 'Model (provider/name): ', default = (status.state() or {}).model },
+      function(name)
+        if name and name ~= '' then
+          use(name)
+        end
+      end
+    )
+  end,
+}
+
+commands.mode = {
+  about = 'agent, plan or explore, from the next task on',
+  run = function(given)
+    local client = client_of.needed()
+    if not client then
+      return
+    end
+    local function use(mode)
+      if not vim.list_contains(MODES, mode) then
+        return log.say(
+          'error',
+          ('There is no mode `%s`: it is one of %s.'):format(mode, table.concat(MODES, ', '))
+        )
+      end
+      status.chosen(client).mode = mode
+      status.changed()
+    end
+    if given.words[1] then
+      use(given.words[1])
+    else
+      choose('Mode', MODES, use)
+    end
+  end,
+  complete = MODES,
+}
+
+local function set_permissions(client, mode)
+  local rank = {}
+  for index, name in ipairs(PERMISSIONS) do
+    rank[name] = index
+  end
+  if not rank[mode] then
+    return log.say(
+      'error',
+      ('There is no such mode `%s`: it is one of %s.'):format(mode, table.concat(PERMISSIONS, ', '))
+    )
+  end
+  local options = client.config.init_options or {}
+  local first = options.permissionMode or require('outrider.config').get().settings.permissionMode or 'ask'
+  if rank[mode] <= (rank[first] or 2) then
+    -- What a server was started with can be made narrower while it runs, and that can be taken back.
+    client_of.notify(
+      client,
+      'workspace/didChangeConfiguration',
+      { settings = { outrider = { permissionMode = mode } } }
+    )
+    log.say('info', ('Outrider: permission mode %s.'):format(mode))
+  else
+    client.config.init_options = vim.tbl_extend('force', options, { permissionMode = mode })
+    log.say('info', ('Outrider: permission mode %s; the server starts again with it.'):format(mode))
+    lifecycle.restart(client)
+  end
+end
+
+commands.permissions = {
+  about = 'what may happen without a question: read-only, ask, auto-edit, full',
+  run = function(given)
+    local client = client_of.needed()
+    if not client then
+      return
+    end
+    if given.words[1] then
+      set_permissions(client, given.words[1])
+    else
+      choose('Without a question', PERMISSIONS, function(mode)
+        set_permissions(client, mode)
+      end)
+    end
+  end,
+  complete = PERMISSIONS,
+}
+
+commands.doctor = {
+  about = 'look at the set-up',
+  run = function()
+    vim.cmd.checkhealth('outrider')
+  end,
+}
+
+commands.log = { about = 'show what was said', run = log.open }
+
+commands.restart = {
+  about = 'start the server again and go on',
+  run = function()
+    lifecycle.restart(client_of.of())
+  end,
+}
+
+local function names()
+  local found = vim.tbl_keys(commands)
+  table.sort(found)
+  return found
+end
+
+--- Do a sub-command.
+---@param given vim.api.keyset.create_user_command.command_args
+function M.command(given)
+  local name, text = given.args:match('^(%S*)%s*(.-)%s*$')
+  local command = commands[name]
+  if name == '' then
+    return vim.ui.select(names(), {
+      prompt = 'Outrider ',
+      kind = 'outrider_command',
+      format_item = function(one)
+        return ('%-12s %s'):format(one, commands[one].about)
+      end,
+    }, function(one)
+      if one then
+        vim.cmd.Outrider(one)
+      end
+    end)
+  end
+  if not command then
+    return log.say(
+      'error',
+      ('There is no `:Outrider %s`. There are: %s.'):format(name, table.concat(names(), ', '))
+    )
+  end
+  local range = { first = given.line1, last = given.line2 }
+  command.run({
+    text = text,
+    words = vim.split(text, '%s+', { trimempty = true }),
+    range = given.range > 0 and range or nil,
+    line = range,
+    bang = given.bang,
+  })
+end
+
+--- Complete a command line.
+---@param lead string
+---@param line string
+---@return string[]
+function M.complete(lead, line)
+  local before = line:sub(1, #line - #lead)
+  local name = before:match('Outrider!?%s+(%S+)%s+$')
+  local choices = name == nil and before:match('Outrider!?%s+$') and names() or {}
+  if name and commands[name] and commands[name].complete then
+    local complete = commands[name].complete
+    choices = type(complete) == 'function' and complete() or complete --[[@as string[] ]]
+  end
+  return vim.tbl_filter(function(choice)
+    return vim.startswith(choice, lead)
+  end, choices)
+end
+
+return M

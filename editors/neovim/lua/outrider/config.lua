@@ -1,0 +1,93 @@
+--- What the person set: `require('outrider').setup { … }` or `vim.g.outrider = { … }`, both optional.
+local M = {}
+
+---@class outrider.Config
+local defaults = {
+  --- Settings of the server (`initializationOptions`): `model`, `providers`, `permissionMode`, `limits`, …
+  settings = {},
+  --- `inline`: shown at the lines and in the session, answered when the person likes. `select`: `vim.ui.select` at once.
+  ask = 'inline',
+  --- Let the model look at the diagnostics of all language servers.
+  diagnostics = true,
+  --- Seconds after which a server that has not answered is reported.
+  start_seconds = 10,
+  view = {
+    --- `right`, `below` or `float`.
+    layout = 'right',
+    --- Share of the editor that it takes.
+    size = 0.4,
+    --- Whether a task opens it. It never takes the cursor away.
+    open = true,
+  },
+  --- Keys of the session and of reviews.
+  keys = {
+    allow = 'a',
+    session = 's',
+    reject = 'r',
+    note = 'n',
+    review = 'v',
+    answer = '<CR>',
+    steer = 'i',
+    cancel = 'C',
+    undo = 'U',
+    close = 'q',
+    help = 'g?',
+  },
+  --- Keys in a buffer while a proposal is shown in it; false: none.
+  ---@type table<string, string>|false
+  inline_keys = {
+    allow = '<LocalLeader>a',
+    session = '<LocalLeader>s',
+    reject = '<LocalLeader>r',
+    note = '<LocalLeader>n',
+    review = '<LocalLeader>v',
+  },
+}
+
+---@type table
+local given = {}
+---@type outrider.Config?
+local merged
+
+--- Take what the person set.
+---@param options table?
+function M.set(options)
+  given = options or {}
+  merged = nil
+end
+
+--- The configuration that holds.
+---@return outrider.Config
+function M.get()
+  if not merged then
+    local global = type(vim.g.outrider) == 'table' and vim.g.outrider or {}
+    merged = vim.tbl_deep_extend('force', defaults, global, given)
+  end
+  return merged
+end
+
+--- What is wrong with it, in words.
+---@return string[]
+function M.problems()
+  local found = {}
+  local config = M.get()
+  for key in pairs(config) do
+    if defaults[key] == nil then
+      found[#found + 1] = ('there is no option `%s`'):format(key)
+    end
+  end
+  local function one_of(name, value, choices)
+    if not vim.list_contains(choices, value) then
+      found[#found + 1] = ('`%s` is %s; it is one of %s'):format(
+        name,
+        vim.inspect(value),
+        table.concat(choices, ', ')
+      )
+    end
+  end
+  one_of('ask', config.ask, { 'inline', 'select' })
+  one_of('view.layout', config.view.layout, { 'right', 'below', 'float' })
+  return found
+end
+
+return M

@@ -1,0 +1,183 @@
+--- What an event looks like in the session buffer: lines for blocks. No editor, no state.
+local M = {}
+
+M.THOUGHT = '│ '
+M.DETAIL = '┊ '
+--- The sign that a call's line begins with.
+M.SIGNS = {
+  requested = '○',
+  started = '▶',
+  ok = '✓',
+  error = '✗',
+  denied = '⊘',
+  cancelled = '⊘',
+  skipped = '⊘',
+  interrupted = '⊘',
+}
+
+local function prefixed(prefix, text)
+  return vim.tbl_map(function(line)
+    return prefix .. line
+  end, vim.split(text, '\n', { plain = true }))
+end
+
+--- A text on one line, shortened.
+---@param text string
+---@param length integer characters
+---@return string
+function M.short(text, length)
+  local line = vim.trim(text:gsub('%s+', ' '))
+  return vim.fn.strchars(line) <= length and line or vim.fn.strcharpart(line, 0, length - 1) .. '…'
+end
+
+--- The task that a turn begins with.
+---@param data outrider.TurnStarted
+---@return string[]
+function M.task(data)
+  local lines = vim.split(data.prompt, '\n', { plain = true })
+  lines[1] = '# ' .. lines[1]
+  table.insert(lines, 1, '')
+  lines[#lines + 1] = ('%s · %s'):format(data.mode, data.model)
+  lines[#lines + 1] = ''
+  return lines
+end
+
+--- What the model thought, and what it said.
+function M.thought(text)
+  return prefixed(M.THOUGHT, text)
+end
+
+function M.said(text)
+  return vim.split(text, '\n', { plain = true })
+end
+
+--- A call's first line.
+---@param name string
+---@param input any
+---@param status string
+---@return string
+function M.call(name, input, status)
+  local what = ''
+  if type(input) == 'table' then
+    for _, key in ipairs({ 'path', 'command', 'pattern', 'from', 'question' }) do
+      if type(input[key]) == 'string' then
+        what = ' ' .. M.short(input[key], 80)
+        break
+      end
+    end
+  end
+  return ('%s %s%s%s'):format(
+    M.SIGNS[status],
+    name,
+    what,
+    M.SIGNS[status] == '⊘' and (' (%s)'):format(status) or ''
+  )
+end
+
+--- Something below a call.
+function M.detail(text)
+  return prefixed(M.DETAIL, (text:gsub('\n$', '')))
+end
+
+--- The hunks of a change.
+---@param data outrider.EditProposed
+---@return string[]
+function M.hunks(data)
+  local lines = { M.DETAIL .. (data.to and ('%s → %s'):format(data.path, data.to) or data.path) }
+  for _, hunk in ipairs(data.hunks) do
+    lines[#lines + 1] = ('%s@@ %d @@'):format(M.DETAIL, hunk.line)
+    if hunk.removed ~= '' then
+      vim.list_extend(lines, prefixed(M.DETAIL .. '-', (hunk.removed:gsub('\n$', ''))))
+    end
+    if hunk.added ~= '' then
+      vim.list_extend(lines, prefixed(M.DETAIL .. '+', (hunk.added:gsub('\n$', ''))))
+    end
+  end
+  return lines
+end
+
+--- What an item says besides its title and, for an edit, its hunks.
+---@param item outrider.Item
+---@return string
+function M.besides(item)
+  local detail = '\n' .. item.detail
+  return vim.trim(detail:sub(1, (detail:find('\n--- ', 1, true) or #detail + 1) - 1))
+end
+
+--- What a yes for the session covers.
+---@param item outrider.Item
+---@return string
+function M.covers(item)
+  local grant = item.grant or ''
+  if vim.startswith(grant, 'edit:') then
+    return 'further edits of this file'
+  end
+  return vim.startswith(grant, 'run:') and 'this exact command in this folder' or 'the same again'
+end
+
+--- The lines of an open item, with the keys that answer it.
+---@param item outrider.Item
+---@param keys table<string, string>
+---@return string[]
+function M.item(item, keys)
+  local lines = vim.split(item.title, '\n', { plain = true })
+  lines[1] = '? ' .. lines[1]
+  local besides = M.besides(item)
+  if besides ~= '' then
+    vim.list_extend(lines, prefixed('  ', besides))
+  end
+  if item.kind == 'approval' then
+    local session = vim.list_contains(item.options, 'Allow for this session')
+    lines[#lines + 1] = ('  %s allow once · %s%s reject · %s reject with a note · %s review'):format(
+      keys.allow,
+      session and keys.session .. ' allow for this session · ' or '',
+      keys.reject,
+      keys.note,
+      keys.review
+    )
+  else
+    for index, option in ipairs(item.options) do
+      lines[#lines + 1] = ('  %d %s'):format(index, M.short(option, 200))
+    end
+    lines[#lines + 1] = ('  %s answer'):format(keys.answer)
+  end
+  return lines
+end
+
+local PLAN = { done = '☑', in_progress = '▶', pending = '☐' }
+
+--- The plan.
+---@param items outrider.PlanItem[]
+---@return string[]
+function M.plan(items)
+  local lines = { 'Plan' }
+  for _, item in ipairs(items) do
+    lines[#lines + 1] = ('  %s %s'):format(PLAN[item.status or 'pending'] or '☐', M.short(item.text, 400))
+  end
+  return lines
+end
+
+--- A number of tokens.
+---@param count integer
+---@return string
+function M.tokens(count)
+  return count < 1000 and tostring(count) or ('%.1fk'):format(count / 1000)
+end
+
+--- What was used.
+---@param usage { inputTokens: integer, outputTokens: integer, cost: number? }
+---@return string
+function M.usage(usage)
+  local text = ('%s + %s tokens'):format(M.tokens(usage.inputTokens), M.tokens(usage.outputTokens))
+  return usage.cost and ('%s · cost %.4f'):format(text, usage.cost) or text
+end
+
+--- The end of a turn.
+---@param data outrider.TurnFinished
+---@return string[]
+function M.finished(data)
+  local outcome = data.outcome:gsub('_', ' ')
+  return { ('■ %s (%s) · %s'):format(outcome, data.reason:gsub('_', ' '), M.usage(data.usage)) }
+end
+
+return M

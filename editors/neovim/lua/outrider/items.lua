@@ -1,0 +1,325 @@
+--- The open items: told to the person, and answered. Only what the person chose is ever sent.
+local client_of = require('outrider.client')
+local config = require('outrider.config')
+local drawing = require('outrider.drawing')
+local log = require('outrider.log')
+local sessions = require('outrider.sessions')
+
+local M = {}
+
+local DECISIONS = {
+  ['Allow once'] = 'allow_once',
+  ['Allow for this session'] = 'allow_session',
+  ['Reject'] = 'reject',
+}
+local REJECT_WITH_NOTE = 'Reject with a note…'
+local LOOK = 'Look at it first'
+local OTHER = 'Another answer…'
+local SAVE = 'Save and continue'
+
+--- Requests of the server that wait until their item is resolved.
+---@type table<string, thread[]>
+local held = {}
+
+---@param item outrider.Item
+---@return vim.lsp.Client?
+local function client_for(item)
+  local session = sessions.get(item.sessionId)
+  local client = session and vim.lsp.get_client_by_id(session.client)
+  if not client then
+    log.say('error', 'The server of Outrider has ended. `:Outrider restart` starts it again and asks again.')
+  end
+  return client
+end
+
+--- Whether an item is still open.
+---@param item outrider.Item
+---@return boolean
+local function is_open(item)
+  local session = sessions.get(item.sessionId)
+  return session ~= nil and session.state ~= 'lost' and session:item(item.id) ~= nil
+end
+
+--- Answer an item.
+---@param item outrider.Item
+---@param answer { decision: string?, answer: string?, note: string? }
+function M.answer(item, answer)
+  if not is_open(item) then
+    log.say('warning', ('Outrider does not ask that any more: %s'):format(drawing.short(item.title, 100)))
+    return
+  end
+  local client = client_for(item)
+  if client then
+    local params = vim.tbl_extend('force', { id = item.id }, answer)
+    client_of.execute(client, 'outrider.answer', params)
+  end
+end
+
+--- Ask for a text; an empty one is no answer.
+local function write(prompt, done)
+  vim.ui.input({ prompt = prompt }, function(text)
+    if text and vim.trim(text) ~= '' then
+      done(text)
+    end
+  end)
+end
+
+local function answer_question(item, answer)
+  if answer ~= SAVE then
+    return M.answer(item, { answer = answer })
+  end
+  local session = sessions.get(item.sessionId)
+  local client = session and client_for(item)
+  if session and client then
+    local failed = require('outrider.editing').save_touched(client, session)
+    if #failed > 0 then
+      log.say('error', 'Not saved: ' .. table.concat(failed, '; '))
+    else
+      M.answer(item, { answer = answer })
+    end
+  end
+end
+
+--- Reject an approval, and tell the model why.
+---@param item outrider.Item
+function M.reject_with_note(item)
+  write('Why not? ', function(note)
+    M.answer(item, { decision = 'reject', note = note })
+  end)
+end
+
+---@param item outrider.Item
+---@return { text: string, act: fun() }[]
+local function choices(item)
+  local list = {}
+  local function add(text, act)
+    list[#list + 1] = { text = text, act = act }
+  end
+  if item.kind == 'approval' then
+    for _, option in ipairs(item.options) do
+      local decision = DECISIONS[option]
+      if decision then
+        add(
+          decision == 'allow_session' and ('%s (%s)'):format(option, drawing.covers(item)) or option,
+          function()
+            M.answer(item, { decision = decision })
+          end
+        )
+      end
+    end
+    add(REJECT_WITH_NOTE, function()
+      M.reject_with_note(item)
+    end)
+    add(LOOK, function()
+      require('outrider.review').open(item)
+    end)
+    return list
+  end
+  for _, option in ipairs(item.options) do
+    add(option, function()
+      answer_question(item, option)
+    end)
+  end
+  if item.allowFreeForm then
+    add(OTHER, function()
+      write(drawing.short(item.title, 60) .. ' ', function(text)
+        M.answer(item, { answer = text })
+      end)
+    end)
+  end
+  return list
+end
+
+--- Let the person choose what to say to an item. Leaving the choice answers nothing.
+---@param item outrider.Item
+function M.choose(item)
+  local list = choices(item)
+  if #item.options == 0 and #list == 1 then
+    return list[1].act()
+  end
+  local what = item.kind == 'approval' and drawing.besides(item) or item.detail
+  vim.ui.select(list, {
+    prompt = vim.trim(('%s %s'):format(drawing.short(item.title, 300), drawing.short(what, 200))) .. ' ',
+    kind = 'outrider_' .. item.kind,
+    format_item = function(choice)
+      return drawing.short(choice.text, 300)
+    end,
+  }, function(choice)
+    if choice then
+      choice.act()
+    end
+  end)
+end
+
+--- Do what a key stands for.
+---@param name 'allow'|'session'|'reject'|'note'|'review'|'answer'
+---@param item outrider.Item?
+function M.by_key(name, item)
+  if not item then
+    return log.say('info', 'Outrider asks nothing.')
+  end
+  if name == 'review' then
+    return require('outrider.review').open(item)
+  end
+  if name == 'answer' or item.kind ~= 'approval' then
+    return M.choose(item)
+  end
+  if name == 'note' then
+    return M.reject_with_note(item)
+  end
+  if name == 'session' and not vim.list_contains(item.options, 'Allow for this session') then
+    return log.say('warning', 'This can be allowed only once.')
+  end
+  M.answer(
+    item,
+    { decision = ({ allow = 'allow_once', session = 'allow_session', reject = 'reject' })[name] }
+  )
+end
+
+--- Pick one of several open items.
+---@param client vim.lsp.Client
+---@param done fun(item: outrider.Item)
+function M.pick(client, done)
+  local open = sessions.items(client.id)
+  if #open == 0 then
+    log.say('info', 'Outrider asks nothing.')
+  elseif #open == 1 then
+    done(open[1])
+  else
+    vim.ui.select(open, {
+      prompt = 'Outrider asks ',
+      kind = 'outrider_items',
+      format_item = function(item)
+        return drawing.short(item.title, 200)
+      end,
+    }, function(item)
+      if item then
+        done(item)
+      end
+    end)
+  end
+end
+
+--- `window/showMessageRequest`: the message of an open item waits until that is answered; others are asked as usual.
+---@param client vim.lsp.Client
+---@param params lsp.ShowMessageRequestParams
+---@return any
+function M.asked(client, params)
+  local thread, is_main = coroutine.running()
+  if not thread or is_main then
+    return nil
+  end
+  sessions.when_read(
+    client,
+    vim.schedule_wrap(function()
+      coroutine.resume(thread)
+    end)
+  )
+  coroutine.yield()
+  for _, item in ipairs(sessions.items(client.id)) do
+    if not held[item.id] and M.matches(item, params) then
+      held[item.id] = { thread }
+      return coroutine.yield()
+    end
+  end
+  return nil
+end
+
+--- Whether a message asks an item: it begins with its title, and its buttons are the item's.
+---@param item outrider.Item
+---@param params lsp.ShowMessageRequestParams
+---@return boolean
+function M.matches(item, params)
+  local title = vim.trim(item.title)
+  if params.message:sub(1, #title) ~= title then
+    return false
+  end
+  local offered = {}
+  for _, action in ipairs(params.actions or {}) do
+    offered[action.title] = true
+  end
+  return vim.iter(item.options):all(function(option)
+    return offered[option] or option == 'Review…'
+  end)
+end
+
+local function release(id)
+  local threads = held[id] or {}
+  held[id] = nil
+  for _, thread in ipairs(threads) do
+    vim.schedule(function()
+      coroutine.resume(thread, vim.NIL)
+    end)
+  end
+end
+
+local function announce(session, item)
+  -- What was answered long ago is in a log that is read; only what is still open at its end is told.
+  if not item or item.kind == 'tool' or sessions.is_reading(session.id) then
+    return
+  end
+  if config.get().ask == 'select' then
+    return vim.schedule(function()
+      if is_open(item) then
+        M.choose(item)
+      end
+    end)
+  end
+  require('outrider.inline').show(session, item)
+  log.say('info', ('Outrider asks: %s (:Outrider answer)'):format(drawing.short(item.title, 200)))
+end
+
+--- Follow a session.
+---@param session outrider.Session
+---@param event outrider.Event
+function M.event(session, event)
+  if event.type == 'approval.requested' or event.type == 'question.asked' then
+    announce(session, session:item(event.data.id))
+  elseif
+    event.type == 'approval.resolved'
+    or event.type == 'question.answered'
+    or event.type == 'tool.answered'
+  then
+    require('outrider.inline').hide(event.data.id)
+    require('outrider.review').close(event.data.id)
+    release(event.data.id)
+  elseif event.type == 'edit.proposed' then
+    -- After a restart the item is there before its edit is worked out again.
+    for _, item in ipairs(session.items) do
+      if
+        item.kind == 'approval'
+        and item.callId == event.data.callId
+        and not sessions.is_reading(session.id)
+      then
+        require('outrider.inline').show(session, item)
+      end
+    end
+  elseif event.type == 'turn.finished' or event.type == 'session.restored' then
+    M.refresh(session)
+  end
+end
+
+--- Show what is open, and nothing else.
+---@param session outrider.Session
+function M.refresh(session)
+  if sessions.is_reading(session.id) then
+    return
+  end
+  require('outrider.inline').hide_session(session)
+  if session.state ~= 'lost' then
+    for _, item in ipairs(session.items) do
+      announce(session, item)
+    end
+  end
+  for id in pairs(held) do
+    if
+      not vim.iter(sessions.items(session.client)):any(function(item)
+        return item.id == id
+      end)
+    then
+      release(id)
+    end
+  end
+end
+
+return M

@@ -1,0 +1,219 @@
+--- One session, as its events tell it: a fold, and nothing else. It draws nothing and asks nobody.
+
+---@class outrider.Item: outrider.Open
+---@field sessionId string
+---@field callName? string the tool of the call it is about
+---@field grant? string what a yes for the session would cover
+
+---@class outrider.Session
+---@field id string
+---@field client integer
+---@field seq integer the last event that was taken in
+---@field title string the first task
+---@field state 'idle'|'running'|'parked'|'lost'
+---@field turn? string the turn that is running or parked
+---@field mode? string
+---@field model? string
+---@field doing? string the tool at work, for the status line
+---@field step integer
+---@field usage { inputTokens: integer, outputTokens: integer, cost: number? }
+---@field plan outrider.PlanItem[]
+---@field items outrider.Item[] what is open, the oldest first
+---@field calls table<string, { name: string, input: any }>
+---@field proposals table<string, outrider.EditProposed[]> by call
+---@field touched table<string, true> paths that the agent changed in buffers
+local Session = {}
+Session.__index = Session
+
+---@param client integer
+---@param id string
+---@return outrider.Session
+function Session.new(client, id)
+  return setmetatable({
+    id = id,
+    client = client,
+    seq = 0,
+    title = '',
+    state = 'idle',
+    step = 0,
+    usage = { inputTokens = 0, outputTokens = 0 },
+    plan = {},
+    items = {},
+    calls = {},
+    proposals = {},
+    touched = {},
+  }, Session)
+end
+
+--- Take an event in. They come in the order of `seq`.
+---@param event outrider.Event
+function Session:take(event)
+  self.seq = event.seq
+  local fold = self['on ' .. event.type]
+  if fold then
+    fold(self, event.data, event)
+  end
+end
+
+--- An open item.
+---@param id string
+---@return outrider.Item?
+function Session:item(id)
+  for _, item in ipairs(self.items) do
+    if item.id == id then
+      return item
+    end
+  end
+end
+
+---@private
+function Session:add(item, turn)
+  self:drop(item.id)
+  item.sessionId, item.turnId = self.id, item.turnId or turn
+  local call = item.callId and self.calls[item.callId]
+  item.callName = call and call.name or nil
+  self.items[#self.items + 1] = item
+end
+
+---@private
+function Session:drop(id)
+  self.items = vim.tbl_filter(function(item)
+    return item.id ~= id
+  end, self.items)
+end
+
+Session['on turn.started'] = function(self, data, event)
+  self.title = self.title == '' and data.prompt or self.title
+  self.turn, self.state, self.step = event.turnId, 'running', 0
+  self.mode, self.model, self.doing = data.mode, data.model, nil
+  self.usage = { inputTokens = 0, outputTokens = 0 }
+end
+
+Session['on session.restored'] = function(self, data)
+  -- What was proposed is worked out again.
+  self.proposals = {}
+  if data.turnId then
+    self.turn, self.state = data.turnId, 'running'
+  elseif self.state == 'lost' then
+    self.state = 'idle'
+  end
+end
+
+Session['on turn.parked'] = function(self)
+  self.state = 'parked'
+end
+
+Session['on turn.resumed'] = function(self)
+  self.state = 'running'
+end
+
+Session['on turn.finished'] = function(self, _, event)
+  self.items = vim.tbl_filter(function(item)
+    return item.turnId ~= event.turnId
+  end, self.items)
+  if self.turn == event.turnId or self.turn == nil then
+    self.turn, self.state, self.doing = nil, 'idle', nil
+  end
+end
+
+Session['on session.closed'] = function(self)
+  self.state, self.doing = 'lost', nil
+end
+
+Session['on model.requested'] = function(self, data)
+  if data.purpose == 'main' then
+    self.step, self.doing = self.step + 1, nil
+  end
+end
+
+Session['on model.responded'] = function(self, data)
+  local usage = data.usage
+  if usage then
+    self.usage.inputTokens = self.usage.inputTokens + usage.inputTokens
+    self.usage.outputTokens = self.usage.outputTokens + usage.outputTokens
+    if usage.cost then
+      self.usage.cost = (self.usage.cost or 0) + usage.cost
+    end
+  end
+end
+
+Session['on tool.requested'] = function(self, data)
+  self.calls[data.callId] = { name = data.name, input = data.input }
+end
+
+Session['on tool.started'] = function(self, data)
+  self.doing = (self.calls[data.callId] or {}).name
+end
+
+Session['on tool.finished'] = function(self, data)
+  self.doing, self.calls[data.callId], self.proposals[data.callId] = nil, nil, nil
+end
+
+Session['on edit.proposed'] = function(self, data)
+  if data.callId then
+    local known = self.proposals[data.callId] or {}
+    known[#known + 1] = data
+    self.proposals[data.callId] = known
+  end
+end
+
+local function edited(self, data)
+  self.touched[data.to or data.path] = true
+end
+Session['on edit.applied'] = edited
+Session['on edit.merged'] = edited
+
+Session['on approval.requested'] = function(self, data, event)
+  self:add({
+    id = data.id,
+    kind = 'approval',
+    callId = data.callId,
+    title = data.title,
+    detail = data.detail,
+    options = data.options,
+    grant = data.grant,
+    allowFreeForm = false,
+  }, event.turnId)
+end
+
+Session['on question.asked'] = function(self, data, event)
+  self:add({
+    id = data.id,
+    kind = 'question',
+    callId = data.callId,
+    title = data.question,
+    detail = '',
+    options = data.options or {},
+    allowFreeForm = data.allowFreeForm ~= false,
+  }, event.turnId)
+end
+
+Session['on tool.asked'] = function(self, data, event)
+  local call = self.calls[data.callId]
+  self:add({
+    id = data.id,
+    kind = 'tool',
+    callId = data.callId,
+    title = data.name,
+    detail = call and vim.json.encode(call.input) or '',
+    options = {},
+    allowFreeForm = true,
+  }, event.turnId)
+end
+
+local function resolved(self, data)
+  self:drop(data.id)
+  if data.callId then
+    -- What is allowed is worked out again; where that is something else, it is proposed and asked anew.
+    self.proposals[data.callId] = nil
+  end
+end
+Session['on approval.resolved'] = resolved
+Session['on question.answered'] = resolved
+Session['on tool.answered'] = resolved
+
+Session['on plan.updated'] = function(self, data)
+  self.plan = data.items
+end
+
+return Session

@@ -1,0 +1,119 @@
+--- Giving tasks: what the person wrote, and what they look at.
+local client_of = require('outrider.client')
+local config = require('outrider.config')
+local context_of = require('outrider.context')
+local log = require('outrider.log')
+local sessions = require('outrider.sessions')
+local status = require('outrider.status')
+
+local M = {}
+
+--- What the person looks at.
+---@param client vim.lsp.Client
+---@param range { first: integer, last: integer }?
+---@return outrider.Context?
+local function context(client, range)
+  local buffer = vim.api.nvim_get_current_buf()
+  if not context_of.is_document(buffer) then
+    return nil
+  end
+  local found = { documents = { vim.uri_from_bufnr(buffer) } }
+  if range then
+    found.selection = context_of.selection(client, buffer, range.first, range.last)
+  end
+  return found
+end
+
+local function send(client, prompt, options)
+  local chosen = status.chosen(client)
+  local session = not options.new and sessions.current(client) or nil
+  local params = {
+    prompt = prompt,
+    context = options.context,
+    mode = options.mode or chosen.mode,
+    model = chosen.model,
+    sessionId = session and session.state ~= 'lost' and session.id or nil,
+  }
+  client_of.execute(client, 'outrider.run', params, function(result)
+    sessions.use(client, result.sessionId)
+    local function show()
+      local started = sessions.get(result.sessionId)
+      if started and config.get().view.open then
+        require('outrider.view').open(started, false)
+      end
+      if result.queued then
+        log.say('info', 'Outrider is at work; the task waits for its turn.')
+      end
+    end
+    if sessions.get(result.sessionId) then
+      show()
+    else
+      sessions.catch_up(client, result.sessionId, show)
+    end
+  end)
+end
+
+--- Give a task.
+---@param prompt string
+---@param options { mode: string?, new: boolean?, context: outrider.Context?, range: { first: integer, last: integer }? }
+function M.run(prompt, options)
+  local client = client_of.needed()
+  if client then
+    options.context = options.context or context(client, options.range)
+    send(client, prompt, options)
+  end
+end
+
+--- Give a task, asked for where there is none.
+---@param prompt string may be empty
+---@param question string
+---@param options table as for `run`
+function M.ask_and_run(prompt, question, options)
+  local client = client_of.needed()
+  if not client then
+    return
+  end
+  -- Taken before the person is asked: a picker may be a buffer of its own.
+  options.context = context(client, options.range)
+  if prompt ~= '' then
+    return send(client, prompt, options)
+  end
+  vim.ui.input({ prompt = question }, function(text)
+    if text and vim.trim(text) ~= '' then
+      send(client, text, options)
+    end
+  end)
+end
+
+--- Have the problems of some lines fixed.
+---@param first integer from 1
+---@param last integer
+---@param options table as for `run`
+function M.fix(first, last, options)
+  local client = client_of.needed()
+  if not client then
+    return
+  end
+  local buffer = vim.api.nvim_get_current_buf()
+  local found = context_of.diagnostics(client, buffer, first, last)
+  if #found == 0 then
+    return log.say(
+      'info',
+      'There is no problem here: no language server and no linter reports one for these lines.'
+    )
+  end
+  local messages = vim.tbl_map(function(one)
+    return ('- line %d: %s'):format(one.range.start.line + 1, one.message)
+  end, found)
+  local prompt = #found == 1 and ('Fix this problem: %s'):format(found[1].message)
+    or 'Fix these problems:\n' .. table.concat(messages, '\n')
+  local uri = vim.uri_from_bufnr(buffer)
+  options.context = {
+    documents = { uri },
+    selection = context_of.selection(client, buffer, first, last),
+    diagnostics = { { uri = uri, items = found } },
+  }
+  send(client, prompt, options)
+end
+
+return M

@@ -1,0 +1,786 @@
+---@meta
+--- Generated from protocol/schema.json by scripts/wire_types.py: do not edit.
+
+--- The answer to an open item: `decision` for an approval, `answer` for a question or a tool, or its `error`.
+---@class outrider.AnswerParams
+---@field answer? string
+---@field decision? 'allow_once'|'allow_session'|'reject'
+---@field error? string
+---@field id string
+---@field note? string
+
+--- The item that is answered now.
+---@class outrider.AnswerResult
+---@field id string
+
+--- An effect waits for a yes.
+---@class outrider.ApprovalRequested
+---@field callId string
+---@field detail string
+---@field digest string
+---@field grant? string
+---@field id string
+---@field options string[]
+---@field title string
+
+--- An effect was allowed or rejected.
+---@class outrider.ApprovalResolved
+---@field by 'person'|'rule'|'mode'
+---@field callId string
+---@field channel? string
+---@field decision 'allow_once'|'allow_session'|'reject'
+---@field grant? string
+---@field id string
+---@field note? string
+---@field rule? string
+
+--- A budget of the turn is spent.
+---@class outrider.BudgetExhausted
+---@field allowed number
+---@field limit string
+---@field used number
+
+--- Ends a turn.
+---@class outrider.CancelParams
+---@field reason? string
+---@field turnId string
+
+--- How the turn ended; the same however often it is asked.
+---@class outrider.CancelResult
+---@field outcome 'completed'|'cancelled'|'budget_exhausted'|'failed'|'refused'
+---@field turnId string
+
+--- One change of one file.
+---@class outrider.ChangeInfo
+---@field callId? string
+---@field changeId string
+---@field hunks outrider.ChangedHunk[]
+---@field operation 'edit'|'create'|'delete'|'rename'
+---@field path string
+---@field reason? string
+---@field step integer
+---@field to? string
+---@field turnId? string
+---@field undoable boolean
+
+--- One hunk of a change, as it is now.
+---@class outrider.ChangedHunk
+---@field added string
+---@field id string
+---@field line integer
+---@field removed string
+---@field state 'applied'|'undone'|'altered'|'conflict'
+
+--- Which changes to list. Without `sessionId` those of the latest session that changed something.
+---@class outrider.ChangesParams
+---@field format? 'list'|'patch'
+---@field sessionId? string
+---@field turnId? string
+
+--- The changes of a session.
+---@class outrider.ChangesResult
+---@field changes? outrider.ChangeInfo[]
+---@field patch? string
+---@field sessionId string
+
+--- One thing that was looked at.
+---@class outrider.Check
+---@field detail string
+---@field name string
+---@field status 'ok'|'warn'|'fail'
+
+--- A tool that the client runs: its calls go there as `outrider/tool`.
+---@class outrider.ClientTool
+---@field description string
+---@field effect 'read'|'edit'|'execute'|'ask'
+---@field inputSchema table<string, any>
+---@field name string
+
+--- What was left as it is, because somebody changed the same place since.
+---@class outrider.Conflict
+---@field id? string
+---@field line integer
+---@field path string
+---@field reason string
+
+--- What the person was looking at when the task was given.
+---@class outrider.Context
+---@field diagnostics? outrider.Diagnostics[]
+---@field documents? string[]
+---@field selection? outrider.Selection
+
+--- Older messages were replaced by a summary.
+---@class outrider.ContextCompacted
+---@field after integer
+---@field before integer
+---@field reason string
+
+--- Older tool output was left out.
+---@class outrider.ContextPruned
+---@field callIds string[]
+---@field reason string
+
+--- Diagnostics of one document, as LSP `Diagnostic` objects.
+---@class outrider.Diagnostics
+---@field items table<string, any>[]
+---@field uri string
+
+--- No parameters.
+---@class outrider.DoctorParams
+
+--- What was looked at.
+---@class outrider.DoctorResult
+---@field checks outrider.Check[]
+
+--- A change is in place, verified by its text.
+---@class outrider.EditApplied
+---@field after? string
+---@field before? string
+---@field callId? string
+---@field changeId string
+---@field encoding? 'utf-16-le'|'utf-16-be'
+---@field hunks outrider.WireHunk[]
+---@field operation? 'edit'|'create'|'delete'|'rename'
+---@field path string
+---@field to? string
+---@field undoes? string
+---@field undoesHunks? integer[]
+---@field where 'buffer'|'disk'
+
+--- A change is about to be written. It is on disk before the change is.
+---@class outrider.EditApplying
+---@field after? string
+---@field before? string
+---@field callId? string
+---@field changeId string
+---@field encoding? 'utf-16-le'|'utf-16-be'
+---@field hunks outrider.WireHunk[]
+---@field operation? 'edit'|'create'|'delete'|'rename'
+---@field path string
+---@field to? string
+---@field undoes? string
+---@field undoesHunks? integer[]
+
+--- A change was put into a text that had moved meanwhile; `after` is what is there now.
+---@class outrider.EditMerged
+---@field after? string
+---@field before? string
+---@field callId? string
+---@field changeId string
+---@field encoding? 'utf-16-le'|'utf-16-be'
+---@field hunks outrider.WireHunk[]
+---@field operation? 'edit'|'create'|'delete'|'rename'
+---@field path string
+---@field to? string
+---@field undoes? string
+---@field undoesHunks? integer[]
+
+--- A change was worked out; nothing has happened yet.
+---@class outrider.EditProposed
+---@field after? string
+---@field before? string
+---@field callId? string
+---@field changeId string
+---@field encoding? 'utf-16-le'|'utf-16-be'
+---@field hunks outrider.WireHunk[]
+---@field operation? 'edit'|'create'|'delete'|'rename'
+---@field path string
+---@field to? string
+
+--- A change did not happen.
+---@class outrider.EditRejected
+---@field callId? string
+---@field changeId string
+---@field encoding? 'utf-16-le'|'utf-16-be'
+---@field hunks outrider.WireHunk[]
+---@field operation? 'edit'|'create'|'delete'|'rename'
+---@field path string
+---@field reason string
+---@field to? string
+
+--- Something went wrong that the person should know of.
+---@class outrider.ErrorRaised
+---@field code string
+---@field message string
+
+--- `outrider/event`: one committed event of a session's log.
+---@class outrider.Event
+---@field data table<string, any>
+---@field seq integer
+---@field sessionId string
+---@field ts string
+---@field turnId? string
+---@field type string
+---@field v? 1
+
+--- A stretch of a session's log; `fromSeq` is the first one wanted, from 1.
+---@class outrider.EventsParams
+---@field fromSeq? integer
+---@field limit? integer
+---@field sessionId string
+
+--- Events in order. `more`: there are further ones from `nextSeq` on.
+---@class outrider.EventsResult
+---@field events outrider.Event[]
+---@field more boolean
+---@field nextSeq integer
+
+--- A task that may only look.
+---@class outrider.ExploreParams
+---@field context? outrider.Context
+---@field limits? outrider.LimitsPatch
+---@field model? string
+---@field prompt string
+---@field sessionId? string
+
+--- What `outrider export` writes. Secrets, names and places of the machine are taken out before it is made.
+---@class outrider.Export
+---@field contents table<string, string>
+---@field events outrider.Event[]
+---@field format? 'outrider-export'
+---@field program string
+---@field removed? table<string, integer>
+---@field sessionId string
+---@field version? 1
+
+--- The session to put into one file, whoever runs it.
+---@class outrider.ExportParams
+---@field sessionId string
+
+--- `outrider/stream`: text as it comes. Frames are not logged; the log has the whole.
+---
+--- The frames of one `messageId` and `kind`, joined since the last `model.reset`, equal the text in the log.
+---@class outrider.Frame
+---@field callId? string
+---@field kind 'text'|'reasoning'|'output'
+---@field messageId? string
+---@field offset integer
+---@field sessionId string
+---@field text string
+---@field turnId string
+
+--- Budgets of one turn and time-outs. A spent budget ends the turn as `budget_exhausted` with a summary.
+---@class outrider.Limits
+---@field askSeconds? number
+---@field commandIdleSeconds? number
+---@field commandSeconds? number
+---@field cost? number
+---@field outputBytes? integer
+---@field seconds? number
+---@field steps? integer
+---@field tokens? integer
+
+--- Some of the limits: what a layer of settings or a single run changes. Field by field as in `Limits`.
+---@class outrider.LimitsPatch
+---@field askSeconds? number
+---@field commandIdleSeconds? number
+---@field commandSeconds? number
+---@field cost? number
+---@field outputBytes? integer
+---@field seconds? number
+---@field steps? integer
+---@field tokens? integer
+
+--- There is no answer: the provider failed, or the connection to it.
+---@class outrider.ModelFailed
+---@field kind string
+---@field message string
+---@field messageId string
+---@field purpose string
+
+--- A request goes to another model.
+---@class outrider.ModelFellBack
+---@field from string
+---@field reason string
+---@field to string
+
+--- A request is about to go to the model.
+---@class outrider.ModelRequested
+---@field contextWindow? integer
+---@field maxTokens? integer
+---@field messageId string
+---@field messages string[]
+---@field model string
+---@field purpose string
+---@field steering? string[]
+---@field temperature? number
+---@field tools string[]
+---@field toolsHash string
+
+--- Text that was already shown is withdrawn.
+---@class outrider.ModelReset
+---@field messageId string
+---@field reason string
+---@field text string
+
+--- The model answered.
+---@class outrider.ModelResponded
+---@field finishReason string
+---@field messageId string
+---@field purpose? string
+---@field reasoning? string
+---@field text string
+---@field toolCalls outrider.WireToolCall[]
+---@field usage? outrider.Usage
+
+--- A request is made again.
+---@class outrider.ModelRetried
+---@field attempt integer
+---@field model string
+---@field reason string
+
+--- What cannot be taken back, and why.
+---@class outrider.NotUndoable
+---@field reason string
+---@field what string
+
+--- An open item: something that waits for the person, or for a tool of the client.
+---@class outrider.Open
+---@field allowFreeForm? boolean
+---@field callId? string
+---@field detail? string
+---@field documentUri? string
+---@field id string
+---@field kind 'approval'|'question'|'tool'
+---@field options? string[]
+---@field title string
+---@field turnId string
+
+--- Opens a document that carries actions: the task document, or the one of an open item.
+---@class outrider.OpenParams
+---@field id? string
+---@field what? 'task'|'review'|'answer'
+
+--- The document.
+---@class outrider.OpenResult
+---@field uri string
+
+--- A steering text that the model has not seen yet.
+---@class outrider.PendingSteering
+---@field pendingId string
+---@field text string
+
+--- One point of the plan.
+---@class outrider.PlanItem
+---@field status? 'pending'|'in_progress'|'done'
+---@field text string
+
+--- The plan is now this.
+---@class outrider.PlanUpdated
+---@field items outrider.PlanItem[]
+
+--- A place in a document, zero-based, in the negotiated position encoding.
+---@class outrider.Position
+---@field character integer
+---@field line integer
+
+--- One place that serves models.
+---@class outrider.ProviderSettings
+---@field apiKeyEnv? string
+---@field baseUrl string
+---@field caFile? string
+---@field connectSeconds? number
+---@field contextWindow? integer
+---@field extraBody? table<string, any>
+---@field firstTokenSeconds? number
+---@field headers? table<string, string>
+---@field kind 'openai-chat'
+---@field maxTokens? integer
+---@field proxy? string
+---@field stallSeconds? number
+---@field temperature? number
+
+--- The person answered.
+---@class outrider.QuestionAnswered
+---@field answer string
+---@field callId? string
+---@field channel? string
+---@field id string
+
+--- The model or the server asks the person.
+---@class outrider.QuestionAsked
+---@field allowFreeForm? boolean
+---@field callId? string
+---@field id string
+---@field options? string[]
+---@field question string
+
+--- A turn that waits for the running one.
+---@class outrider.QueuedRun
+---@field prompt string
+---@field turnId string
+
+--- A stretch of a document; the end is exclusive.
+---@class outrider.Range
+---@field ["end"] outrider.Position
+---@field start outrider.Position
+
+--- A text that a call read, as it was then.
+---@class outrider.ReadText
+---@field hash string
+---@field path string
+
+--- Opens a session of the log again; its open items are asked again.
+---@class outrider.ResumeParams
+---@field sessionId string
+
+--- A task. Without `sessionId` a new session is made.
+---@class outrider.RunParams
+---@field context? outrider.Context
+---@field limits? outrider.LimitsPatch
+---@field mode? 'agent'|'plan'|'explore'
+---@field model? string
+---@field prompt string
+---@field sessionId? string
+
+--- The turn that was started, or queued behind the one that is running.
+---@class outrider.RunResult
+---@field queued? boolean
+---@field sessionId string
+---@field turnId string
+
+--- A selected range.
+---@class outrider.Selection
+---@field range outrider.Range
+---@field uri string
+
+--- The process let go of the session; it can be resumed.
+---@class outrider.SessionClosed
+---@field leftOver? integer
+---@field reason string
+
+--- A session began as a copy of another one.
+---@class outrider.SessionForked
+---@field fromSeq integer
+---@field fromSessionId string
+
+--- A session was opened again from its log.
+---@class outrider.SessionRestored
+---@field folders string[]
+---@field limits? outrider.Limits
+---@field permissionMode 'read-only'|'ask'|'auto-edit'|'full'
+---@field toolsHash? string
+---@field turnId? string
+
+--- A session exists.
+---@class outrider.SessionStarted
+---@field folders string[]
+---@field permissionMode 'read-only'|'ask'|'auto-edit'|'full'
+---@field toolsHash? string
+---@field version string
+
+--- What a session is doing now.
+---@class outrider.SessionStatus
+---@field open outrider.Open[]
+---@field phase? 'start'|'prepare'|'assistant'|'tools'|'verify'|'finish'
+---@field plan outrider.PlanItem[]
+---@field queue outrider.QueuedRun[]
+---@field sessionId string
+---@field state 'idle'|'running'|'parked'
+---@field steering outrider.PendingSteering[]
+---@field turnId? string
+---@field usage outrider.Usage
+
+--- A session of this workspace, open or not.
+---@class outrider.SessionSummary
+---@field lastAt string
+---@field outcome? 'completed'|'cancelled'|'budget_exhausted'|'failed'|'refused'
+---@field sessionId string
+---@field startedAt string
+---@field state 'idle'|'running'|'parked'|'closed'
+---@field title string
+---@field turns integer
+
+--- No parameters.
+---@class outrider.SessionsParams
+
+--- The sessions of this workspace, the latest first.
+---@class outrider.SessionsResult
+---@field sessions outrider.SessionSummary[]
+
+--- Everything that can be set.
+---@class outrider.Settings
+---@field events? boolean
+---@field limits? outrider.Limits
+---@field model? string
+---@field permissionMode? 'read-only'|'ask'|'auto-edit'|'full'
+---@field providers? table<string, outrider.ProviderSettings>
+---@field stateDir? string
+---@field testing? outrider.TestingSettings
+---@field tools? outrider.ClientTool[]
+---@field trusted? boolean
+
+--- The permission mode became narrower while a turn was running, and counts at once.
+---@class outrider.SettingsChanged
+---@field permissionMode 'read-only'|'ask'|'auto-edit'|'full'
+
+--- Which session; absent means all that are open in this process.
+---@class outrider.StatusParams
+---@field sessionId? string
+
+--- The sessions that are open in this process.
+---@class outrider.StatusResult
+---@field sessions outrider.SessionStatus[]
+
+--- A text for the running turn, or the removal of one that the model has not seen yet.
+---@class outrider.SteerParams
+---@field remove? string
+---@field sessionId string
+---@field text? string
+
+--- The steering text's id.
+---@class outrider.SteerResult
+---@field pendingId string
+
+--- A text for the running turn: queued, or taken back before the model saw it.
+---@class outrider.SteeringReceived
+---@field pendingId string
+---@field state? 'queued'|'removed'
+---@field text string
+
+--- A clock that stands still: it moves by `stepMs` at each reading and by every delay a script asks for.
+---@class outrider.TestingClock
+---@field start? string
+---@field stepMs? integer
+
+--- Makes a run repeatable to the byte. Only with a scripted or recorded model.
+---@class outrider.TestingSettings
+---@field clock? outrider.TestingClock
+---@field ids? 'sequential'
+
+--- The client, or somebody in its place, gave the result of such a call.
+---@class outrider.ToolAnswered
+---@field callId string
+---@field channel? string
+---@field content string
+---@field id string
+---@field status 'ok'|'error'
+
+--- A call went to the client, whose tool it is. It is asked again under the same id after a restart.
+---@class outrider.ToolAsked
+---@field callId string
+---@field id string
+---@field name string
+
+--- The result of a call. Every call has exactly one.
+---@class outrider.ToolFinished
+---@field callId string
+---@field content string
+---@field name string
+---@field read? outrider.ReadText[]
+---@field status 'ok'|'error'|'denied'|'cancelled'|'interrupted'|'skipped'
+
+--- One tool as the model sees it.
+---@class outrider.ToolInfo
+---@field description string
+---@field effect 'read'|'edit'|'execute'|'ask'
+---@field inputSchema table<string, any>
+---@field name string
+
+--- `outrider/tool`: run a tool that the client registered.
+---@class outrider.ToolParams
+---@field again? boolean
+---@field callId string
+---@field id string
+---@field input table<string, any>
+---@field name string
+---@field sessionId string
+---@field turnId string
+
+--- What came of it. Anything else counts as no answer.
+---@class outrider.ToolReply
+---@field content string
+---@field isError? boolean
+
+--- The model asked for a tool.
+---@class outrider.ToolRequested
+---@field callId string
+---@field input any
+---@field name string
+
+--- The call passed its checks and its effect begins.
+---@class outrider.ToolStarted
+---@field callId string
+
+--- Which mode the tools are listed for.
+---@class outrider.ToolsParams
+---@field mode? 'agent'|'plan'|'explore'
+
+--- The tools.
+---@class outrider.ToolsResult
+---@field tools outrider.ToolInfo[]
+
+--- The turn is over. Every turn has exactly one.
+---@class outrider.TurnFinished
+---@field outcome 'completed'|'cancelled'|'budget_exhausted'|'failed'|'refused'
+---@field reason string
+---@field summary string
+---@field usage outrider.Usage
+
+--- Nothing more can be done until the person answers.
+---@class outrider.TurnParked
+---@field open outrider.Open[]
+
+--- The turn went from one phase to the next.
+---@class outrider.TurnPhase
+---@field from 'start'|'prepare'|'assistant'|'tools'|'verify'|'finish'
+---@field reason string
+---@field to 'start'|'prepare'|'assistant'|'tools'|'verify'|'finish'
+
+--- A task was given while another turn was running; its `turn.started` follows when it is its time.
+---@class outrider.TurnQueued
+---@field context? outrider.Context
+---@field limits? table<string, any>
+---@field mode 'agent'|'plan'|'explore'
+---@field model string
+---@field prompt string
+
+--- An open item was answered, the turn goes on.
+---@class outrider.TurnResumed
+---@field id string
+
+--- What a turn goes by, beside what it was given itself.
+---@class outrider.TurnSettings
+---@field limits outrider.Limits
+---@field permissionMode 'read-only'|'ask'|'auto-edit'|'full'
+
+--- A turn began.
+---@class outrider.TurnStarted
+---@field context? outrider.Context
+---@field limits? table<string, any>
+---@field mode 'agent'|'plan'|'explore'
+---@field model string
+---@field prompt string
+---@field settings? outrider.TurnSettings
+
+--- The person was asked about a place that somebody changed since.
+---@class outrider.UndoAsked
+---@field choice? string
+---@field id string
+---@field line integer
+---@field path string
+
+--- What an undo or a redo did.
+---@class outrider.UndoFinished
+---@field conflicts outrider.Conflict[]
+---@field notUndoable outrider.NotUndoable[]
+---@field undone outrider.UndonePath[]
+
+--- What to take back; without `id` the latest of that scope. Without `sessionId` the latest session.
+---@class outrider.UndoParams
+---@field id? string
+---@field scope? 'hunk'|'step'|'turn'|'session'
+---@field sessionId? string
+
+--- The person takes changes back, or brings them back; what comes of it follows as `edit.*` events.
+---@class outrider.UndoRequested
+---@field id? string
+---@field redo? boolean
+---@field scope 'hunk'|'step'|'turn'|'session'
+
+--- What an undo or a redo did.
+---@class outrider.UndoResult
+---@field changeId string
+---@field conflicts outrider.Conflict[]
+---@field notUndoable outrider.NotUndoable[]
+---@field undone outrider.UndonePath[]
+
+--- What was taken back in one file.
+---@class outrider.UndonePath
+---@field hunks integer
+---@field path string
+
+--- Tokens spent. `cost` is absent where it is unknown.
+---@class outrider.Usage
+---@field cachedTokens? integer
+---@field cost? number
+---@field inputTokens? integer
+---@field outputTokens? integer
+---@field reasoningTokens? integer
+
+--- Waits until the turn has finished or needs an answer, `timeout` seconds at most.
+---@class outrider.WaitParams
+---@field timeout? number
+---@field turnId string
+
+--- How it stands: no `outcome` means that the turn is still running.
+---@class outrider.WaitResult
+---@field open? outrider.Open[]
+---@field outcome? 'completed'|'cancelled'|'budget_exhausted'|'failed'|'refused'|'needs_input'
+---@field reason? string
+---@field summary? string
+---@field turnId string
+---@field usage? outrider.Usage
+
+--- One changed stretch of a text: whole lines, `line` being the first one in the text before, from 1.
+---@class outrider.WireHunk
+---@field added string
+---@field line integer
+---@field removed string
+
+--- A tool call as the model asked for it; `arguments` is its JSON text, unparsed.
+---@class outrider.WireToolCall
+---@field arguments string
+---@field id string
+---@field name string
+
+--- A file that the session knows was changed by someone else: the person, a formatter, a command.
+---@class outrider.WorkspaceChanged
+---@field after? string
+---@field before? string
+---@field by? 'editor'|'disk'|'command'|'undo'
+---@field callId? string
+---@field changeId? string
+---@field encoding? 'utf-16-le'|'utf-16-be'
+---@field hunks outrider.WireHunk[]
+---@field path string
+---@field told? string
+---@field unshown? boolean
+---@field whole? boolean
+
+--- A command of `workspace/executeCommand`.
+---@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.open' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.undo' | 'outrider.wait'
+
+--- The type of an event, and what its data is.
+---@alias outrider.EventType
+---| 'approval.requested' # ApprovalRequested
+---| 'approval.resolved' # ApprovalResolved
+---| 'budget.exhausted' # BudgetExhausted
+---| 'context.compacted' # ContextCompacted
+---| 'context.pruned' # ContextPruned
+---| 'edit.applied' # EditApplied
+---| 'edit.applying' # EditApplying
+---| 'edit.merged' # EditMerged
+---| 'edit.proposed' # EditProposed
+---| 'edit.rejected' # EditRejected
+---| 'error' # ErrorRaised
+---| 'model.failed' # ModelFailed
+---| 'model.fellBack' # ModelFellBack
+---| 'model.requested' # ModelRequested
+---| 'model.reset' # ModelReset
+---| 'model.responded' # ModelResponded
+---| 'model.retried' # ModelRetried
+---| 'plan.updated' # PlanUpdated
+---| 'question.answered' # QuestionAnswered
+---| 'question.asked' # QuestionAsked
+---| 'session.closed' # SessionClosed
+---| 'session.forked' # SessionForked
+---| 'session.restored' # SessionRestored
+---| 'session.started' # SessionStarted
+---| 'settings.changed' # SettingsChanged
+---| 'steering.received' # SteeringReceived
+---| 'tool.answered' # ToolAnswered
+---| 'tool.asked' # ToolAsked
+---| 'tool.finished' # ToolFinished
+---| 'tool.requested' # ToolRequested
+---| 'tool.started' # ToolStarted
+---| 'turn.finished' # TurnFinished
+---| 'turn.parked' # TurnParked
+---| 'turn.phase' # TurnPhase
+---| 'turn.queued' # TurnQueued
+---| 'turn.resumed' # TurnResumed
+---| 'turn.started' # TurnStarted
+---| 'undo.asked' # UndoAsked
+---| 'undo.finished' # UndoFinished
+---| 'undo.requested' # UndoRequested
+---| 'workspace.changed' # WorkspaceChanged

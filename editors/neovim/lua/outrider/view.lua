@@ -1,0 +1,388 @@
+--- The session buffer: the turn's steps as they come. One buffer for each session, filled whether it is seen or not.
+local Blocks = require('outrider.blocks')
+local config = require('outrider.config')
+local drawing = require('outrider.drawing')
+
+local M = {}
+
+---@class outrider.View
+---@field session string
+---@field buffer integer
+---@field blocks outrider.Blocks
+---@field streamed table<string, boolean> blocks that got their text live
+---@field proposed table<string, outrider.WireHunk[]> what was drawn last below a call
+---@field answered boolean whether the last thing shown is the model's text
+---@field notes integer
+
+---@type table<string, outrider.View>
+local views = {}
+
+local function set_keys(buffer)
+  local function map(key, name, action)
+    if key and key ~= '' then
+      vim.keymap.set(
+        'n',
+        key,
+        action,
+        { buffer = buffer, nowait = true, silent = true, desc = 'Outrider: ' .. name }
+      )
+    end
+  end
+  local keys = config.get().keys
+  for _, name in ipairs({ 'allow', 'session', 'reject', 'note', 'review', 'answer' }) do
+    map(keys[name], name, function()
+      require('outrider.items').by_key(name, M.item_at_cursor())
+    end)
+  end
+  for _, name in ipairs({ 'steer', 'cancel', 'undo' }) do
+    map(keys[name], name, function()
+      vim.cmd.Outrider(name)
+    end)
+  end
+  map(keys.close, 'close', function()
+    pcall(vim.api.nvim_win_close, 0, false)
+  end)
+  map(keys.help, 'help', function()
+    vim.cmd.help('outrider-keys')
+  end)
+end
+
+---@param session outrider.Session
+---@return outrider.View
+local function view_of(session)
+  local view = views[session.id]
+  if view and vim.api.nvim_buf_is_valid(view.buffer) then
+    vim.b[view.buffer].outrider_client = session.client
+    return view
+  end
+  local name = 'outrider://' .. session.id
+  local buffer = vim.fn.bufnr('^' .. name .. '$')
+  if buffer == -1 then
+    buffer = vim.api.nvim_create_buf(false, true)
+    vim.api.nvim_buf_set_name(buffer, name)
+  end
+  vim.bo[buffer].buftype = 'nofile'
+  vim.bo[buffer].bufhidden = 'hide'
+  vim.bo[buffer].swapfile = false
+  vim.bo[buffer].undolevels = -1
+  vim.bo[buffer].modifiable = true
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, { 'Outrider · session ' .. session.id })
+  vim.bo[buffer].modifiable = false
+  vim.bo[buffer].filetype = 'outrider'
+  vim.api.nvim_buf_clear_namespace(buffer, Blocks.namespace, 0, -1)
+  vim.b[buffer].outrider_client = session.client
+  vim.b[buffer].outrider_session = session.id
+  set_keys(buffer)
+  view = {
+    session = session.id,
+    buffer = buffer,
+    blocks = Blocks.new(buffer),
+    streamed = {},
+    proposed = {},
+    answered = false,
+    notes = 0,
+  }
+  views[session.id] = view
+  return view
+end
+
+--- Do something, and keep the cursor of windows that were at the end there.
+local function following(view, change)
+  local at_end = {}
+  local last = vim.api.nvim_buf_line_count(view.buffer)
+  for _, window in ipairs(vim.fn.win_findbuf(view.buffer)) do
+    if vim.api.nvim_win_get_cursor(window)[1] >= last then
+      at_end[#at_end + 1] = window
+    end
+  end
+  change()
+  last = vim.api.nvim_buf_line_count(view.buffer)
+  for _, window in ipairs(at_end) do
+    vim.api.nvim_win_set_cursor(window, { last, 0 })
+  end
+end
+
+local draw = {}
+
+draw['turn.queued'] = function(view, _, data)
+  view.blocks:append('queued:' .. data.prompt, { '… queued: ' .. drawing.short(data.prompt, 200) })
+end
+
+draw['turn.started'] = function(view, _, data, event)
+  view.blocks:remove('queued:' .. data.prompt)
+  view.blocks:append('turn:' .. event.turnId, drawing.task(data))
+end
+
+draw['model.requested'] = function(view, _, data)
+  -- Live text does not wait for the log as events do, so it may be here before what it comes after.
+  for _, kind in ipairs({ 'reasoning:', 'text:' }) do
+    view.blocks:to_end(kind .. data.messageId)
+  end
+end
+
+draw['model.responded'] = function(view, _, data)
+  if data.purpose and data.purpose ~= 'main' then
+    return
+  end
+  local thought, said = 'reasoning:' .. data.messageId, 'text:' .. data.messageId
+  if data.reasoning and data.reasoning ~= '' and not view.streamed[thought] then
+    view.blocks:append(thought, drawing.thought(data.reasoning))
+  end
+  if data.text ~= '' and not view.streamed[said] then
+    view.blocks:append(said, drawing.said(data.text))
+  end
+  view.streamed[thought], view.streamed[said] = nil, nil
+  view.answered = data.text ~= ''
+end
+
+draw['model.reset'] = function(view, _, data)
+  for _, kind in ipairs({ 'reasoning:', 'text:' }) do
+    view.blocks:remove(kind .. data.messageId)
+    view.streamed[kind .. data.messageId] = nil
+  end
+end
+
+draw['model.retried'] = function(view, session, data)
+  M.note(session, ('the request is made again (%s, attempt %d)'):format(data.reason, data.attempt), view)
+end
+
+draw['model.fellBack'] = function(view, session, data)
+  M.note(session, ('%s is used in place of %s (%s)'):format(data.to, data.from, data.reason), view)
+end
+
+draw['model.failed'] = function(view, session, data)
+  M.note(session, ('the model did not answer (%s): %s'):format(data.kind, data.message), view)
+end
+
+draw['tool.requested'] = function(view, _, data)
+  view.blocks:append('call:' .. data.callId, { drawing.call(data.name, data.input, 'requested') })
+end
+
+draw['tool.started'] = function(view, session, data)
+  local call = session.calls[data.callId]
+  if call then
+    view.blocks:retitle('call:' .. data.callId, drawing.call(call.name, call.input, 'started'))
+  end
+end
+
+draw['tool.finished'] = function(view, _, data)
+  local name = 'call:' .. data.callId
+  local row = view.blocks:row(name)
+  if not row then
+    return
+  end
+  local line = vim.api.nvim_buf_get_lines(view.buffer, row, row + 1, false)[1]
+  local sign = drawing.SIGNS[data.status] or drawing.SIGNS.error
+  line = line:gsub('^[^ ]+', sign)
+  if sign == '⊘' then
+    line = ('%s (%s)'):format(line, data.status)
+  end
+  view.blocks:retitle(name, line)
+  if view.streamed[name] then
+    view.blocks:trim(name, drawing.DETAIL)
+    if data.status == 'error' then
+      -- The last line of a command's result says how it ended.
+      view.blocks:grow(name, drawing.detail(data.content:match('[^\n]*$')))
+    end
+  elseif data.content ~= '' then
+    view.blocks:grow(name, drawing.detail(data.content))
+  end
+  view.streamed[name], view.proposed[name] = nil, nil
+end
+
+draw['edit.proposed'] = function(view, _, data)
+  local name = data.callId and 'call:' .. data.callId
+  if name and not vim.deep_equal(view.proposed[name], data.hunks) then
+    view.proposed[name] = data.hunks
+    view.blocks:grow(name, drawing.hunks(data))
+  end
+end
+
+draw['edit.merged'] = function(view, session, data)
+  M.note(session, ('%s: merged with what was written meanwhile'):format(data.path), view)
+end
+
+draw['edit.rejected'] = function(view, session, data)
+  M.note(session, ('%s was not changed: %s'):format(data.path, data.reason), view)
+end
+
+local function draw_item(view, session, data)
+  local item = session:item(data.id)
+  if item and item.kind ~= 'tool' then
+    view.blocks:append('item:' .. data.id, drawing.item(item, config.get().keys))
+  end
+end
+draw['approval.requested'] = draw_item
+draw['question.asked'] = draw_item
+
+local DECISIONS = { allow_once = 'allowed', allow_session = 'allowed for this session', reject = 'rejected' }
+
+draw['approval.resolved'] = function(view, _, data)
+  local name = 'item:' .. data.id
+  local row = view.blocks:row(name)
+  if row then
+    local title = vim.api.nvim_buf_get_lines(view.buffer, row, row + 1, false)[1]:gsub('^[?] ', '')
+    local by = data.by ~= 'person' and (' by %s'):format(data.rule or data.by) or ''
+    local note = data.note and (': ' .. drawing.short(data.note, 200)) or ''
+    view.blocks:replace(name, { ('› %s: %s%s%s'):format(title, DECISIONS[data.decision], by, note) })
+  end
+end
+
+draw['question.answered'] = function(view, _, data)
+  local name = 'item:' .. data.id
+  local row = view.blocks:row(name)
+  if row then
+    local title = vim.api.nvim_buf_get_lines(view.buffer, row, row + 1, false)[1]:gsub('^[?] ', '')
+    view.blocks:replace(name, { ('› %s: %s'):format(title, drawing.short(data.answer, 400)) })
+  end
+end
+
+draw['plan.updated'] = function(view, session, data)
+  view.blocks:append('plan:' .. (session.turn or ''), drawing.plan(data.items))
+end
+
+draw['steering.received'] = function(view, session, data)
+  local removed = data.state == 'removed' and ' (taken back)' or ''
+  M.note(session, 'you: ' .. drawing.short(data.text, 400) .. removed, view)
+end
+
+draw['turn.parked'] = function(view, session)
+  M.note(session, 'waits for you; it goes on when you answer', view)
+end
+
+draw['turn.finished'] = function(view, session, data)
+  if not view.answered and data.summary ~= '' then
+    view.blocks:append('summary:' .. session.seq, drawing.said(data.summary))
+  end
+  view.blocks:append('end:' .. session.seq, drawing.finished(data))
+  view.answered = false
+end
+
+draw['session.restored'] = function(view, session)
+  M.note(session, 'opened again', view)
+end
+
+draw['context.compacted'] = function(view, session)
+  M.note(session, 'older messages were replaced by a summary', view)
+end
+
+draw['budget.exhausted'] = function(view, session, data)
+  M.note(session, ('the budget %s is spent (%s of %s)'):format(data.limit, data.used, data.allowed), view)
+end
+
+draw['undo.finished'] = function(view, session, data)
+  local paths = vim.tbl_map(function(one)
+    return one.path
+  end, data.undone)
+  M.note(session, 'undone or brought back: ' .. (#paths > 0 and table.concat(paths, ', ') or 'nothing'), view)
+end
+
+draw['settings.changed'] = function(view, session, data)
+  M.note(session, 'the permission mode is now ' .. data.permissionMode, view)
+end
+
+draw['error'] = function(view, session, data)
+  M.note(session, ('error: %s'):format(data.message), view)
+end
+
+--- Draw an event.
+---@param session outrider.Session
+---@param event outrider.Event
+function M.event(session, event)
+  local one = draw[event.type]
+  if one then
+    local view = view_of(session)
+    following(view, function()
+      one(view, session, event.data, event)
+    end)
+  end
+end
+
+--- Draw live text.
+---@param session outrider.Session
+---@param frame outrider.Frame
+function M.frame(session, frame)
+  local view = view_of(session)
+  local name = frame.kind == 'output' and 'call:' .. frame.callId or frame.kind .. ':' .. frame.messageId
+  if
+    not view.streamed[name] and (frame.offset > 0 or frame.kind == 'output' and not view.blocks:has(name))
+  then
+    return -- the beginning was missed: the event with the whole will show it
+  end
+  following(view, function()
+    if frame.kind == 'output' then
+      if not view.streamed[name] then
+        view.blocks:grow(name, { drawing.DETAIL })
+      end
+      view.streamed[name] = true
+      view.blocks:stream(name, frame.text, drawing.DETAIL)
+      return
+    end
+    local prefix = frame.kind == 'reasoning' and drawing.THOUGHT or ''
+    if not view.streamed[name] then
+      view.streamed[name] = true
+      view.blocks:append(name, { prefix })
+    end
+    view.blocks:stream(name, frame.text, prefix)
+  end)
+end
+
+--- A line in the session that no event brought.
+---@param session outrider.Session
+---@param text string
+---@param view outrider.View?
+function M.note(session, text, view)
+  local shown = view or view_of(session)
+  shown.notes = shown.notes + 1
+  shown.blocks:append('note:' .. shown.notes, { '· ' .. drawing.short(text, 500) })
+end
+
+--- What was streamed before the log was read is shown whole now.
+---@param session outrider.Session
+function M.settled(session)
+  local view = views[session.id]
+  if view then
+    view.streamed = {}
+  end
+end
+
+--- The open item that the cursor is on.
+---@return outrider.Item?
+function M.item_at_cursor()
+  local session = require('outrider.sessions').get(vim.b.outrider_session)
+  local view = session and views[session.id]
+  if not session or not view then
+    return nil
+  end
+  local row = vim.api.nvim_win_get_cursor(0)[1] - 1
+  for _, item in ipairs(session.items) do
+    if view.blocks:holds('item:' .. item.id, row) then
+      return item
+    end
+  end
+  return session.items[1]
+end
+
+--- Show a session in a window, without taking the cursor there unless asked to.
+---@param session outrider.Session
+---@param enter boolean
+function M.open(session, enter)
+  local view = view_of(session)
+  local window = vim.fn.win_findbuf(view.buffer)[1]
+  if not window then
+    window = require('outrider.window').open(view.buffer)
+    vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(view.buffer), 0 })
+  end
+  if enter then
+    vim.api.nvim_set_current_win(window)
+  end
+end
+
+--- The buffer of a session.
+---@param session outrider.Session
+---@return integer
+function M.buffer(session)
+  return view_of(session).buffer
+end
+
+return M

@@ -1,0 +1,71 @@
+--- The window of the session buffer.
+local config = require('outrider.config')
+
+local M = {}
+
+local function set_options(window)
+  local options = {
+    wrap = true,
+    linebreak = true,
+    breakindent = true,
+    number = false,
+    relativenumber = false,
+    signcolumn = 'no',
+    spell = false,
+    foldmethod = 'expr',
+    -- What was thought and what tools gave is folded, by the signs that such lines begin with.
+    foldexpr = "getline(v:lnum)=~#'^[│┊]'",
+    foldlevel = 0,
+    foldminlines = 2,
+    foldenable = true,
+    foldtext = "v:lua.require'outrider.window'.foldtext()",
+    winbar = "%{v:lua.require'outrider'.status()}%<",
+    winfixwidth = true,
+  }
+  for name, value in pairs(options) do
+    vim.api.nvim_set_option_value(name, value, { win = window, scope = 'local' })
+  end
+end
+
+--- The line that stands for a fold.
+---@return string
+function M.foldtext()
+  local first = vim.fn.getline(vim.v.foldstart)
+  return ('%s … %d lines'):format(first, vim.v.foldend - vim.v.foldstart + 1)
+end
+
+--- Open a window for a buffer as the configuration says; the cursor stays where it is.
+---@param buffer integer
+---@return integer window
+function M.open(buffer)
+  local view = config.get().view
+  local window
+  if view.layout == 'float' then
+    local width, height = math.floor(vim.o.columns * 0.8), math.floor(vim.o.lines * 0.8)
+    window = vim.api.nvim_open_win(buffer, false, {
+      relative = 'editor',
+      width = width,
+      height = height,
+      col = math.floor((vim.o.columns - width) / 2),
+      row = math.floor((vim.o.lines - height) / 2) - 1,
+      border = 'rounded',
+      title = ' Outrider ',
+    })
+  elseif view.layout == 'below' then
+    window = vim.api.nvim_open_win(
+      buffer,
+      false,
+      { split = 'below', win = -1, height = math.floor(vim.o.lines * view.size) }
+    )
+  else
+    window = vim.api.nvim_open_win(
+      buffer,
+      false,
+      { split = 'right', win = -1, width = math.floor(vim.o.columns * view.size) }
+    )
+  end
+  set_options(window)
+  return window
+end
+
+return M

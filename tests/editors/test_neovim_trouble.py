@@ -1,0 +1,255 @@
+"""What goes wrong around the plugin: the person always sees what happened and what to do next."""
+
+import json
+import os
+import signal
+import sys
+import time
+
+import neovim_driver
+from neovim_plugin import AFTER, BEFORE, DONE, EDIT, EVERY_VERSION, SERVE, call, until
+
+
+def program(folder, text):
+    """A server made of a few lines of Python."""
+    path = folder / "server.py"
+    path.write_text(text)
+    return [sys.executable, str(path)]
+
+
+@EVERY_VERSION
+def test_a_killed_server_is_said_and_its_session_goes_on_after_a_restart(plugin, version):
+    nvim = plugin([EDIT, DONE], version=version).ready()
+    nvim.run().until_asked()
+    item = nvim.lua("return session().items[1].id")
+    os.kill(nvim.server(), signal.SIGKILL)
+    nvim.wait("heard('has ended (signal 9)') and heard(':Outrider restart')")
+    assert nvim.marks() == [], "what cannot be answered is not shown"
+    assert "✗ ended" in nvim.lua("return require('outrider').status()")
+    nvim.ex("Outrider answer")
+    nvim.wait("heard('`:Outrider restart` starts it again')")
+    nvim.ex("Outrider restart")
+    nvim.wait(
+        f"client() ~= nil and open() == 1 and session().items[1].id == '{item}' and session().state ~= 'lost'"
+    )
+    nvim.wait(f"#marks({nvim.buffer}) == 2")
+    nvim.keys("\\a")
+    nvim.until_done()
+    assert nvim.text == AFTER
+    shown = nvim.shown
+    assert shown.count("# fix the price") == 1, "nothing is drawn twice"
+    assert any("the server has ended (signal 9)" in line for line in shown)
+
+
+@EVERY_VERSION
+def test_a_missing_server_is_named_with_what_to_do(plugin, version):
+    nvim = plugin(command=["no-such-outrider", "serve"], version=version)
+    nvim.ex("Outrider run fix it")
+    nvim.wait("heard('there is no program `no-such-outrider`') and heard('pipx install outrider')")
+    nvim.ex("checkhealth outrider")
+    report = "\n".join(nvim.lines())
+    assert "there is no program `no-such-outrider`" in report
+    assert "vim.lsp.config('outrider', { cmd" in report
+
+
+def test_a_server_that_crashes_at_its_start_is_quoted(plugin, tmp_path):
+    crash = "import sys\nsys.stdin.buffer.read(20)\nsys.exit('outrider: the settings cannot be read')\n"
+    nvim = plugin(command=program(tmp_path, crash))
+    nvim.wait("heard('ended before it was ready (exit code 1)') and heard('the settings cannot be read')")
+    nvim.ex("Outrider run fix it")
+    nvim.wait("heard('has ended. `:Outrider restart`')")
+    nvim.lua("_G.set(...)", SERVE)
+    nvim.ex("Outrider restart")
+    nvim.ready()
+
+
+def test_a_program_that_is_no_language_server_is_said_to_be_none(plugin, tmp_path):
+    nonsense = "import sys, time\nsys.stdin.buffer.read(20)\nprint('Welcome to the shop!\\n\\n', flush=True)\ntime.sleep(60)\n"
+    nvim = plugin(command=program(tmp_path, nonsense), setup={"start_seconds": 1})
+    nvim.wait("heard('not what a language server says') or heard('has not answered for 1 s')")
+    nvim.ex("Outrider log")
+    assert nvim.lua("return vim.bo.buftype") == "nofile"
+
+
+def test_nonsense_in_the_frame_of_a_message_is_told_as_such(plugin, tmp_path):
+    nonsense = (
+        "import sys, time\nsys.stdin.buffer.read(20)\n"
+        "sys.stdout.write('Content-Length: 5\\r\\n\\r\\nhello')\nsys.stdout.flush()\ntime.sleep(60)\n"
+    )
+    nvim = plugin(command=program(tmp_path, nonsense))
+    nvim.wait("heard('not what a language server says')")
+
+
+def test_a_server_that_refuses_to_start_is_quoted(plugin, tmp_path):
+    refuses = (
+        "import sys, time, json\nsys.stdin.buffer.read(20)\n"
+        "body = json.dumps({'jsonrpc': '2.0', 'id': 1, 'error': {'code': -32603, 'message': 'no licence'}})\n"
+        "sys.stdout.write(f'Content-Length: {len(body)}\\r\\n\\r\\n{body}')\nsys.stdout.flush()\ntime.sleep(60)\n"
+    )
+    nvim = plugin(command=program(tmp_path, refuses), setup={"start_seconds": 1})
+    nvim.wait("heard('has not answered for 1 s') and vim.fn.execute('messages'):find('no licence') ~= nil")
+
+
+def test_a_server_of_another_time_is_said_to_be_so(plugin, tmp_path):
+    old = (
+        "import sys, time, json\nsys.stdin.buffer.read(20)\n"
+        "body = json.dumps({'jsonrpc': '2.0', 'id': 1, 'result': {'capabilities': {}}})\n"
+        "sys.stdout.write(f'Content-Length: {len(body)}\\r\\n\\r\\n{body}')\nsys.stdout.flush()\ntime.sleep(60)\n"
+    )
+    nvim = plugin(command=program(tmp_path, old))
+    nvim.wait("heard('update the older one')")
+
+
+SAVES = """
+import json, pathlib, sys
+
+def send(message):
+    body = json.dumps({"jsonrpc": "2.0", **message})
+    sys.stdout.write(f"Content-Length: {len(body)}\\r\\n\\r\\n{body}")
+    sys.stdout.flush()
+
+def receive():
+    length = int(sys.stdin.buffer.readline().split(b":")[1])
+    sys.stdin.buffer.readline()
+    return json.loads(sys.stdin.buffer.read(length))
+
+asked, given = receive(), {"outrider": {"protocolVersion": 1}}
+send({"id": asked["id"], "result": {"capabilities": {"experimental": given}}})
+while receive().get("method") != "workspace/didChangeConfiguration":
+    pass
+send({"id": 7, "method": "outrider/save", "params": {"uris": sys.argv[1:]}})
+while (answer := receive()).get("id") != 7:
+    pass
+told = {"extensions": asked["params"]["initializationOptions"]["extensions"], "result": answer["result"]}
+pathlib.Path(__file__).with_name("told.json").write_text(json.dumps(told))
+"""
+
+
+def test_buffers_are_saved_for_the_server_and_what_cannot_be_is_named(plugin, tmp_path):
+    uris = [(tmp_path / "workspace" / name).as_uri() for name in ("tariff.py", "locked.py", "elsewhere.py")]
+    nvim = plugin(command=[*program(tmp_path, SAVES), *uris]).ready()
+    (nvim.file.parent / "locked.py").write_text("x = 1\n")
+    nvim.rpc.request("nvim_buf_set_lines", 0, 0, -1, True, AFTER.splitlines())
+    nvim.ex(f"split {nvim.file.with_name('locked.py')}")
+    nvim.ex("set readonly")
+    nvim.rpc.request("nvim_buf_set_lines", 0, 0, -1, True, ["x = 2"])
+    nvim.lua(
+        "require('outrider.client').notify(client(), 'workspace/didChangeConfiguration', { settings = vim.empty_dict() })"
+    )
+    until((tmp_path / "told.json").exists)
+    until((tmp_path / "told.json").read_text)
+    told = json.loads((tmp_path / "told.json").read_text())
+    assert told["extensions"] == ["save"]
+    assert told["result"]["saved"] == uris[:1]
+    assert [one["uri"] for one in told["result"]["failed"]] == uris[1:]
+    assert "E45" in told["result"]["failed"][0]["reason"]
+    assert told["result"]["failed"][1]["reason"] == "it is not open"
+    assert nvim.file.read_text() == AFTER
+    assert nvim.file.with_name("locked.py").read_text() == "x = 1\n"
+
+
+@EVERY_VERSION
+def test_a_plugin_that_is_loaded_again_asks_again(plugin, version):
+    nvim = plugin([EDIT, DONE], version=version).ready()
+    nvim.run().until_asked()
+    nvim.lua(
+        "for name in pairs(package.loaded) do if vim.startswith(name, 'outrider') then package.loaded[name] = nil end end\n"
+        "_G.said = {}\nvim.cmd('runtime plugin/outrider.lua')"
+    )
+    nvim.wait("open() == 1 and heard('Outrider asks: Edit tariff.py')")
+    assert len(nvim.marks()) == 2, "shown once"
+    nvim.keys("\\a")
+    nvim.until_done()
+    assert nvim.text == AFTER
+    assert nvim.shown.count("# fix the price") == 1
+
+
+def test_a_file_that_is_renamed_while_its_proposal_is_open(plugin):
+    nvim = plugin([EDIT, DONE]).ready()
+    nvim.run().until_asked()
+    nvim.ex("Outrider review")
+    nvim.ex("tabfirst")
+    nvim.ex("saveas! " + str(nvim.file.with_name("prices.py")))
+    nvim.file.unlink()
+    nvim.ex("Outrider allow")
+    nvim.wait("shows('■ ') or open() == 1 and session().seq > 12")
+    assert nvim.text == BEFORE, "what was approved was another file"
+    assert not nvim.file.exists()
+
+
+def test_text_that_runs_the_other_way_and_very_long_lines(plugin):
+    arabic = "# السعر \u202e hidden"
+    long = "x = '" + "y" * 100_000 + "'"
+    after = f"{arabic}\n{long.replace('y', 'z')}\n"
+    nvim = plugin(
+        [
+            call("write_file", path="tariff.py", content=after, overwrite=True),
+            {"text": f"{arabic}\n{'w' * 200_000}"},
+        ],
+        text="a = 1\n",
+    ).ready()
+    nvim.run(f"{arabic} now").until_asked()
+    virtual = nvim.marks()[-1][2]
+    assert virtual[0] == "# السعر <202e> hidden", "what turns the text around is seen"
+    assert virtual[1].startswith("x = 'zzz")
+    assert len(virtual[1]) <= 1000
+    began = time.monotonic()
+    nvim.ex("Outrider open")
+    nvim.ex("redraw!")
+    nvim.ex("Outrider allow")
+    nvim.until_done()
+    nvim.ex("redraw!")
+    assert time.monotonic() - began < 5
+    assert nvim.text == after
+    assert "w" * 200_000 in nvim.shown
+
+
+def test_a_session_of_a_hundred_thousand_lines_stays_fast(plugin):
+    lines = 100_000
+    nvim = plugin(
+        [call("run_command", command=f"seq {lines}"), call("ask_user", question="On?"), DONE],
+        init={"limits": {"outputBytes": 2_000_000}},
+        script={"context_window": 10_000_000},
+    ).ready()
+    nvim.run("count").until_asked()
+    nvim.ex("Outrider open")
+    nvim.keys("a")
+    nvim.wait("asks('On?')", seconds=40)
+    assert len(nvim.shown) > lines
+    assert nvim.lua("return vim.fn.line('.') == vim.fn.line('$')"), "it follows the end"
+    # A step more, drawn: what a keystroke of the person has to wait for.
+    took = nvim.lua(
+        "local began = vim.uv.hrtime()\n"
+        "require('outrider.view').frame(session(), { kind = 'text', messageId = 'm', offset = 0, text = 'one\\ntwo' })\n"
+        "vim.cmd('redraw')\nreturn (vim.uv.hrtime() - began) / 1e6"
+    )
+    assert took < 100, f"{took} ms"
+    nvim.ex("Outrider answer yes")
+    nvim.until_done()
+    # Read again from the log, as after a restart of the editor.
+    began = time.monotonic()
+    nvim.lua(
+        "for name in pairs(package.loaded) do if vim.startswith(name, 'outrider') then package.loaded[name] = nil end end\n"
+        "vim.cmd('runtime plugin/outrider.lua')"
+    )
+    nvim.wait(f"session() ~= nil and #shown() > {lines} and shows('■ completed')", seconds=30)
+    assert time.monotonic() - began < 15
+
+
+def test_two_editors_on_one_session_are_told_apart(plugin, tmp_path):
+    nvim = plugin([EDIT, DONE]).ready()
+    nvim.run().until_asked()
+    second = tmp_path / "second"
+    second.mkdir()
+    other = neovim_driver.Neovim(second, arguments=["--cmd", f"set runtimepath^={neovim_driver.PLUGIN}"])
+    try:
+        nvim.set_up(other)
+        other.ex(f"edit {nvim.file}")
+        other.wait("client() ~= nil and client().initialized")
+        other.ex(f"Outrider resume {nvim.lua('return session().id')}")
+        other.wait("heard('cannot go on with that session') and heard('another')")
+        assert not other.lua("return _G.heard('Outrider asks')")
+    finally:
+        other.quit()
+    nvim.ex("Outrider allow")
+    nvim.until_done()
