@@ -41,6 +41,7 @@ VALUES: dict[str, type[Wire]] = {
     "ToolInfo": commands.ToolInfo,
     "Check": commands.Check,
     "ToolCall": events.WireToolCall,
+    "ProviderData": events.WireProviderData,
     "Hunk": events.WireHunk,
     "TurnSettings": events.TurnSettings,
     "ReadText": events.ReadText,

@@ -24,7 +24,14 @@ from outrider.ports.model import (
     ToolSpec,
     content_hash,
 )
-from outrider_protocol.events import ModelFailed, ModelRequested, ModelReset, ModelResponded, WireToolCall
+from outrider_protocol.events import (
+    ModelFailed,
+    ModelRequested,
+    ModelReset,
+    ModelResponded,
+    WireProviderData,
+    WireToolCall,
+)
 
 
 class Asker:
@@ -127,6 +134,7 @@ class Asker:
     def _record_response(self, purpose: str, message_id: str, response: ModelResponse) -> None:
         seen = set(self._record.state.call_ids)
         calls: list[WireToolCall] = []
+        kept = response.provider_data
         for call in response.tool_calls:
             # An id that was used before would give one call two results.
             call_id = call.id if call.id and call.id not in seen else self._services.ids.new("call")
@@ -141,6 +149,7 @@ class Asker:
                 tool_calls=calls,
                 finish_reason=response.finish_reason,
                 usage=usage_of(response.tokens),
+                provider_data=kept and WireProviderData(model=kept.model, blocks=kept.blocks),
             ),
             turn_id=self._turn_id,
         )

@@ -36,6 +36,16 @@ class ToolCall:
     arguments: str
 
 
+@dataclass(frozen=True, slots=True)
+class ProviderData:
+    """What a model wants back word for word with its answer, such as signed reasoning. Only its own dialect reads it."""
+
+    model: str
+    """The model it came from, `provider/name`; no other gets it."""
+    blocks: str
+    """JSON text, of the shape its dialect gives it."""
+
+
 @dataclass(frozen=True)
 class Message:
     """One message of a conversation. It never changes, so its encoding is computed once."""
@@ -46,6 +56,7 @@ class Message:
     tool_call_id: str | None = None
     """For role `tool`: the call this is the result of."""
     reasoning: str | None = None
+    provider_data: ProviderData | None = None
 
     @cached_property
     def encoded(self) -> bytes:
@@ -59,6 +70,8 @@ class Message:
             fields["toolCallId"] = self.tool_call_id
         if self.reasoning is not None:
             fields["reasoning"] = self.reasoning
+        if self.provider_data is not None:
+            fields["providerData"] = {"model": self.provider_data.model, "blocks": self.provider_data.blocks}
         return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
     @cached_property
@@ -70,6 +83,7 @@ class Message:
     def decode(cls, encoded: bytes) -> "Message":
         """Build the message that `encoded` stands for."""
         fields = json.loads(encoded.decode("utf-8", "surrogatepass"))
+        data = fields.get("providerData")
         return cls(
             role=fields["role"],
             text=fields["text"],
@@ -78,6 +92,7 @@ class Message:
             ),
             tool_call_id=fields.get("toolCallId"),
             reasoning=fields.get("reasoning"),
+            provider_data=data and ProviderData(data["model"], data["blocks"]),
         )
 
 
@@ -140,6 +155,7 @@ class ModelResponse:
     finish_reason: FinishReason
     reasoning: str | None = None
     tokens: Tokens | None = None
+    provider_data: ProviderData | None = None
 
 
 @dataclass(frozen=True, slots=True)

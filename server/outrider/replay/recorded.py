@@ -20,6 +20,7 @@ from outrider.ports.model import (
     ModelItem,
     ModelRequest,
     ModelResponse,
+    ProviderData,
     ReasoningDelta,
     TextDelta,
     Tokens,
@@ -127,7 +128,7 @@ def _answer(settled: LoggedEvent) -> ModelResponse | ModelFailure:
     data = settled.data
     if settled.type == "model.failed":
         return ModelFailure(cast("FailureKind", data["kind"]), data["message"])
-    usage = data.get("usage")
+    usage, kept = data.get("usage"), data.get("providerData")
     return ModelResponse(
         text=data["text"],
         tool_calls=tuple(ToolCall(c["id"], c["name"], c["arguments"]) for c in data["toolCalls"]),
@@ -141,6 +142,7 @@ def _answer(settled: LoggedEvent) -> ModelResponse | ModelFailure:
             usage.get("reasoningTokens"),
             usage.get("cost"),
         ),
+        provider_data=kept and ProviderData(kept["model"], kept["blocks"]),
     )
 
 
