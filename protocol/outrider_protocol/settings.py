@@ -23,10 +23,14 @@ SCHEMA_BYTES = 32_768
 EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
+ProviderKind = Literal["openai-chat", "openai-responses", "anthropic", "ollama", "gemini"]
+"""The dialects that are spoken."""
+
+
 class ProviderSettings(Wire):
     """One place that serves models."""
 
-    kind: Literal["openai-chat"]
+    kind: ProviderKind
     """The dialect it speaks."""
     base_url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s]+$")]
     """Address with the version segment; requests go to `{baseUrl}/chat/completions` and the like."""

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from outrider.models.anthropic import AnthropicModel
+from outrider.models.gemini import GeminiModel
+from outrider.models.http_model import HttpModel
+from outrider.models.ollama import OllamaModel
 from outrider.models.openai_chat import OpenAiChatModel
+from outrider.models.openai_responses import OpenAiResponsesModel
 from outrider.models.provider import HttpProvider
 from outrider.models.recorded import load_recorded
 from outrider.models.scripted import ScriptedModel, ScriptProblem, load_script
@@ -18,10 +23,17 @@ from outrider.ports.clock import Clock
 from outrider.ports.ids import Ids
 from outrider.ports.model import Model
 from outrider.ports.secrets import Secrets
-from outrider_protocol.settings import ProviderSettings
+from outrider_protocol.settings import ProviderKind, ProviderSettings
 
 _SCRIPTED = "scripted:"
 _RECORDED = "recorded:"
+_DIALECTS: Mapping[ProviderKind, type[HttpModel]] = {
+    "openai-chat": OpenAiChatModel,
+    "openai-responses": OpenAiResponsesModel,
+    "anthropic": AnthropicModel,
+    "ollama": OllamaModel,
+    "gemini": GeminiModel,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +94,7 @@ class Catalog:
             return ModelProblem(f"the model {reference!r} is not `provider/name`{self._configured()}")
         if name not in self._providers:
             return ModelProblem(f"the model {reference!r} names an unknown provider{self._configured()}")
-        return OpenAiChatModel(self._provider(name), model, ids=self._ids)
+        return _DIALECTS[self._providers[name].kind](self._provider(name), model, ids=self._ids)
 
     async def close(self) -> None:
         """Close the connections of every provider."""

@@ -13,9 +13,11 @@ FailureKind = Literal[
     "auth",
     "unknown_model",
     "rate_limit",
+    "quota",
     "overloaded",
     "context_overflow",
     "bad_request",
+    "no_tools",
     "refused",
     "connection",
     "timeout",
@@ -164,6 +166,8 @@ class ModelFailure:
 
     kind: FailureKind
     message: str
+    retry_after: float | None = None
+    """Seconds after which the provider wants to be asked again."""
 
 
 ModelItem = TextDelta | ReasoningDelta | ModelResponse | ModelFailure
