@@ -18,7 +18,7 @@ from outrider.cli.render import Renderer
 from outrider.cli.run import ExitCode, Task, run_task
 from outrider.cli.terminal import keyboard, make_console
 from outrider_protocol.events import Mode
-from outrider_protocol.settings import PermissionMode, Settings
+from outrider_protocol.settings import PermissionMode, ProviderKind, Settings
 
 Object = dict[str, Any]
 
@@ -60,9 +60,7 @@ OutputOption = Annotated[
     typer.Option("--output", "-o", help="The file to write. Default: standard output.", show_default=False),
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")]
-KindOption = Annotated[
-    Literal["openai-chat"], typer.Option("--provider-kind", help="Dialect of the provider.")
-]
+KindOption = Annotated[ProviderKind, typer.Option("--provider-kind", help="Dialect of the provider.")]
 
 
 def main(argv: list[str]) -> int:
