@@ -292,6 +292,7 @@ class ModelRetried(EventData):
     """A request is made again."""
 
     TYPE = "model.retried"
+    message_id: str
     model: str
     reason: str
     attempt: int
@@ -301,6 +302,7 @@ class ModelFellBack(EventData):
     """A request goes to another model."""
 
     TYPE = "model.fellBack"
+    message_id: str
     from_: str = Field(validation_alias="from", serialization_alias="from")
     to: str
     reason: str

@@ -126,6 +126,8 @@ class Settings(Wire):
 
     model: str | None = None
     """`provider/name`, `scripted:PATH` or `recorded:PATH` (relative to the first workspace folder)."""
+    fallback_models: list[str] = Field(default_factory=list)
+    """Models that are asked in this order when that one cannot answer."""
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)
     """Providers by the name that stands before the `/` of `model`."""
     permission_mode: PermissionMode = "ask"

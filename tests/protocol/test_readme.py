@@ -140,6 +140,7 @@ def test_what_the_page_lets_the_workspace_set_is_what_it_may_set(page: Page) -> 
         "limits": {"steps": 1},
         "events": True,
         "trusted": False,
+        "fallbackModels": ["my/c"],
         "providers": {},
         "stateDir": "/elsewhere",
         "testing": {"ids": "sequential"},

@@ -14,21 +14,25 @@ from outrider.agent.services import Services
 from outrider.agent.state import usage_of
 from outrider.ports.events import StreamFrame
 from outrider.ports.model import (
+    FellBack,
     Message,
     Model,
     ModelFailure,
     ModelRequest,
     ModelResponse,
     ReasoningDelta,
+    Retried,
     TextDelta,
     ToolSpec,
     content_hash,
 )
 from outrider_protocol.events import (
     ModelFailed,
+    ModelFellBack,
     ModelRequested,
     ModelReset,
     ModelResponded,
+    ModelRetried,
     WireProviderData,
     WireToolCall,
 )
@@ -74,15 +78,21 @@ class Asker:
                             shown.text(text)
                         case ReasoningDelta(text):
                             shown.reasoning(text)
+                        case Retried(model, reason, attempt):
+                            self._withdraw(shown, message_id, reason)
+                            again = ModelRetried(
+                                message_id=message_id, model=model, reason=reason, attempt=attempt
+                            )
+                            self._record.append(again, turn_id=self._turn_id)
+                        case FellBack(model, to, reason):
+                            self._withdraw(shown, message_id, reason)
+                            other = ModelFellBack(message_id=message_id, from_=model, to=to, reason=reason)
+                            self._record.append(other, turn_id=self._turn_id)
                         case ModelResponse():
                             self._record_response(purpose, message_id, item)
                             return item
                         case ModelFailure():
-                            if shown.anything:
-                                reset = ModelReset(
-                                    message_id=message_id, text=shown.whole("text"), reason=item.kind
-                                )
-                                self._record.append(reset, turn_id=self._turn_id)
+                            self._withdraw(shown, message_id, item.kind)
                             self._record_failure(purpose, message_id, item)
                             return item
         except asyncio.CancelledError:
@@ -101,6 +111,13 @@ class Asker:
         silent = ModelFailure("protocol", f"{self._model.name} ended its stream without an answer")
         self._record_failure(purpose, message_id, silent)
         return silent
+
+    def _withdraw(self, shown: "_Shown", message_id: str, reason: str) -> None:
+        """Take back what was shown, if anything was."""
+        if shown.anything:
+            reset = ModelReset(message_id=message_id, text=shown.whole("text"), reason=reason)
+            self._record.append(reset, turn_id=self._turn_id)
+            shown.forget()
 
     def _record_request(self, message_id: str, request: ModelRequest, steering: Sequence[str]) -> None:
         tools = self._encoded[bool(request.tools)]
@@ -175,6 +192,11 @@ class _Shown:
     @property
     def anything(self) -> bool:
         return any(self._parts.values())
+
+    def forget(self) -> None:
+        """Begin anew: it was withdrawn."""
+        self._parts = {"text": [], "reasoning": []}
+        self._lengths = {"text": 0, "reasoning": 0}
 
     def whole(self, kind: Literal["text", "reasoning"]) -> str:
         return "".join(self._parts[kind])

@@ -5,12 +5,13 @@ It owns the connections of the providers. It reads no environment and no setting
 
 import asyncio
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from outrider.models.anthropic import AnthropicModel
+from outrider.models.attempts import Attempts
 from outrider.models.gemini import GeminiModel
 from outrider.models.http_model import HttpModel
 from outrider.models.ollama import OllamaModel
@@ -77,13 +78,24 @@ class Catalog:
         self._ca_file = ca_file
         self._opened: dict[str, HttpProvider] = {}
 
-    async def open(self, reference: str | None, *, cursor: int = 0) -> Model | ModelProblem:
+    async def open(
+        self, reference: str | None, *, cursor: int = 0, others: Sequence[str] = ()
+    ) -> Model | ModelProblem:
         """The model of a session; connections are made at its first request.
 
         Args:
             reference: `provider/name`, `scripted:PATH` or `recorded:PATH`.
             cursor: How many main-loop answers the session has used; only scripts look at it.
+            others: Models that are asked in this order when that one cannot answer; what cannot be had is left out.
         """
+        opened = await self._open(reference, cursor)
+        if isinstance(opened, ModelProblem):
+            return opened
+        further = [await self._open(other, cursor) for other in others]
+        models = [opened, *(model for model in further if not isinstance(model, ModelProblem))]
+        return Attempts(models, clock=self._clock) if others or isinstance(opened, HttpModel) else opened
+
+    async def _open(self, reference: str | None, cursor: int) -> Model | ModelProblem:
         if reference is None or not reference.strip():
             return ModelProblem(f"no model is set: set `model` to `provider/name`{self._configured()}")
         reference = reference.strip()

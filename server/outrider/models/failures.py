@@ -7,11 +7,29 @@ A message made here never holds a key, the query of a URL or what stands before 
 import json
 import re
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from outrider.models.payload import mapping, mappings, string
 from outrider.ports.model import FailureKind, ModelFailure
 
+Bucket = Literal["retry", "next", "surface"]
+"""What is done about a failure: ask once more and then another model, ask another one at once, or say it."""
+
+LONGEST_WAIT = 20.0
+"""Seconds that are waited for a provider before another one is asked."""
+_BUCKETS: dict[FailureKind, Bucket] = {
+    "timeout": "retry",
+    "stalled": "retry",
+    "connection": "retry",
+    "cut_stream": "retry",
+    "overloaded": "retry",
+    "rate_limit": "retry",
+    "auth": "next",
+    "unknown_model": "next",
+    "quota": "next",
+    "protocol": "next",
+}
+"""All others are the request's own fault, and would come again."""
 _LONGEST_MESSAGE = 600
 _SHORTEST_SECRET = 8
 """Shorter values are words that would be missing everywhere."""
@@ -60,6 +78,12 @@ _URL = re.compile(
 )
 _SECONDS = re.compile(r"(\d{1,6}(?:\.\d{1,9})?)s")
 _WHITE_SPACE = re.compile(r"[\s\x00-\x1f\x7f]+")
+
+
+def bucket_of(failure: ModelFailure) -> Bucket:
+    """What is done about a failure."""
+    bucket = _BUCKETS.get(failure.kind, "surface")
+    return "next" if bucket == "retry" and (failure.retry_after or 0) > LONGEST_WAIT else bucket
 
 
 def clean(message: str, secrets: Iterable[str] = ()) -> str:

@@ -170,7 +170,27 @@ class ModelFailure:
     """Seconds after which the provider wants to be asked again."""
 
 
-ModelItem = TextDelta | ReasoningDelta | ModelResponse | ModelFailure
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """The request is made again; what came of the answer so far is withdrawn."""
+
+    model: str
+    reason: FailureKind
+    attempt: int
+    """From 2."""
+
+
+@dataclass(frozen=True, slots=True)
+class FellBack:
+    """The request goes to another model; what came of the answer so far is withdrawn."""
+
+    model: str
+    """The one that failed."""
+    to: str
+    reason: FailureKind
+
+
+ModelItem = TextDelta | ReasoningDelta | Retried | FellBack | ModelResponse | ModelFailure
 
 
 class Model(Protocol):
