@@ -185,6 +185,25 @@ def sessions(workspace: WorkspaceOption = Path(), state_dir: StateOption = None)
 
 
 @app.command()
+def models(
+    model: ModelOption = None,
+    provider_url: UrlOption = None,
+    key_env: KeyOption = None,
+    provider_kind: KindOption = "openai-chat",
+) -> None:
+    """List the models that are configured and can be reached, or what was found that could be configured.
+
+    A key in the environment or a server on a port of this machine is only shown, and used by nobody who did not ask.
+    """
+    from outrider.app import surroundings, survey
+    from outrider.cli.models import show
+
+    options = settings(model, None, None, provider_url, key_env, provider_kind)
+    found, surveyed, offers = asyncio.run(survey(surroundings(), options))
+    raise typer.Exit(show(found.model, surveyed, offers, make_console(sys.stdout)))
+
+
+@app.command()
 def events(
     session: SessionArgument = None,
     first: Annotated[int, typer.Option("--from", min=1, help="The first event wanted.")] = 1,

@@ -29,7 +29,6 @@ from outrider.models.payload import (
 )
 from outrider.ports.model import FinishReason, Message, ModelItem, ModelRequest, Tokens
 
-_VERSION = {"anthropic-version": "2023-06-01"}
 _LONGEST_ID = 64
 _MARK = {"type": "ephemeral"}
 _MARKED_MESSAGES = 2
@@ -55,7 +54,7 @@ class AnthropicModel(HttpModel):
     """One model of a provider, for one conversation at a time."""
 
     def _call(self, request: ModelRequest) -> Call:
-        return Call("/messages", encoded(self._body(request)), headers=_VERSION)
+        return Call("/messages", encoded(self._body(request)))
 
     def _decoder(self) -> Decoder:
         return AnthropicDecoder(self._ids, source=self.source, model=self.name)

@@ -20,6 +20,7 @@ from outrider.models.openai_responses import OpenAiResponsesModel
 from outrider.models.provider import HttpProvider
 from outrider.models.recorded import load_recorded
 from outrider.models.scripted import ScriptedModel, ScriptProblem, load_script
+from outrider.models.survey import Surveyed, survey
 from outrider.ports.clock import Clock
 from outrider.ports.ids import Ids
 from outrider.ports.model import Model
@@ -107,6 +108,11 @@ class Catalog:
         if name not in self._providers:
             return ModelProblem(f"the model {reference!r} names an unknown provider{self._configured()}")
         return _DIALECTS[self._providers[name].kind](self._provider(name), model, ids=self._ids)
+
+    async def survey(self) -> list[Surveyed]:
+        """Which models the configured providers have; all are asked at once."""
+        asked = (survey(self._provider(name), self._clock) for name in sorted(self._providers))
+        return list(await asyncio.gather(*asked))
 
     async def close(self) -> None:
         """Close the connections of every provider."""

@@ -4,9 +4,9 @@ A dialect is a subclass that says where its requests go, how they are written an
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from outrider.models.decoder import Decoder
 from outrider.models.provider import HttpProvider
@@ -21,7 +21,6 @@ class Call:
     path: str
     body: bytes
     query: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class HttpModel(ABC):
@@ -98,7 +97,6 @@ class HttpModel(ABC):
             over=lambda: decoder.is_over,
             query=call.query,
             lines=self.lines,
-            headers=call.headers,
         )
         async with aclosing(asked) as answer:
             async for payloads in answer:

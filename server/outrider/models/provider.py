@@ -36,6 +36,7 @@ _KEEP_ALIVE_SECONDS = 55.0
 """Longer than most tools run, shorter than the minute after which common servers drop a connection."""
 _KEY_HEADERS = {"anthropic": "x-api-key", "gemini": "x-goog-api-key"}
 """Where the key stands in a dialect, if it is always the same place."""
+_DIALECT_HEADERS = {"anthropic": {"anthropic-version": "2023-06-01"}}
 _END_SECONDS = 0.2
 """How long the end of the body may take after the last event."""
 
@@ -92,7 +93,6 @@ class HttpProvider:
         over: Callable[[], bool] = bool,
         query: str = "",
         lines: bool = False,
-        headers: Mapping[str, str] | None = None,
     ) -> AsyncGenerator[list[bytes] | ModelFailure, None]:
         """Send a request and give the events of the answer.
 
@@ -105,12 +105,12 @@ class HttpProvider:
                 so that the connection can be used again, but only if the end comes in a moment.
             query: What is added to the query of the base URL.
             lines: Whether the answer comes as lines, not as server-sent events.
-            headers: Further headers of this dialect; those of the settings have the last word.
 
         Yields:
             The data of the events that arrived together, again and again; a failure only as the last item.
         """
-        response = await self._asked("POST", path, query, body, headers)
+        further = {"accept": "text/event-stream", **_DIALECT_HEADERS.get(self.settings.kind, {})}
+        response = await self._asked("POST", path, query, body, further)
         if isinstance(response, ModelFailure):
             yield response
             return
@@ -131,7 +131,8 @@ class HttpProvider:
             path: What follows the base URL.
             body: The JSON body of a POST; None for a GET.
         """
-        response = await self._asked("GET" if body is None else "POST", path, "", body, None)
+        further = {"accept": "application/json", **_DIALECT_HEADERS.get(self.settings.kind, {})}
+        response = await self._asked("GET" if body is None else "POST", path, "", body, further)
         if isinstance(response, ModelFailure):
             return response
         try:
@@ -146,10 +147,10 @@ class HttpProvider:
             return self._failure("protocol", "answered with something that is not JSON: check baseUrl")
 
     async def _asked(
-        self, method: str, path: str, query: str, body: bytes | None, headers: Mapping[str, str] | None
+        self, method: str, path: str, query: str, body: bytes | None, further: Mapping[str, str]
     ) -> "httpx.Response | ModelFailure":
         """The response to a request, with its headers read."""
-        given = self._headers(headers or {})
+        given = self._headers(further)
         if isinstance(given, ModelFailure):
             return given
         client = await self._client()
@@ -172,7 +173,6 @@ class HttpProvider:
     def _headers(self, further: Mapping[str, str]) -> dict[str, str] | ModelFailure:
         headers = {
             "content-type": "application/json",
-            "accept": "text/event-stream",
             "user-agent": f"outrider/{__version__}",
             **further,
         }
