@@ -89,7 +89,10 @@ def _restored(message: Message, listed: list[Any]) -> Iterator[Block]:
         kind, number, *rest = item
         extra = dict(rest[0]) if rest else {}
         if kind == "text":
-            yield TextBlock(message.text[start : start + number], extra)
+            text = message.text[start : start + number]
+            if len(text) != number:
+                raise ValueError("the text was cut")
+            yield TextBlock(text, extra)
             start += number
         else:
             yield CallBlock(message.tool_calls[int(number)], extra)
