@@ -191,6 +191,7 @@ async def test_waiting_for_the_second_attempt_can_be_cancelled(workspace):
             await clock.asked.wait()
             cancelled = await editor.command("outrider.cancel", {"turnId": started["turnId"]})
             assert cancelled["outcome"] == "cancelled"
+    await assert_replays(workspace.parent / editor.options["stateDir"])
 
 
 async def test_a_model_that_the_task_names_is_alone(session):

@@ -84,10 +84,13 @@ class Asker:
                                 message_id=message_id, model=model, reason=reason, attempt=attempt
                             )
                             self._record.append(again, turn_id=self._turn_id)
+                            # Frames do not wait for the log: those of the next answer must not come before this.
+                            await self._record.settled()
                         case FellBack(model, to, reason):
                             self._withdraw(shown, message_id, reason)
                             other = ModelFellBack(message_id=message_id, from_=model, to=to, reason=reason)
                             self._record.append(other, turn_id=self._turn_id)
+                            await self._record.settled()
                         case ModelResponse():
                             self._record_response(purpose, message_id, item)
                             return item
