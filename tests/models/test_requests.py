@@ -161,6 +161,14 @@ async def test_anthropic_marks_what_was_last_before_too(sent):
     assert [block["text"] for block in marked] == ["go on", "more"]
 
 
+async def test_anthropic_declares_tools_that_were_called_and_are_not_offered_any_more(sent):
+    body = await sent("anthropic", tools=())
+    assert [tool["name"] for tool in body["tools"]] == ["read"]
+    assert body["tool_choice"] == {"type": "none"}
+    assert "tools" not in await sent("anthropic", TALK[:2], tools=())
+    assert "tool_choice" not in await sent("anthropic")
+
+
 @pytest.mark.parametrize(
     ("name", "most"),
     [("claude-3-haiku", 4096), ("claude-3-5-haiku", 8192), ("claude-sonnet-4", 32_000), ("other", 8192)],

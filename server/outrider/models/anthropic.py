@@ -63,6 +63,10 @@ class AnthropicModel(HttpModel):
         system = [_text(m.text) for m in request.messages if m.role == "system" and m.text.strip()]
         if system:
             system[-1]["cache_control"] = _MARK
+        tools = [
+            {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
+            for tool in request.tools
+        ]
         fields: dict[str, Any] = {
             "max_tokens": request.max_tokens or _answer_limit(self._model),
             "temperature": request.temperature,
@@ -70,13 +74,12 @@ class AnthropicModel(HttpModel):
             "model": self._model,
             "stream": True,
             "system": system or None,
-            "tools": [
-                {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
-                for tool in request.tools
-            ]
-            or None,
+            "tools": tools or None,
             "messages": _messages(request.messages, self.name),
         }
+        if not tools and (called := _called(request.messages)):
+            # Calls in the conversation are refused where no tools are declared, as for a summary.
+            fields |= {"tools": called, "tool_choice": {"type": "none"}}
         return {key: value for key, value in fields.items() if value is not None}
 
 
@@ -97,6 +100,12 @@ def _messages(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
     for turn in [turn for turn in turns if turn["role"] == "user"][-_MARKED_MESSAGES:]:
         turn["content"][-1] = {**turn["content"][-1], "cache_control": _MARK}
     return turns
+
+
+def _called(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """Declarations of the tools that were called, which say nothing else."""
+    names = dict.fromkeys(tool_name(call.name) for message in messages for call in message.tool_calls)
+    return [{"name": name, "input_schema": {"type": "object"}} for name in names]
 
 
 def _blocks(message: Message, model: str) -> list[dict[str, Any]]:
