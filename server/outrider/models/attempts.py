@@ -11,7 +11,7 @@ from dataclasses import replace
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, wait_random
 
 from outrider.models.failures import bucket_of
-from outrider.models.http_model import HttpModel
+from outrider.models.scripted import ScriptedModel
 from outrider.ports.clock import Clock
 from outrider.ports.model import (
     FellBack,
@@ -113,7 +113,7 @@ class Attempts:
         return replace(request, temperature=self.temperature, max_tokens=self.max_tokens)
 
     def _retrying(self) -> AsyncRetrying:
-        most = ATTEMPTS if isinstance(self._model, HttpModel) else 1
+        most = 1 if isinstance(self._model, ScriptedModel) else ATTEMPTS
         return AsyncRetrying(
             sleep=self._clock.sleep,
             stop=stop_after_attempt(most),

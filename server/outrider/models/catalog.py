@@ -94,7 +94,8 @@ class Catalog:
             return opened
         further = [await self._open(other, cursor) for other in others]
         models = [opened, *(model for model in further if not isinstance(model, ModelProblem))]
-        return Attempts(models, clock=self._clock) if others or isinstance(opened, HttpModel) else opened
+        alone = isinstance(opened, ScriptedModel) and not others
+        return opened if alone else Attempts(models, clock=self._clock)
 
     async def _open(self, reference: str | None, cursor: int) -> Model | ModelProblem:
         if reference is None or not reference.strip():
