@@ -245,6 +245,15 @@ class ModelRequested(EventData):
     """Ids of the steering texts that this request brings to the model for the first time."""
 
 
+class WireProviderData(Wire):
+    """What a model wants back word for word with its answer, such as signed reasoning."""
+
+    model: str
+    """The model it came from; no other gets it."""
+    blocks: str
+    """JSON text, for that model alone."""
+
+
 class ModelResponded(EventData):
     """The model answered."""
 
@@ -256,6 +265,7 @@ class ModelResponded(EventData):
     tool_calls: list[WireToolCall]
     finish_reason: str
     usage: Usage | None = None
+    provider_data: WireProviderData | None = None
 
 
 class ModelFailed(EventData):
@@ -282,6 +292,7 @@ class ModelRetried(EventData):
     """A request is made again."""
 
     TYPE = "model.retried"
+    message_id: str
     model: str
     reason: str
     attempt: int
@@ -291,6 +302,7 @@ class ModelFellBack(EventData):
     """A request goes to another model."""
 
     TYPE = "model.fellBack"
+    message_id: str
     from_: str = Field(validation_alias="from", serialization_alias="from")
     to: str
     reason: str

@@ -23,10 +23,14 @@ SCHEMA_BYTES = 32_768
 EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
+ProviderKind = Literal["openai-chat", "openai-responses", "anthropic", "ollama", "gemini"]
+"""The dialects that are spoken."""
+
+
 class ProviderSettings(Wire):
     """One place that serves models."""
 
-    kind: Literal["openai-chat"]
+    kind: ProviderKind
     """The dialect it speaks."""
     base_url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s]+$")]
     """Address with the version segment; requests go to `{baseUrl}/chat/completions` and the like."""
@@ -122,6 +126,8 @@ class Settings(Wire):
 
     model: str | None = None
     """`provider/name`, `scripted:PATH` or `recorded:PATH` (relative to the first workspace folder)."""
+    fallback_models: list[str] = Field(default_factory=list)
+    """Models that are asked in this order when that one cannot answer."""
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)
     """Providers by the name that stands before the `/` of `model`."""
     permission_mode: PermissionMode = "ask"

@@ -17,6 +17,7 @@ from outrider.agent.prompt import Briefing
 from outrider.agent.services import Services
 from outrider.agent.sessions import Sessions
 from outrider.models.catalog import Catalog, ModelProblem
+from outrider.models.survey import LOCAL_SERVERS, Offer, Surveyed, offers
 from outrider.permissions.decide import narrowest
 from outrider.ports.clock import Clock, SteppingClock, SystemClock
 from outrider.ports.editor import Editor
@@ -144,22 +145,8 @@ async def start(
     overlay, editing, search, sightings = _views(
         folders, documents, editor, supervisor, deadlines, around, held
     )
-    catalog = Catalog(
-        settings.providers,
-        root=folders.folders[0].path if folders.folders else None,
-        clock=clock,
-        ids=ids,
-        secrets=EnvironmentSecrets(around.env),
-        proxy=next(
-            (
-                around.env[name]
-                for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
-                if around.env.get(name)
-            ),
-            None,
-        ),
-        ca_file=around.env.get("SSL_CERT_FILE"),
-    )
+    root = folders.folders[0].path if folders.folders else None
+    catalog = _catalog(settings, around, root, clock, ids)
     services = Services(
         clock=clock,
         deadlines=deadlines,
@@ -200,6 +187,36 @@ async def start(
         services, Sessions(services, show), around, settings, settings, held, publisher, layered.messages
     )
     return app
+
+
+async def survey(around: Outside, options: Mapping[str, Any]) -> tuple[Settings, list[Surveyed], list[Offer]]:
+    """Which models there are, without a house: the settings, the configured providers, and what could be configured.
+
+    Args:
+        around: The surroundings.
+        options: Settings as a client would give them.
+    """
+    settings = (await _settings(ClientStart(options, ()), around)).settings
+    clock = around.clock or SystemClock()
+    catalog = _catalog(settings, around, None, clock, around.ids or RandomIds())
+    try:
+        surveyed = await catalog.survey()
+    finally:
+        await catalog.close()
+    return settings, surveyed, [] if surveyed else await offers(around.env, clock, LOCAL_SERVERS)
+
+
+def _catalog(settings: Settings, around: Outside, root: Path | None, clock: Clock, ids: Ids) -> Catalog:
+    proxies = (around.env.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"))
+    return Catalog(
+        settings.providers,
+        root=root,
+        clock=clock,
+        ids=ids,
+        secrets=EnvironmentSecrets(around.env),
+        proxy=next((proxy for proxy in proxies if proxy), None),
+        ca_file=around.env.get("SSL_CERT_FILE"),
+    )
 
 
 async def _settings(client: ClientStart, around: Outside) -> Layered:

@@ -13,7 +13,7 @@ from scripting import DONE, FIX, call, step
 from outrider.agent.export import redacted
 from outrider.permissions.redaction import Private
 from outrider.ports.events import LoggedEvent
-from outrider.ports.model import Message, ToolCall
+from outrider.ports.model import Message, ProviderData, ToolCall
 from outrider.store.exported import contents_named, encode_content, hash_of, parse_export
 from outrider.testing.scenario import embedded, scripted, start_session
 from outrider.testing.wire_client import RpcError
@@ -243,7 +243,7 @@ def export_of(steps):
     for said, arguments, result, before, after in steps:
         tool_call = ToolCall(f"call_{len(events)}", "tool", arguments)
         conversation += [
-            Message("assistant", said, (tool_call,), reasoning=said),
+            Message("assistant", said, (tool_call,), None, said, ProviderData("p/m", arguments)),
             Message("tool", result, tool_call_id=tool_call.id),
         ]
         call_data = {"id": tool_call.id, "name": "tool", "arguments": arguments}
@@ -251,7 +251,13 @@ def export_of(steps):
         events += [
             (
                 "model.responded",
-                {"messageId": "m", "text": said, "toolCalls": [call_data], "finishReason": "stop"},
+                {
+                    "messageId": "m",
+                    "text": said,
+                    "toolCalls": [call_data],
+                    "finishReason": "stop",
+                    "providerData": {"model": "p/m", "blocks": arguments},
+                },
             ),
             ("tool.requested", {"callId": tool_call.id, "name": "tool", "input": arguments}),
             (

@@ -10,10 +10,17 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from model_server import ModelServer
+from model_server import ModelServer, delta, sse
 
 from agent import Agent, model_options, outrider_options
+from outrider.models.chat_decoder import ChatDecoder
+from outrider.models.sse import SseSplitter
+from outrider.ports.ids import SequentialIds
+from outrider.ports.model import ModelResponse
 
+DECODED = 60_000
+READ_AT_ONCE = 16_384
+"""Bytes that the decoder is given at a time."""
 STREAMED = 20_000
 MARK = "314159"
 """Seconds that commands sleep, by which they are found among the processes of the machine."""
@@ -70,6 +77,20 @@ class Measures:
             await asyncio.wait_for(agent.finished, 60)
             heard = {int(token): at for at, text in agent.texts for token in text.split()}
             return statistics.median((heard[n] - sent) * 1000 for n, sent in enumerate(server.token_sent_at))
+
+    def decoded_per_second(self) -> float:
+        """One-token chunks that the splitter and the decoder take in a second of the processor, from bytes, without httpx."""
+        stream = sse(*[delta({"content": "token "})] * DECODED, delta({}, "stop"))
+        splitter, decoder = SseSplitter(), ChatDecoder(SequentialIds())
+        begin = time.process_time()
+        for start in range(0, len(stream), READ_AT_ONCE):
+            for payload in splitter.feed(stream[start : start + READ_AT_ONCE]):
+                decoder.feed(payload)
+        seconds = time.process_time() - begin
+        (response,) = decoder.finish()
+        assert isinstance(response, ModelResponse)
+        assert response.text == "token " * DECODED, "the text is not complete"
+        return DECODED / seconds
 
     async def tokens_per_second(self, bare: bool) -> float:
         """20 000 chunks of one token, as fast as they are taken, until the end of the turn is heard of."""

@@ -71,6 +71,11 @@ class Table:
         shown = _figure(min([await bare() for _ in range(self._repeats)])) if bare else "–"
         self.rows.append(Row(what, shown, _figure(ours), f"≤ {bound:g}", ours <= bound))
 
+    def least(self, what: str, measure: Callable[[], float], bound: float) -> None:
+        """Compare with a bound of which more is better."""
+        ours = max(measure() for _ in range(self._repeats))
+        self.rows.append(Row(what, "–", _figure(ours), f"≥ {bound:,}", ours >= bound))
+
     async def long_run(self, measures: Measures) -> None:
         """The lines of the run of 200 steps."""
         runs = [await measures.long_run() for _ in range(self._repeats)]
@@ -121,6 +126,7 @@ async def measured(folder: Path, repeats: int) -> Table:
     await table.most(
         "cancel in a command that ignores TERM, ms", lambda: measures.cancel_in_command_ms(IGNORES), 250
     )
+    table.least("chat decoder alone, one-token chunks/s", measures.decoded_per_second, 60_000)
     await table.most("resident memory, idle with all imported, MB", measures.idle_mb, 70)
     return table
 

@@ -3,7 +3,6 @@ from typing import Any
 
 import pytest
 
-from outrider.models import chat_request
 from outrider.models.chat_request import ChatRequestEncoder
 from outrider.ports.model import Message, ModelRequest, ToolCall, ToolSpec
 
@@ -104,13 +103,13 @@ def test_a_step_begins_with_the_bytes_of_the_one_before_and_encodes_only_what_is
     monkeypatch: pytest.MonkeyPatch,
 ):
     encoded: list[Message] = []
-    original = chat_request._encoded_message  # pyright: ignore[reportPrivateUsage] - counts its calls
+    original = ChatRequestEncoder._message  # pyright: ignore[reportPrivateUsage] - counts its calls
 
-    def counted(message: Message) -> bytes:
+    def counted(self: ChatRequestEncoder, message: Message) -> dict[str, Any]:
         encoded.append(message)
-        return original(message)
+        return original(self, message)
 
-    monkeypatch.setattr(chat_request, "_encoded_message", counted)
+    monkeypatch.setattr(ChatRequestEncoder, "_message", counted)
     encoder = ChatRequestEncoder("m", {})
     before = encoder.encode(ModelRequest("main", TALK[:2], [READ]))
     after = encoder.encode(ModelRequest("main", TALK, [READ]))

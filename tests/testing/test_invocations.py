@@ -4,11 +4,11 @@ import dataclasses
 import json
 
 import pytest
-from chat_server import ChatServer
 
 from outrider.models import scripted as server_side
 from outrider.testing.invocations import read_invocations
 from outrider.testing.scenario import scripted, start_session
+from provider_server import ProviderServer, Said
 
 EDIT = ("call_a", "edit_file", {"path": "tariff.py", "old": "hours * 3", "new": "hours * 2"})
 READS = [("call_b", "read_file", {"path": "README.md"}), ("call_c", "search", {"pattern": 'ho"urs é😀\n'})]
@@ -40,7 +40,9 @@ def tool_as_sent(tool):
 @pytest.mark.parametrize("connection", ["in-process", "stdio"])
 @pytest.mark.parametrize("given", [{"temperature": 0.3, "maxTokens": 512}, {}], ids=["set", "unset"])
 async def test_it_equals_the_bodies_that_a_provider_received(given, connection, workspace):
-    async with ChatServer(READS, [EDIT], "Done. é😀", "Two left.", "And again.") as server:
+    said = [Said(calls=READS), Said(calls=[EDIT]), *map(Said, ("Done. é😀", "Two left.", "And again."))]
+    async with ProviderServer() as server:
+        server.plays("openai-chat", *said)
         provider = {"kind": "openai-chat", "baseUrl": server.url, **given}
         settings = {"providers": {"local": provider}, "testing": None}
         async with start_session(

@@ -14,17 +14,28 @@ from outrider.agent.services import Services
 from outrider.agent.state import usage_of
 from outrider.ports.events import StreamFrame
 from outrider.ports.model import (
+    FellBack,
     Message,
     Model,
     ModelFailure,
     ModelRequest,
     ModelResponse,
     ReasoningDelta,
+    Retried,
     TextDelta,
     ToolSpec,
     content_hash,
 )
-from outrider_protocol.events import ModelFailed, ModelRequested, ModelReset, ModelResponded, WireToolCall
+from outrider_protocol.events import (
+    ModelFailed,
+    ModelFellBack,
+    ModelRequested,
+    ModelReset,
+    ModelResponded,
+    ModelRetried,
+    WireProviderData,
+    WireToolCall,
+)
 
 
 class Asker:
@@ -67,15 +78,24 @@ class Asker:
                             shown.text(text)
                         case ReasoningDelta(text):
                             shown.reasoning(text)
+                        case Retried(model, reason, attempt):
+                            self._withdraw(shown, message_id, reason)
+                            again = ModelRetried(
+                                message_id=message_id, model=model, reason=reason, attempt=attempt
+                            )
+                            self._record.append(again, turn_id=self._turn_id)
+                            # Frames do not wait for the log: those of the next answer must not come before this.
+                            await self._record.settled()
+                        case FellBack(model, to, reason):
+                            self._withdraw(shown, message_id, reason)
+                            other = ModelFellBack(message_id=message_id, from_=model, to=to, reason=reason)
+                            self._record.append(other, turn_id=self._turn_id)
+                            await self._record.settled()
                         case ModelResponse():
                             self._record_response(purpose, message_id, item)
                             return item
                         case ModelFailure():
-                            if shown.anything:
-                                reset = ModelReset(
-                                    message_id=message_id, text=shown.whole("text"), reason=item.kind
-                                )
-                                self._record.append(reset, turn_id=self._turn_id)
+                            self._withdraw(shown, message_id, item.kind)
                             self._record_failure(purpose, message_id, item)
                             return item
         except asyncio.CancelledError:
@@ -94,6 +114,13 @@ class Asker:
         silent = ModelFailure("protocol", f"{self._model.name} ended its stream without an answer")
         self._record_failure(purpose, message_id, silent)
         return silent
+
+    def _withdraw(self, shown: "_Shown", message_id: str, reason: str) -> None:
+        """Take back what was shown, if anything was."""
+        if shown.anything:
+            reset = ModelReset(message_id=message_id, text=shown.whole("text"), reason=reason)
+            self._record.append(reset, turn_id=self._turn_id)
+            shown.forget()
 
     def _record_request(self, message_id: str, request: ModelRequest, steering: Sequence[str]) -> None:
         tools = self._encoded[bool(request.tools)]
@@ -127,6 +154,7 @@ class Asker:
     def _record_response(self, purpose: str, message_id: str, response: ModelResponse) -> None:
         seen = set(self._record.state.call_ids)
         calls: list[WireToolCall] = []
+        kept = response.provider_data
         for call in response.tool_calls:
             # An id that was used before would give one call two results.
             call_id = call.id if call.id and call.id not in seen else self._services.ids.new("call")
@@ -141,6 +169,7 @@ class Asker:
                 tool_calls=calls,
                 finish_reason=response.finish_reason,
                 usage=usage_of(response.tokens),
+                provider_data=kept and WireProviderData(model=kept.model, blocks=kept.blocks),
             ),
             turn_id=self._turn_id,
         )
@@ -166,6 +195,11 @@ class _Shown:
     @property
     def anything(self) -> bool:
         return any(self._parts.values())
+
+    def forget(self) -> None:
+        """Begin anew: it was withdrawn."""
+        self._parts = {"text": [], "reasoning": []}
+        self._lengths = {"text": 0, "reasoning": 0}
 
     def whole(self, kind: Literal["text", "reasoning"]) -> str:
         return "".join(self._parts[kind])

@@ -16,7 +16,7 @@ from outrider.agent.services import Services
 from outrider.agent.session import Refused
 from outrider.permissions.redaction import SHORTEST_KEY, Private, Redaction, json_strings
 from outrider.ports.events import LoggedEvent
-from outrider.ports.model import Message, ToolCall
+from outrider.ports.model import Message, ProviderData, ToolCall
 from outrider.processes.environment import holds_key
 from outrider.store.exported import Kind, contents_named, decode_content, encode_content, hash_of
 from outrider.workspace.paths import folders_of
@@ -25,6 +25,9 @@ from outrider_protocol.notifications import Event
 
 MOST_BYTES = 128 * 1024 * 1024
 """Of all contents together: more would not fit into one answer, escaped."""
+
+_JSON_TEXTS = frozenset({"arguments", "blocks"})
+"""Keys whose value is JSON as a text."""
 
 Contents = Mapping[tuple[str, Kind], str]
 """Texts by their hash and by what they are where they are named: the same text may be two things."""
@@ -153,6 +156,11 @@ def _redacted_data(redaction: Redaction, data: dict[str, Any]) -> dict[str, Any]
                 }
                 for call in calls
             ]
+        elif key == "providerData":
+            result[key] = {
+                "model": redaction.text(value["model"]),
+                "blocks": redaction.json_text(value["blocks"]),
+            }
         else:
             # Keys in a call's arguments are the model's, and those in diagnostics are somebody's; not of the wire.
             result[key] = redaction.value(value, keys=key in {"input", "context"})
@@ -178,12 +186,14 @@ def _redacted_message(redaction: Redaction, message: Message) -> Message:
         ToolCall(redaction.text(call.id), redaction.text(call.name), redaction.json_text(call.arguments))
         for call in message.tool_calls
     )
+    kept = message.provider_data
     return Message(
         message.role,
         redaction.text(message.text),
         tuple(calls),
         maybe(message.tool_call_id),
         maybe(message.reasoning),
+        kept and ProviderData(redaction.text(kept.model), redaction.json_text(kept.blocks)),
     )
 
 
@@ -203,7 +213,7 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, dict):
         for key, item in cast("dict[str, Any]", value).items():
             yield key
-            yield from json_strings(item) if key == "arguments" and isinstance(item, str) else _strings(item)
+            yield from json_strings(item) if key in _JSON_TEXTS and isinstance(item, str) else _strings(item)
 
 
 def _content_strings(content: str, kind: Kind) -> Iterator[str]:

@@ -397,7 +397,10 @@ class Session:
         self._task = self._watch(self._run(self._turn))
 
     async def _open_model(self, reference: str) -> Model | ModelProblem:
-        opened = await self._services.catalog.open(reference, cursor=self._record.state.cursor)
+        settings = self._services.settings()
+        # Another model in the command is meant: nothing stands in for it.
+        others = settings.fallback_models if reference == settings.model else []
+        opened = await self._services.catalog.open(reference, cursor=self._record.state.cursor, others=others)
         if not isinstance(opened, ModelProblem):
             before, self._model = self._model, opened
             if before is not None:

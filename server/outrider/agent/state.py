@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from outrider.ports.editor import ToolAnswer
 from outrider.ports.events import LoggedEvent
-from outrider.ports.model import Message, Tokens, ToolCall
+from outrider.ports.model import Message, ProviderData, Tokens, ToolCall
 from outrider.workspace.journal import Journal
 from outrider.workspace.seen import Seen
 from outrider_protocol.events import Context, Mode, Open, Outcome, Phase, PlanItem, Usage
@@ -227,7 +227,15 @@ def _responded(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -
     state.awaiting = False
     state.call_ids.update(call.id for call in calls)
     if data["text"] or calls:
-        state.since.append(Message("assistant", data["text"], calls, reasoning=data.get("reasoning")))
+        kept = data.get("providerData")
+        message = Message(
+            "assistant",
+            data["text"],
+            calls,
+            reasoning=data.get("reasoning"),
+            provider_data=kept and ProviderData(kept["model"], kept["blocks"]),
+        )
+        state.since.append(message)
     if state.turn:
         state.turn.steps += 1
         state.turn.response = data

@@ -18,7 +18,7 @@ from outrider.cli.render import Renderer
 from outrider.cli.run import ExitCode, Task, run_task
 from outrider.cli.terminal import keyboard, make_console
 from outrider_protocol.events import Mode
-from outrider_protocol.settings import PermissionMode, Settings
+from outrider_protocol.settings import PermissionMode, ProviderKind, Settings
 
 Object = dict[str, Any]
 
@@ -60,9 +60,7 @@ OutputOption = Annotated[
     typer.Option("--output", "-o", help="The file to write. Default: standard output.", show_default=False),
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")]
-KindOption = Annotated[
-    Literal["openai-chat"], typer.Option("--provider-kind", help="Dialect of the provider.")
-]
+KindOption = Annotated[ProviderKind, typer.Option("--provider-kind", help="Dialect of the provider.")]
 
 
 def main(argv: list[str]) -> int:
@@ -184,6 +182,25 @@ def sessions(workspace: WorkspaceOption = Path(), state_dir: StateOption = None)
     """List the sessions of a folder, the latest first."""
     options = settings(None, None, state_dir)
     raise typer.Exit(asyncio.run(look.sessions(folder(workspace), options, make_console(sys.stdout))))
+
+
+@app.command()
+def models(
+    model: ModelOption = None,
+    provider_url: UrlOption = None,
+    key_env: KeyOption = None,
+    provider_kind: KindOption = "openai-chat",
+) -> None:
+    """List the models that are configured and can be reached, or what was found that could be configured.
+
+    A key in the environment or a server on a port of this machine is only shown, and used by nobody who did not ask.
+    """
+    from outrider.app import surroundings, survey
+    from outrider.cli.models import show
+
+    options = settings(model, None, None, provider_url, key_env, provider_kind)
+    found, surveyed, offers = asyncio.run(survey(surroundings(), options))
+    raise typer.Exit(show(found.model, surveyed, offers, make_console(sys.stdout)))
 
 
 @app.command()

@@ -172,7 +172,7 @@ def with_the_way_to_a_model(text: str) -> str:
     if not text.startswith(_NO_MODEL):
         return text
     file = platformdirs.user_config_path("outrider") / "settings.toml"
-    return f"{text}. Here: give --model, or write it into {file}"
+    return f"{text}. Here: give --model, or write it into {file}; `outrider models` lists what there is"
 
 
 def exit_of_refusal(problem: CommandError) -> ExitCode:

@@ -5,23 +5,37 @@ It owns the connections of the providers. It reads no environment and no setting
 
 import asyncio
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from outrider.models.anthropic import AnthropicModel
+from outrider.models.attempts import Attempts
+from outrider.models.gemini import GeminiModel
+from outrider.models.http_model import HttpModel
+from outrider.models.ollama import OllamaModel
 from outrider.models.openai_chat import OpenAiChatModel
+from outrider.models.openai_responses import OpenAiResponsesModel
 from outrider.models.provider import HttpProvider
 from outrider.models.recorded import load_recorded
 from outrider.models.scripted import ScriptedModel, ScriptProblem, load_script
+from outrider.models.survey import Surveyed, survey
 from outrider.ports.clock import Clock
 from outrider.ports.ids import Ids
 from outrider.ports.model import Model
 from outrider.ports.secrets import Secrets
-from outrider_protocol.settings import ProviderSettings
+from outrider_protocol.settings import ProviderKind, ProviderSettings
 
 _SCRIPTED = "scripted:"
 _RECORDED = "recorded:"
+_DIALECTS: Mapping[ProviderKind, type[HttpModel]] = {
+    "openai-chat": OpenAiChatModel,
+    "openai-responses": OpenAiResponsesModel,
+    "anthropic": AnthropicModel,
+    "ollama": OllamaModel,
+    "gemini": GeminiModel,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +79,25 @@ class Catalog:
         self._ca_file = ca_file
         self._opened: dict[str, HttpProvider] = {}
 
-    async def open(self, reference: str | None, *, cursor: int = 0) -> Model | ModelProblem:
+    async def open(
+        self, reference: str | None, *, cursor: int = 0, others: Sequence[str] = ()
+    ) -> Model | ModelProblem:
         """The model of a session; connections are made at its first request.
 
         Args:
             reference: `provider/name`, `scripted:PATH` or `recorded:PATH`.
             cursor: How many main-loop answers the session has used; only scripts look at it.
+            others: Models that are asked in this order when that one cannot answer; what cannot be had is left out.
         """
+        opened = await self._open(reference, cursor)
+        if isinstance(opened, ModelProblem):
+            return opened
+        further = [await self._open(other, cursor) for other in others]
+        models = [opened, *(model for model in further if not isinstance(model, ModelProblem))]
+        alone = isinstance(opened, ScriptedModel) and not others
+        return opened if alone else Attempts(models, clock=self._clock)
+
+    async def _open(self, reference: str | None, cursor: int) -> Model | ModelProblem:
         if reference is None or not reference.strip():
             return ModelProblem(f"no model is set: set `model` to `provider/name`{self._configured()}")
         reference = reference.strip()
@@ -82,7 +108,12 @@ class Catalog:
             return ModelProblem(f"the model {reference!r} is not `provider/name`{self._configured()}")
         if name not in self._providers:
             return ModelProblem(f"the model {reference!r} names an unknown provider{self._configured()}")
-        return OpenAiChatModel(self._provider(name), model, ids=self._ids)
+        return _DIALECTS[self._providers[name].kind](self._provider(name), model, ids=self._ids)
+
+    async def survey(self) -> list[Surveyed]:
+        """Which models the configured providers have; all are asked at once."""
+        asked = (survey(self._provider(name), self._clock) for name in sorted(self._providers))
+        return list(await asyncio.gather(*asked))
 
     async def close(self) -> None:
         """Close the connections of every provider."""

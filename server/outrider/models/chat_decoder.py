@@ -7,24 +7,15 @@ Source: the chat completion chunk object of the OpenAI API reference.
 """
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any, cast
 
+from outrider.models.answer import OpenCall
+from outrider.models.decoder import Decoder
 from outrider.models.failures import stream_failure
+from outrider.models.payload import count, mapping, mappings, string
 from outrider.ports.ids import Ids
-from outrider.ports.model import (
-    FinishReason,
-    ModelFailure,
-    ModelItem,
-    ModelResponse,
-    ReasoningDelta,
-    TextDelta,
-    Tokens,
-    ToolCall,
-)
-
-END_OF_STREAM = b"[DONE]"
-"""The data of the last event; not every server sends it."""
+from outrider.ports.model import FinishReason, ModelFailure, ModelItem, Tokens
 
 _FINISH_REASONS: dict[str, FinishReason] = {
     "length": "length",
@@ -34,131 +25,54 @@ _FINISH_REASONS: dict[str, FinishReason] = {
     "refusal": "refused",
 }
 """Those that stand whatever else came; every other one means `tool_calls` if there are calls, else `stop`."""
+_KEPT_LISTS = ("reasoning_details", "thinking_blocks")
+"""Signed reasoning, as OpenRouter and LiteLLM send it piece by piece; it goes back whole."""
+_TEXTS_IN_PIECES = ("text", "summary", "data", "thinking", "signature")
 
 
-@dataclass(slots=True)
-class _OpenCall:
-    id: str
-    name: str
-    arguments: list[str] = field(default_factory=list[str])
+class ChatDecoder(Decoder):
+    """Decodes one stream of chat completion chunks."""
 
-    def is_whole(self) -> bool:
-        try:
-            return isinstance(json.loads("".join(self.arguments)), dict)
-        except (ValueError, RecursionError):
-            return False
-
-
-class _TextParts:
-    """Text put together from deltas; halves of a surrogate pair that were sent apart are joined."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-        self._half = ""
-
-    def add(self, text: str) -> str:
-        """What can be shown of the text so far and was not given before."""
-        if not text.isascii() or self._half:
-            text = self._half + text
-            self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
-            text = _mended(text.removesuffix(self._half))
-        if text:
-            self.parts.append(text)
-        return text
-
-    def end(self) -> str:
-        """What was held back, once nothing more comes."""
-        rest = _mended(self._half)
-        self._half = ""
-        if rest:
-            self.parts.append(rest)
-        return rest
-
-
-class ChatDecoder:
-    """Decodes one stream. After a `ModelFailure` it must not be fed any more."""
-
-    def __init__(self, ids: Ids, *, source: str = "the provider") -> None:
-        self._ids = ids
-        self._source = source
-        self._text = _TextParts()
-        self._reasoning = _TextParts()
-        self._calls: list[_OpenCall] = []
-        self._by_index: dict[int, _OpenCall] = {}
+    def __init__(
+        self,
+        ids: Ids,
+        *,
+        source: str = "the provider",
+        model: str = "",
+    ) -> None:
+        """Make a decoder; see `Decoder`."""
+        super().__init__(ids, source=source, model=model)
+        self._by_index: dict[int, OpenCall] = {}
+        self._kept: dict[str, Any] = {}
         self._finish: str | None = None
         self._refused = False
-        self._tokens: Tokens | None = None
-        self._fed = False
-        self._done = False
 
     @property
     def is_whole(self) -> bool:
         """Whether the answer is complete, so that nothing is lost if the connection breaks now."""
         return self._done or self._finish is not None
 
-    def feed(self, payload: bytes) -> list[ModelItem]:
-        """Take the data of one event; gives the deltas it holds, or a failure as the last item."""
-        try:
-            chunk: object = json.loads(payload.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            return self._feed_unreadable(payload)
-        self._fed = True
-        return self._feed_chunk(cast("dict[str, Any]", chunk)) if isinstance(chunk, dict) else []
-
-    def finish(self) -> list[ModelItem]:
-        """Say that the stream ended; gives what was held back, then the response or the failure."""
-        if not self.is_whole:
-            what = "ended in the middle of an answer" if self._fed else "ended before an answer came"
-            return [ModelFailure("cut_stream", f"the stream of {self._source} {what}")]
+    def _end(self, items: list[ModelItem]) -> None:
         if self._finish == "error":
-            return [ModelFailure("overloaded", f"{self._source} ended the answer with an error")]
-        items: list[ModelItem] = []
-        if rest := self._reasoning.end():
-            items.append(ReasoningDelta(rest))
-        if rest := self._text.end():
-            items.append(TextDelta(rest))
-        calls = self._finished_calls()
-        reason = _FINISH_REASONS.get(self._finish or "", "tool_calls" if calls else "stop")
-        items.append(
-            ModelResponse(
-                text="".join(self._text.parts),
-                tool_calls=calls,
-                finish_reason="refused" if self._refused and not calls else reason,
-                reasoning="".join(self._reasoning.parts) or None,
-                tokens=self._tokens,
-            )
-        )
-        return items
+            items.append(ModelFailure("overloaded", f"{self._source} ended the answer with an error"))
+            return
+        if self._kept:
+            self._answer.keep(self._kept)
+        self._told = replace(self._told, finish_reason=self._finish)
+        refused = self._refused and not any(call.name for call in self._answer.calls)
+        reason = _FINISH_REASONS.get(self._finish or "", "stop")
+        self._answer.end(items, "refused" if refused else reason, self._tokens)
 
-    def _feed_unreadable(self, payload: bytes) -> list[ModelItem]:
-        stripped = payload.strip()
-        if stripped == END_OF_STREAM:
-            self._done = True
-            return []
-        if not stripped:
-            return []
-        lines = stripped.split(b"\n")
-        if len(lines) > 1:
-            # Servers that forget the empty line between events.
-            items: list[ModelItem] = []
-            for line in lines:
-                items += self.feed(line)
-                if items and isinstance(items[-1], ModelFailure):
-                    break
-            return items
-        shown = stripped[:80].decode("utf-8", "replace")
-        return [ModelFailure("protocol", f"{self._source} sent an event that is not JSON: {shown!r}")]
-
-    def _feed_chunk(self, chunk: dict[str, Any]) -> list[ModelItem]:
+    def _take(self, chunk: dict[str, Any], items: list[ModelItem]) -> None:
         if chunk.get("error") or chunk.get("object") == "error":
-            return [stream_failure(chunk, source=self._source)]
-        usage = chunk.get("usage")
-        if isinstance(usage, dict):
-            self._tokens = _tokens(cast("dict[str, Any]", usage))
-        items: list[ModelItem] = []
-        for choice in _mappings(chunk.get("choices")):
+            items.append(stream_failure(chunk, source=self._source))
+            return
+        # Groq and Moonshot have further places for it.
+        usage = chunk.get("usage") or mapping(chunk.get("x_groq")).get("usage")
+        for choice in mappings(chunk.get("choices")):
             if choice.get("index") not in (0, None):
                 continue  # a further candidate (n > 1)
+            usage = usage or choice.get("usage")
             reason = choice.get("finish_reason")
             if isinstance(reason, str) and reason:
                 self._finish = reason
@@ -166,47 +80,62 @@ class ChatDecoder:
             delta = choice.get("delta") or choice.get("message")
             if isinstance(delta, dict):
                 self._feed_delta(cast("dict[str, Any]", delta), items)
-        return items
+        if usage:
+            self._count(mapping(usage))
+
+    def _count(self, usage: dict[str, Any]) -> None:
+        given, made = count(usage.get("prompt_tokens")), count(usage.get("completion_tokens"))
+        reasoning = count(mapping(usage.get("completion_tokens_details")).get("reasoning_tokens"))
+        total = (given or 0) + (made or 0) + (reasoning or 0)
+        # xAI counts the reasoning apart from the rest of the answer.
+        apart = reasoning or 0 if usage.get("total_tokens") == total else 0
+        cached = (
+            mapping(usage.get("prompt_tokens_details")).get("cached_tokens"),
+            usage.get("prompt_cache_hit_tokens"),  # DeepSeek
+            usage.get("cached_tokens"),  # Moonshot
+        )
+        cost = usage.get("cost")
+        self._tokens = Tokens(
+            input=given or 0,
+            output=(made or 0) + apart,
+            cached=next((n for n in map(count, cached) if n is not None), None),
+            reasoning=reasoning,
+            cost=float(cost) if isinstance(cost, int | float) and 0 <= cost < 1e9 else None,
+        )
+        self._told = replace(self._told, input_tokens=given, output_tokens=made)
 
     def _feed_delta(self, delta: dict[str, Any], items: list[ModelItem]) -> None:
         reasoning = delta.get("reasoning_content") or delta.get("reasoning")
         if isinstance(reasoning, str):
-            self._add_reasoning(reasoning, items)
+            self._answer.add_reasoning(reasoning, items)
+        for key in _KEPT_LISTS:
+            if given := delta.get(key):
+                _join_pieces(self._kept.setdefault(key, []), mappings(given))
         content = delta.get("content")
         if isinstance(content, str):
-            self._add_text(content, items)
+            self._answer.add_text(content, items)
         elif content is not None:
-            for part in _mappings(content):
+            for part in mappings(content):
                 self._feed_part(part, items)
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:
             self._refused = True
-            self._add_text(refusal, items)
+            self._answer.add_text(refusal, items)
         calls = delta.get("tool_calls")
         if calls:
-            for call in _mappings(calls):
+            for call in mappings(calls):
                 self._feed_call(call)
 
     def _feed_part(self, part: dict[str, Any], items: list[ModelItem]) -> None:
-        text = part.get("text")
-        if isinstance(text, str):
-            self._add_text(text, items)
-        for thought in _mappings(part.get("thinking")):
-            text = thought.get("text")
-            if isinstance(text, str):
-                self._add_reasoning(text, items)
-
-    def _add_text(self, text: str, items: list[ModelItem]) -> None:
-        if text and (shown := self._text.add(text)):
-            items.append(TextDelta(shown))
-
-    def _add_reasoning(self, text: str, items: list[ModelItem]) -> None:
-        if text and (shown := self._reasoning.add(text)):
-            items.append(ReasoningDelta(shown))
+        self._answer.add_text(string(part.get("text")), items)
+        thinking = part.get("thinking")
+        self._answer.add_reasoning(string(thinking), items)
+        for thought in mappings(thinking):
+            self._answer.add_reasoning(string(thought.get("text")), items)
 
     def _feed_call(self, delta: dict[str, Any]) -> None:
-        function = _mapping(delta.get("function"))
-        call_id, name = _string(delta.get("id")), _string(function.get("name"))
+        function = mapping(delta.get("function"))
+        call_id, name = string(delta.get("id")), string(function.get("name"))
         arguments = function.get("arguments")
         if arguments is None:
             fragment = ""
@@ -218,35 +147,22 @@ class ChatDecoder:
         if isinstance(index, int):
             call = self._by_index.get(index)
         else:
-            known = (c for c in self._calls if call_id and c.id == call_id)
-            call = next(known, self._calls[-1] if self._calls else None)
+            calls = self._answer.calls
+            known = (c for c in calls if call_id and c.id == call_id)
+            call = next(known, calls[-1] if calls else None)
         if call is None or _begins_another(call, call_id, name, fragment):
-            call = _OpenCall(call_id, name)
-            self._calls.append(call)
+            call = self._answer.begin_call(call_id, name)
             if isinstance(index, int):
                 self._by_index[index] = call
         call.id = call.id or call_id
         call.name = call.name or name
         if fragment:
             call.arguments.append(fragment)
-
-    def _finished_calls(self) -> tuple[ToolCall, ...]:
-        """The calls, each with an id of its own: results could not be matched otherwise."""
-        used: set[str] = set()
-        calls: list[ToolCall] = []
-        for call in self._calls:
-            arguments = _mended("".join(call.arguments))
-            if not (call.name or arguments):
-                continue
-            call_id = _mended(call.id)
-            if not call_id or call_id in used:
-                call_id = self._ids.new("call")
-            used.add(call_id)
-            calls.append(ToolCall(call_id, _mended(call.name), arguments))
-        return tuple(calls)
+        if signed := delta.get("extra_content"):  # Gemini's signatures, in its variety of this dialect
+            call.extra["extra_content"] = signed
 
 
-def _begins_another(call: _OpenCall, call_id: str, name: str, fragment: str) -> bool:
+def _begins_another(call: OpenCall, call_id: str, name: str, fragment: str) -> bool:
     """Whether a delta that points at `call` is a new call: some servers give every call the same index.
 
     Only a delta with a name can begin one; ids alone prove nothing, since some servers make one per delta.
@@ -258,37 +174,16 @@ def _begins_another(call: _OpenCall, call_id: str, name: str, fragment: str) -> 
     return name != call.name or (bool(fragment) and call.is_whole())
 
 
-def _tokens(usage: dict[str, Any]) -> Tokens:
-    cost = usage.get("cost")
-    return Tokens(
-        input=_count(usage.get("prompt_tokens")) or 0,
-        output=_count(usage.get("completion_tokens")) or 0,
-        cached=_count(_mapping(usage.get("prompt_tokens_details")).get("cached_tokens")),
-        reasoning=_count(_mapping(usage.get("completion_tokens_details")).get("reasoning_tokens")),
-        cost=float(cost) if isinstance(cost, int | float) and 0 <= cost < 1e9 else None,
-    )
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _string(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _mappings(value: object) -> list[dict[str, Any]]:
-    if isinstance(value, list):
-        return [cast("dict[str, Any]", v) for v in cast("list[Any]", value) if isinstance(v, dict)]
-    return [cast("dict[str, Any]", value)] if isinstance(value, dict) else []
-
-
-def _mended(text: str) -> str:
-    """`text` with surrogate pairs joined and lone halves replaced, so that it can be encoded."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+def _join_pieces(kept: list[dict[str, Any]], pieces: list[dict[str, Any]]) -> None:
+    """Add pieces of blocks: one of the same type and index as the last one goes on with it."""
+    for piece in pieces:
+        last = kept[-1] if kept else {}
+        same = all(last.get(key) == piece.get(key) for key in ("type", "index"))
+        if not last or not same:
+            kept.append(dict(piece))
+            continue
+        for key, value in piece.items():
+            if key in _TEXTS_IN_PIECES and isinstance(value, str) and isinstance(last.get(key), str):
+                last[key] += value
+            elif value is not None:
+                last[key] = value

@@ -7,29 +7,39 @@ must never send what a provider refuses for its form alone, such as arguments th
 Source: "Create chat completion" of the OpenAI API reference.
 """
 
-import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from outrider.models.chat_servers import SHORT_ID, ChatServer
+from outrider.models.complete import completed
+from outrider.models.kept import CallBlock, Verbatim, blocks_of
+from outrider.models.payload import call_id, encoded, is_object, object_of, tool_name
 from outrider.ports.model import Message, ModelRequest, ToolCall, ToolSpec
-
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
-_LONGEST_NAME = 64
 
 
 class ChatRequestEncoder:
     """Encodes the requests of one conversation."""
 
-    def __init__(self, model: str, extra_body: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        model: str,
+        extra_body: Mapping[str, Any],
+        *,
+        server: ChatServer | None = None,
+        full_name: str = "",
+    ) -> None:
         """Make an encoder.
 
         Args:
             model: The model, as the provider names it.
             extra_body: Further keys of the body; null leaves out a key that would be there by default.
+            server: What is peculiar about who is asked.
+            full_name: `provider/name` of the model, which gets back what it wants back.
         """
         self._model = model
         self._extra_body = extra_body
+        self._server = server or ChatServer()
+        self._full_name = full_name
         self._messages: dict[str, bytes] = {}
         """Encodings by digest: exactly those of the last request, which bounds them."""
         self._head: tuple[object, bytes] = (None, b"")
@@ -40,23 +50,28 @@ class ChatRequestEncoder:
         known = self._messages
         self._messages = {}
         parts: list[bytes] = []
-        for message in request.messages:
+        role = ""
+        for message in completed(request.messages):
+            if (role, message.role) == ("tool", "user") and (between := self._server.answer_after_tools):
+                parts.append(encoded({"role": "assistant", "content": between}))
+            role = message.role
             digest = message.digest
-            encoded = known.get(digest) or _encoded_message(message)
-            self._messages[digest] = encoded
-            parts.append(encoded)
+            part = known.get(digest) or encoded(self._message(message))
+            self._messages[digest] = part
+            parts.append(part)
         varying = (request.tools, request.temperature, request.max_tokens)
         if self._head[0] != varying:
-            self._head = (varying, _bytes(self._head_fields(request))[:-1])
+            self._head = (varying, encoded(self._head_fields(request))[:-1])
         return b'%s,"messages":[%s]}' % (self._head[1], b",".join(parts))
 
     def _head_fields(self, request: ModelRequest) -> dict[str, Any]:
         fields: dict[str, Any] = {
             "model": self._model,
             "stream": True,
-            "stream_options": {"include_usage": True},
+            "stream_options": {"include_usage": True} if self._server.usage_asked else None,
             "temperature": request.temperature,
-            "max_tokens": request.max_tokens,
+            self._server.answer_limit: request.max_tokens,
+            **dict(self._server.further),
             **self._extra_body,
         }
         # What the decoder and the loop rely on is not for settings to change.
@@ -64,34 +79,35 @@ class ChatRequestEncoder:
         fields.pop("messages", None)
         return {key: value for key, value in fields.items() if value is not None}
 
+    def _message(self, message: Message) -> dict[str, Any]:
+        fields: dict[str, Any] = {"role": message.role, "content": message.text}
+        if message.role == "tool":
+            fields["tool_call_id"] = self._id(message.tool_call_id or "")
+        if message.role != "assistant":
+            return fields
+        calls: list[dict[str, Any]] = []
+        for block in blocks_of(message, self._full_name):
+            if isinstance(block, Verbatim):
+                fields = {**block.block, **fields}
+            elif isinstance(block, CallBlock):
+                calls.append({**self._tool_call(block.call), **block.extra})
+        if calls:
+            # Null, not "": some servers refuse empty text beside calls, none refuses null there.
+            fields |= {"content": message.text or None, "tool_calls": calls}
+            if back := self._server.reasoning_back:
+                fields[back] = message.reasoning or ""
+        return fields
 
-def _encoded_message(message: Message) -> bytes:
-    fields: dict[str, Any] = {"role": message.role, "content": message.text}
-    if message.role == "tool":
-        fields["tool_call_id"] = message.tool_call_id or ""
-    if message.tool_calls:
-        # Null, not "": some servers refuse empty text beside calls, none refuses null there.
-        fields["content"] = message.text or None
-        fields["tool_calls"] = [_tool_call(call) for call in message.tool_calls]
-    return _bytes(fields)
+    def _tool_call(self, call: ToolCall) -> dict[str, Any]:
+        arguments = call.arguments
+        if not is_object(arguments):
+            arguments = encoded(object_of(arguments)).decode()
+        function = {"name": tool_name(call.name), "arguments": arguments}
+        return {"id": self._id(call.id), "type": "function", "function": function}
 
-
-def _tool_call(call: ToolCall) -> dict[str, Any]:
-    name = _NOT_IN_NAMES.sub("_", call.name)[:_LONGEST_NAME] or "unknown"
-    function = {"name": name, "arguments": _object_text(call.arguments)}
-    return {"id": call.id, "type": "function", "function": function}
-
-
-def _object_text(arguments: str) -> str:
-    """`arguments` if they are a JSON object, else an object that shows what they were."""
-    if not arguments.strip():
-        return "{}"
-    try:
-        if isinstance(json.loads(arguments), dict):
-            return arguments
-    except (ValueError, RecursionError):
-        pass
-    return json.dumps({"invalid_arguments": arguments}, ensure_ascii=False)
+    def _id(self, given: str) -> str:
+        most = self._server.id_length
+        return given if most is None else call_id(given, most, exactly=most == SHORT_ID)
 
 
 def _tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
@@ -106,8 +122,3 @@ def _tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
         }
         for tool in tools
     ]
-
-
-def _bytes(fields: Mapping[str, Any]) -> bytes:
-    # A lone surrogate (a file name that is not UTF-8) cannot be sent: it becomes a question mark.
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -7,40 +7,83 @@ A message made here never holds a key, the query of a URL or what stands before 
 import json
 import re
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any, Literal, cast
 
+from outrider.models.payload import mapping, mappings, string
 from outrider.ports.model import FailureKind, ModelFailure
 
+Bucket = Literal["retry", "next", "surface"]
+"""What is done about a failure: ask once more and then another model, ask another one at once, or say it."""
+
+LONGEST_WAIT = 20.0
+"""Seconds that are waited for a provider before another one is asked."""
+_BUCKETS: dict[FailureKind, Bucket] = {
+    "timeout": "retry",
+    "stalled": "retry",
+    "connection": "retry",
+    "cut_stream": "retry",
+    "overloaded": "retry",
+    "rate_limit": "retry",
+    "auth": "next",
+    "unknown_model": "next",
+    "quota": "next",
+    "protocol": "next",
+}
+"""All others are the request's own fault, and would come again."""
 _LONGEST_MESSAGE = 600
 _SHORTEST_SECRET = 8
 """Shorter values are words that would be missing everywhere."""
 
 _CONTEXT_WORDS = re.compile(
-    r"context[ _-]?(length|window|size)|maximum context|(prompt|input|request) (is|was) too (long|large)"
-    r"|too many (input |prompt )?tokens|reduce the length|exceed\w* .{0,40}context",
+    r"context[ _-]?(length|window|size)|maximum (context|prompt length)|(prompt|input|request) (is|was) too (long|large)"
+    r"|too many (input |prompt )?tokens|reduce the length|exceed\w* .{0,40}(context|maximum number of tokens)",
     re.IGNORECASE,
+)
+_QUOTA_WORDS = re.compile(
+    r"insufficient[ _](quota|balance|credit|fund)|credit balance|billing_(hard|not)|out of credits",
+    re.IGNORECASE,
+)
+_TOOL_WORDS = re.compile(
+    r"(does not|doesn't|do not|not) support (function|tool)|(tool|function)\w*( \w+)? (is|are) not supported"
+    r"|no endpoints found that support tool|enable-auto-tool-choice",
+    re.IGNORECASE,
+)
+_MODEL_WORDS = re.compile(
+    r"not a valid model|unknown model|no such model|model\b.{0,80}\b(not found|does not exist)", re.IGNORECASE
 )
 # Codes and types of error bodies, in the order they are looked for.
 _CODE_WORDS: tuple[tuple[str, FailureKind], ...] = (
     ("content_filter", "refused"),
     ("content_policy", "refused"),
     ("context_length", "context_overflow"),
-    ("model_not_found", "unknown_model"),
+    ("not_found", "unknown_model"),
     ("rate_limit", "rate_limit"),
-    ("quota", "rate_limit"),
+    ("resource_exhausted", "rate_limit"),
+    ("quota", "quota"),
     ("api_key", "auth"),
     ("authentication", "auth"),
+    ("unauthenticated", "auth"),
     ("permission", "auth"),
     ("timeout", "timeout"),
+    ("deadline", "timeout"),
     ("overloaded", "overloaded"),
     ("server_error", "overloaded"),
     ("unavailable", "overloaded"),
+    ("internal", "overloaded"),
     ("invalid_request", "bad_request"),
+    ("invalid_argument", "bad_request"),
 )
 _URL = re.compile(
     r"\b([a-z][a-z0-9+.-]*://)(?:[^\s/?#\"'<>@]*@)?([^\s?#\"'<>]*)(?:[?#][^\s\"'<>]*)?", re.IGNORECASE
 )
+_SECONDS = re.compile(r"(\d{1,6}(?:\.\d{1,9})?)s")
 _WHITE_SPACE = re.compile(r"[\s\x00-\x1f\x7f]+")
+
+
+def bucket_of(failure: ModelFailure) -> Bucket:
+    """What is done about a failure."""
+    bucket = _BUCKETS.get(failure.kind, "surface")
+    return "next" if bucket == "retry" and (failure.retry_after or 0) > LONGEST_WAIT else bucket
 
 
 def clean(message: str, secrets: Iterable[str] = ()) -> str:
@@ -53,7 +96,12 @@ def clean(message: str, secrets: Iterable[str] = ()) -> str:
 
 
 def http_failure(
-    status: int, body: bytes | str, *, source: str = "the provider", secrets: Iterable[str] = ()
+    status: int,
+    body: bytes | str,
+    *,
+    source: str = "the provider",
+    secrets: Iterable[str] = (),
+    retry_after: float | None = None,
 ) -> ModelFailure:
     """What an answer with an HTTP error status means.
 
@@ -62,6 +110,7 @@ def http_failure(
         body: The body as far as it was read; JSON or not.
         source: Who answered, for the message.
         secrets: Values that must not be in the message.
+        retry_after: Seconds that the headers say to wait.
     """
     if isinstance(body, bytes):
         body = body.decode("utf-8", "replace")
@@ -71,7 +120,9 @@ def http_failure(
         payload = None if body.lstrip().startswith("<") else body
     said, codes = _said(payload)
     message = f"{source} answered {status}" + (f": {said}" if said else "")
-    return ModelFailure(_kind_of_status(status, said, codes), clean(message, secrets))
+    if retry_after is None:
+        retry_after = _retry_delay(payload)
+    return ModelFailure(_kind_of_status(status, said, codes), clean(message, secrets), retry_after)
 
 
 def stream_failure(payload: object, *, source: str = "the provider") -> ModelFailure:
@@ -80,12 +131,24 @@ def stream_failure(payload: object, *, source: str = "the provider") -> ModelFai
     statuses = [int(code) for code in codes if code.isdecimal() and len(code) == 3 and code >= "400"]
     kind = _kind_of_status(statuses[0], said, codes) if statuses else _kind_of_words(said, codes)
     message = f"{source} broke off with an error" + (f": {said}" if said else "")
-    return ModelFailure(kind or "overloaded", clean(message))
+    return ModelFailure(kind or "overloaded", clean(message), _retry_delay(payload))
+
+
+def unreadable(payload: bytes, *, source: str) -> ModelFailure:
+    """What it means that a payload is not JSON."""
+    shown = payload[:80].decode("utf-8", "replace")
+    return ModelFailure("protocol", clean(f"{source} sent an event that is not JSON: {shown!r}"))
 
 
 def _kind_of_status(status: int, said: str, codes: list[str]) -> FailureKind:
+    if status in (400, 402, 403, 429) and _QUOTA_WORDS.search(" ".join((said, *codes))):
+        return "quota"
+    if status == 400 and "API_KEY_INVALID" in codes:  # Google's
+        return "auth"
     match status:
-        case 401 | 402 | 403:
+        case 402:
+            return "quota"
+        case 401 | 403:
             return "auth"
         case 404:
             return "unknown_model"
@@ -94,11 +157,14 @@ def _kind_of_status(status: int, said: str, codes: list[str]) -> FailureKind:
         case 429:
             return "rate_limit"
         case _ if status >= 500:
-            return "overloaded"
+            return "context_overflow" if _CONTEXT_WORDS.search(said) else "overloaded"
         case 400 | 413 | 422:
             kind = _kind_of_words(said, codes)
             # What the status says about whose fault it is stands; the words only narrow it.
-            return kind if kind in ("context_overflow", "refused", "unknown_model") else "bad_request"
+            if _TOOL_WORDS.search(said):
+                return "no_tools"
+            narrower = ("context_overflow", "refused", "unknown_model")
+            return kind if kind in narrower else "bad_request"
         case _:
             return "bad_request"
 
@@ -106,6 +172,8 @@ def _kind_of_status(status: int, said: str, codes: list[str]) -> FailureKind:
 def _kind_of_words(said: str, codes: list[str]) -> FailureKind | None:
     if _CONTEXT_WORDS.search(said):
         return "context_overflow"
+    if _MODEL_WORDS.search(said):
+        return "unknown_model"
     text = " ".join(codes).lower()
     return next((kind for word, kind in _CODE_WORDS if word in text), None)
 
@@ -129,5 +197,20 @@ def _said(payload: object) -> tuple[str, list[str]]:
             "",
         )
         codes = []
-    own = [str(fields[key]) for key in ("code", "type", "status") if isinstance(fields.get(key), str | int)]
+    own = [
+        str(fields[key])
+        for key in ("code", "type", "status", "reason")
+        if isinstance(fields.get(key), str | int)
+    ]
+    for detail in mappings(fields.get("details")):  # Google's
+        codes += [detail["reason"]] if isinstance(detail.get("reason"), str) else []
     return said, codes + own
+
+
+def _retry_delay(payload: object) -> float | None:
+    """Seconds to wait, where Google's errors say so."""
+    for outer in mappings(payload):
+        for detail in mappings(mapping(outer.get("error")).get("details")):
+            if found := _SECONDS.fullmatch(string(detail.get("retryDelay"))):
+                return float(found[1])
+    return None

@@ -1,109 +1,28 @@
 """Models that speak the chat completions dialect of OpenAI, which most providers and local servers offer."""
 
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import aclosing
-
-from outrider.models.chat_decoder import END_OF_STREAM, ChatDecoder
+from outrider.models.chat_decoder import ChatDecoder
 from outrider.models.chat_request import ChatRequestEncoder
+from outrider.models.chat_servers import chat_server
+from outrider.models.decoder import Decoder
+from outrider.models.http_model import Call, HttpModel
 from outrider.models.provider import HttpProvider
 from outrider.ports.ids import Ids
-from outrider.ports.model import (
-    ModelFailure,
-    ModelItem,
-    ModelRequest,
-    ReasoningDelta,
-    TextDelta,
-)
+from outrider.ports.model import ModelRequest
 
 
-class OpenAiChatModel:
+class OpenAiChatModel(HttpModel):
     """One model of a provider, for one conversation at a time."""
 
     def __init__(self, provider: HttpProvider, model: str, *, ids: Ids) -> None:
-        """Make a model.
+        """Make a model; see `HttpModel`."""
+        super().__init__(provider, model, ids=ids)
+        self._server = chat_server(provider.settings.base_url)
+        self._encoder = ChatRequestEncoder(
+            model, provider.settings.extra_body, server=self._server, full_name=self.name
+        )
 
-        Args:
-            provider: Where it is served; shared with other models and closed by who made it.
-            model: Its name, as the provider writes it.
-            ids: Makes the ids of calls that came without one.
-        """
-        self._provider = provider
-        self._settings = provider.settings
-        self._model = model
-        self._ids = ids
-        self._encoder = ChatRequestEncoder(model, provider.settings.extra_body)
+    def _call(self, request: ModelRequest) -> Call:
+        return Call("/chat/completions", self._encoder.encode(request))
 
-    @property
-    def name(self) -> str:
-        """`provider/name`."""
-        return f"{self._provider.name}/{self._model}"
-
-    @property
-    def context_window(self) -> int:
-        """Tokens it can take, its answer included."""
-        return self._settings.context_window
-
-    @property
-    def temperature(self) -> float | None:
-        """Sampling temperature of its requests, None for the provider's own."""
-        return self._settings.temperature
-
-    @property
-    def max_tokens(self) -> int | None:
-        """The most tokens of one answer, None for the provider's own."""
-        return self._settings.max_tokens
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelItem, None]:
-        """Ask. Deltas that arrived together are joined.
-
-        Yields:
-            Deltas, then one `ModelResponse` or one `ModelFailure`.
-        """
-        decoder = ChatDecoder(self._ids, source=f"provider {self._provider.name}")
-        body = self._encoder.encode(request)
-        failure: ModelFailure | None = None
-        async with aclosing(self._provider.post("/chat/completions", body, last=END_OF_STREAM)) as answer:
-            async for payloads in answer:
-                if isinstance(payloads, ModelFailure):
-                    failure = payloads
-                    break
-                for item in _joined(item for payload in payloads for item in decoder.feed(payload)):
-                    if isinstance(item, ModelFailure):
-                        failure = self._provider.redacted(item)
-                        break
-                    yield item
-                if failure is not None:
-                    break
-        if failure is not None and not (decoder.is_whole and failure.kind in ("cut_stream", "stalled")):
-            yield failure
-            return
-        for item in decoder.finish():
-            yield item
-
-    def left_over(self) -> int:
-        """Nothing is scripted: 0."""
-        return 0
-
-    async def close(self) -> None:
-        """Nothing of its own to let go of: the connections are the provider's."""
-
-
-def _joined(items: Iterable[ModelItem]) -> list[ModelItem]:
-    """`items` up to the first failure, with deltas of one kind that follow each other made one."""
-    joined: list[ModelItem] = []
-    texts: list[str] = []
-    kind: type[TextDelta | ReasoningDelta] | None = None
-    for item in items:
-        if not isinstance(item, TextDelta | ReasoningDelta) or type(item) is not kind:
-            if kind is not None:
-                joined.append(kind("".join(texts)))
-            kind, texts = None, []
-        if isinstance(item, TextDelta | ReasoningDelta):
-            kind = type(item)
-            texts.append(item.text)
-        else:
-            joined.append(item)
-            break
-    if kind is not None:
-        joined.append(kind("".join(texts)))
-    return joined
+    def _decoder(self) -> Decoder:
+        return ChatDecoder(self._ids, source=self.source, model=self.name)

@@ -7,13 +7,19 @@ let an exception of the network through: what goes wrong is a `ModelFailure`.
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
+from dataclasses import replace
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from math import isfinite
 from typing import TYPE_CHECKING, Any, cast
 
 from outrider import __version__
+from outrider.models.chat_servers import chat_server
 from outrider.models.failures import clean, http_failure
-from outrider.models.sse import SseSplitter
+from outrider.models.payload import parsed
+from outrider.models.sse import LineSplitter, SseSplitter
 from outrider.ports.clock import Clock
 from outrider.ports.model import FailureKind, ModelFailure
 from outrider.ports.secrets import Secrets
@@ -28,6 +34,9 @@ _LONGEST_ERROR_BODY = 64 * 1024
 _LARGEST_PORT = 65_535
 _KEEP_ALIVE_SECONDS = 55.0
 """Longer than most tools run, shorter than the minute after which common servers drop a connection."""
+_KEY_HEADERS = {"anthropic": "x-api-key", "gemini": "x-goog-api-key"}
+"""Where the key stands in a dialect, if it is always the same place."""
+_DIALECT_HEADERS = {"anthropic": {"anthropic-version": "2023-06-01"}}
 _END_SECONDS = 0.2
 """How long the end of the body may take after the last event."""
 
@@ -74,10 +83,16 @@ class HttpProvider:
 
     def redacted(self, failure: ModelFailure) -> ModelFailure:
         """`failure` without keys, should the provider have repeated one."""
-        return ModelFailure(failure.kind, clean(failure.message, self._private()))
+        return replace(failure, message=clean(failure.message, self._private()))
 
     async def post(
-        self, path: str, body: bytes, *, last: bytes
+        self,
+        path: str,
+        body: bytes,
+        *,
+        over: Callable[[], bool] = bool,
+        query: str = "",
+        lines: bool = False,
     ) -> AsyncGenerator[list[bytes] | ModelFailure, None]:
         """Send a request and give the events of the answer.
 
@@ -86,37 +101,16 @@ class HttpProvider:
         Args:
             path: What follows the base URL, such as `/chat/completions`.
             body: The JSON body.
-            last: The data of the event after which nothing comes. The body is then read to its end, so that
-                the connection can be used again, but only if the end comes in a moment.
+            over: Whether nothing comes after the events that were given last. The body is then read to its end,
+                so that the connection can be used again, but only if the end comes in a moment.
+            query: What is added to the query of the base URL.
+            lines: Whether the answer comes as lines, not as server-sent events.
 
         Yields:
             The data of the events that arrived together, again and again; a failure only as the last item.
         """
-        headers = self._headers()
-        if isinstance(headers, ModelFailure):
-            yield headers
-            return
-        client = await self._client()
-        if isinstance(client, ModelFailure):
-            yield client
-            return
-        import httpx
-
-        try:
-            url = httpx.URL(self.settings.base_url)
-            if (url.port or 0) > _LARGEST_PORT:
-                raise httpx.InvalidURL("no such port")
-            request = client.build_request(
-                "POST",
-                url.copy_with(path=url.path.rstrip("/") + path),
-                content=body,
-                headers=headers,
-            )
-        except (httpx.InvalidURL, ValueError, TypeError):
-            # The exception may quote a header's value.
-            yield self._failure("bad_request", "the request cannot be built: check baseUrl and headers")
-            return
-        response = await self._send(client, request)
+        further = {"accept": "text/event-stream", **_DIALECT_HEADERS.get(self.settings.kind, {})}
+        response = await self._asked("POST", path, query, body, further)
         if isinstance(response, ModelFailure):
             yield response
             return
@@ -124,17 +118,63 @@ class HttpProvider:
             if response.status_code != 200:
                 yield await self._refusal(response)
                 return
-            async with aclosing(self._events(response, last)) as events:
+            async with aclosing(self._events(response, over, lines=lines)) as events:
                 async for item in events:
                     yield item
         finally:
             await response.aclose()
 
-    def _headers(self) -> dict[str, str] | ModelFailure:
+    async def look_up(self, path: str, body: bytes | None = None) -> object | ModelFailure:
+        """Ask for a small JSON document, such as what is known of a model.
+
+        Args:
+            path: What follows the base URL.
+            body: The JSON body of a POST; None for a GET.
+        """
+        further = {"accept": "application/json", **_DIALECT_HEADERS.get(self.settings.kind, {})}
+        response = await self._asked("GET" if body is None else "POST", path, "", body, further)
+        if isinstance(response, ModelFailure):
+            return response
+        try:
+            if response.status_code != 200:
+                return await self._refusal(response)
+            said = await self._said(response, _LONGEST_EVENT)
+        finally:
+            await response.aclose()
+        try:
+            return parsed(said)
+        except ValueError:
+            return self._failure("protocol", "answered with something that is not JSON: check baseUrl")
+
+    async def _asked(
+        self, method: str, path: str, query: str, body: bytes | None, further: Mapping[str, str]
+    ) -> "httpx.Response | ModelFailure":
+        """The response to a request, with its headers read."""
+        given = self._headers(further)
+        if isinstance(given, ModelFailure):
+            return given
+        client = await self._client()
+        if isinstance(client, ModelFailure):
+            return client
+        import httpx
+
+        try:
+            url = httpx.URL(self.settings.base_url)
+            if (url.port or 0) > _LARGEST_PORT:
+                raise httpx.InvalidURL("no such port")
+            both = "&".join(part for part in (url.query.decode("ascii"), query) if part)
+            url = url.copy_with(path=url.path.rstrip("/") + path, query=both.encode("ascii") or None)
+            request = client.build_request(method, url, content=body, headers=given)
+        except (httpx.InvalidURL, ValueError, TypeError):
+            # The exception may quote a header's value.
+            return self._failure("bad_request", "the request cannot be built: check baseUrl and headers")
+        return await self._send(client, request)
+
+    def _headers(self, further: Mapping[str, str]) -> dict[str, str] | ModelFailure:
         headers = {
             "content-type": "application/json",
-            "accept": "text/event-stream",
             "user-agent": f"outrider/{__version__}",
+            **further,
         }
         env_name = self.settings.api_key_env
         if env_name is not None:
@@ -143,7 +183,8 @@ class HttpProvider:
                 return self._failure("auth", f"there is no key; set the environment variable {env_name}")
             if not (key.isascii() and key.isprintable()):
                 return self._failure("auth", f"the value of {env_name} has characters a key cannot have")
-            headers["authorization"] = f"Bearer {key}"
+            header = _KEY_HEADERS.get(self.settings.kind) or chat_server(self.settings.base_url).key_header
+            headers[header] = f"Bearer {key}" if header == "authorization" else key
         return headers | {name.lower(): value for name, value in self.settings.headers.items()}
 
     async def _client(self) -> "httpx.AsyncClient | ModelFailure":
@@ -199,30 +240,51 @@ class HttpProvider:
 
     async def _refusal(self, response: "httpx.Response") -> ModelFailure:
         """What an answer that is not 200 says."""
-        import httpx
-
         if response.has_redirect_location:
             what = f"answered {response.status_code}, a redirect, which is not followed: correct baseUrl"
             return self._failure("protocol", what)
+        return http_failure(
+            response.status_code,
+            await self._said(response, _LONGEST_ERROR_BODY),
+            source=self._source,
+            secrets=self._private(),
+            retry_after=self._retry_after(response.headers),
+        )
+
+    async def _said(self, response: "httpx.Response", most: int) -> bytes:
+        """The body of a response that is not a stream, as far as it came, at most so many bytes."""
+        import httpx
+
         body = bytearray()
         chunks = cast("AsyncGenerator[bytes, None]", response.aiter_bytes())
         try:
             async with self._clock.timeout(self.settings.stall_seconds), aclosing(chunks):
                 async for chunk in chunks:
                     body += chunk
-                    if len(body) > _LONGEST_ERROR_BODY:
+                    if len(body) > most:
                         break
         except (httpx.HTTPError, TimeoutError):
             pass  # the status and what came of the body say enough
-        return http_failure(
-            response.status_code,
-            bytes(body[:_LONGEST_ERROR_BODY]),
-            source=self._source,
-            secrets=self._private(),
-        )
+        return bytes(body[:most])
+
+    def _retry_after(self, headers: Mapping[str, str]) -> float | None:
+        """Seconds that the headers say to wait: a number, or a moment."""
+        for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+            given = headers.get(name, "").strip()
+            try:
+                seconds = float(given) * unit
+            except ValueError:
+                try:
+                    moment = parsedate_to_datetime(given)
+                    seconds = (moment.astimezone(UTC) - self._clock.now()).total_seconds()
+                except (ValueError, TypeError, OverflowError):
+                    continue
+            if isfinite(seconds):
+                return max(seconds, 0.0)
+        return None
 
     async def _events(
-        self, response: "httpx.Response", last: bytes
+        self, response: "httpx.Response", over: Callable[[], bool], *, lines: bool
     ) -> AsyncGenerator[list[bytes] | ModelFailure, None]:
         import httpx
 
@@ -231,7 +293,7 @@ class HttpProvider:
             yield self._failure("protocol", "answered with a web page: check baseUrl")
             return
         whole = bytearray() if content_type == "application/json" else None
-        splitter = SseSplitter()
+        splitter = LineSplitter() if lines else SseSplitter()
         chunks = cast("AsyncGenerator[bytes, None]", response.aiter_bytes())
         limit, setting = self.settings.first_token_seconds, "firstTokenSeconds"
         ended = False
@@ -256,7 +318,7 @@ class HttpProvider:
                     whole += chunk
                 elif payloads := splitter.feed(chunk):
                     yield payloads
-                    if payloads[-1] == last:
+                    if over():
                         ended, limit = True, _END_SECONDS
                 if max(splitter.pending, len(whole or b"")) > _LONGEST_EVENT:
                     yield self._failure("protocol", "sent an event without end")

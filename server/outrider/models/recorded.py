@@ -24,6 +24,7 @@ _STATUS_OF: dict[str, int] = {
     "auth": 401,
     "unknown_model": 404,
     "rate_limit": 429,
+    "quota": 402,
     "overloaded": 503,
     "bad_request": 400,
 }

@@ -1,4 +1,4 @@
-"""Server-sent events: bytes in, the data of whole events out.
+"""Server-sent events: bytes in, the data of whole events out; and lines, for the one dialect that sends those.
 
 Knows nothing of what the data mean. It must never block, and never give other events because the bytes came
 in other pieces. Own code instead of httpx-sse, which is as fast but gives one event at a time of a whole
@@ -74,3 +74,31 @@ def _data_of(event: bytes) -> list[bytes]:
         elif line.startswith(b"data:"):
             lines.append(line[5:].removeprefix(b" "))
     return [b"\n".join(lines)] if lines else []
+
+
+class LineSplitter:
+    """Splits one stream into its lines (NDJSON), with the same face as `SseSplitter`; empty lines are left out."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+
+    @property
+    def pending(self) -> int:
+        """Bytes of the line that is not complete yet."""
+        return len(self._rest)
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Take the next bytes; gives the lines they complete."""
+        end = chunk.rfind(b"\n")
+        if end < 0:
+            self._rest += chunk
+            return []
+        whole = bytes(self._rest) + chunk[:end]
+        self._rest[:] = chunk[end + 1 :]
+        return [line for line in map(bytes.strip, whole.split(b"\n")) if line]
+
+    def finish(self) -> list[bytes]:
+        """Give a last line that nothing ended."""
+        line = bytes(self._rest).strip()
+        self._rest.clear()
+        return [line] if line else []

@@ -13,9 +13,11 @@ FailureKind = Literal[
     "auth",
     "unknown_model",
     "rate_limit",
+    "quota",
     "overloaded",
     "context_overflow",
     "bad_request",
+    "no_tools",
     "refused",
     "connection",
     "timeout",
@@ -36,6 +38,16 @@ class ToolCall:
     arguments: str
 
 
+@dataclass(frozen=True, slots=True)
+class ProviderData:
+    """What a model wants back word for word with its answer, such as signed reasoning. Only its own dialect reads it."""
+
+    model: str
+    """The model it came from, `provider/name`; no other gets it."""
+    blocks: str
+    """JSON text, of the shape its dialect gives it."""
+
+
 @dataclass(frozen=True)
 class Message:
     """One message of a conversation. It never changes, so its encoding is computed once."""
@@ -46,6 +58,7 @@ class Message:
     tool_call_id: str | None = None
     """For role `tool`: the call this is the result of."""
     reasoning: str | None = None
+    provider_data: ProviderData | None = None
 
     @cached_property
     def encoded(self) -> bytes:
@@ -59,6 +72,8 @@ class Message:
             fields["toolCallId"] = self.tool_call_id
         if self.reasoning is not None:
             fields["reasoning"] = self.reasoning
+        if self.provider_data is not None:
+            fields["providerData"] = {"model": self.provider_data.model, "blocks": self.provider_data.blocks}
         return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
     @cached_property
@@ -70,6 +85,7 @@ class Message:
     def decode(cls, encoded: bytes) -> "Message":
         """Build the message that `encoded` stands for."""
         fields = json.loads(encoded.decode("utf-8", "surrogatepass"))
+        data = fields.get("providerData")
         return cls(
             role=fields["role"],
             text=fields["text"],
@@ -78,6 +94,7 @@ class Message:
             ),
             tool_call_id=fields.get("toolCallId"),
             reasoning=fields.get("reasoning"),
+            provider_data=data and ProviderData(data["model"], data["blocks"]),
         )
 
 
@@ -140,6 +157,7 @@ class ModelResponse:
     finish_reason: FinishReason
     reasoning: str | None = None
     tokens: Tokens | None = None
+    provider_data: ProviderData | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +166,31 @@ class ModelFailure:
 
     kind: FailureKind
     message: str
+    retry_after: float | None = None
+    """Seconds after which the provider wants to be asked again."""
 
 
-ModelItem = TextDelta | ReasoningDelta | ModelResponse | ModelFailure
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """The request is made again; what came of the answer so far is withdrawn."""
+
+    model: str
+    reason: FailureKind
+    attempt: int
+    """From 2."""
+
+
+@dataclass(frozen=True, slots=True)
+class FellBack:
+    """The request goes to another model; what came of the answer so far is withdrawn."""
+
+    model: str
+    """The one that failed."""
+    to: str
+    reason: FailureKind
+
+
+ModelItem = TextDelta | ReasoningDelta | Retried | FellBack | ModelResponse | ModelFailure
 
 
 class Model(Protocol):

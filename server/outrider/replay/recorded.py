@@ -14,13 +14,16 @@ from outrider.permissions.decide import Access
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import (
     FailureKind,
+    FellBack,
     FinishReason,
     Model,
     ModelFailure,
     ModelItem,
     ModelRequest,
     ModelResponse,
+    ProviderData,
     ReasoningDelta,
+    Retried,
     TextDelta,
     Tokens,
     ToolCall,
@@ -38,6 +41,7 @@ from outrider.tools.result import ToolResult
 from outrider.workspace.editing import Change
 from outrider_protocol.settings import Effect
 
+_AGAIN = frozenset({"model.retried", "model.fellBack"})
 _CANCELLED = "[cancelled]"
 _UNFINISHED = frozenset({"cancelled", "interrupted"})
 _WORKED_OUT = frozenset(
@@ -97,10 +101,22 @@ class RecordedModel:
             e.data["messageId"] for e in tape.behind(tape.position) if e.type == "model.requested"
         )
         settled = tape.first_ahead("model.responded", "model.failed", messageId=message_id)
+        withdrawn: LoggedEvent | None = None
+        for event in list(tape.ahead()):
+            if event is settled:
+                break
+            if event.data.get("messageId") != message_id:
+                continue
+            withdrawn = event if event.type == "model.reset" else withdrawn
+            if event.type in _AGAIN:
+                if withdrawn is not None:
+                    yield TextDelta(withdrawn.data["text"])
+                await tape.fed_before(withdrawn or event)
+                yield _again(event)
+                withdrawn = None
         if settled is None:
             await tape.hang()
             return
-        withdrawn = tape.first_ahead("model.reset", messageId=message_id)
         shown = withdrawn.data["text"] if withdrawn else settled.data.get("text", "")
         for delta in (ReasoningDelta(settled.data.get("reasoning") or ""), TextDelta(shown)):
             if delta.text or withdrawn:
@@ -123,11 +139,19 @@ class RecordedModel:
         return requested.data.get(key, otherwise) if requested else otherwise
 
 
+def _again(event: LoggedEvent) -> Retried | FellBack:
+    data = event.data
+    reason = cast("FailureKind", data["reason"])
+    if event.type == "model.retried":
+        return Retried(data["model"], reason, data["attempt"])
+    return FellBack(data["from"], data["to"], reason)
+
+
 def _answer(settled: LoggedEvent) -> ModelResponse | ModelFailure:
     data = settled.data
     if settled.type == "model.failed":
         return ModelFailure(cast("FailureKind", data["kind"]), data["message"])
-    usage = data.get("usage")
+    usage, kept = data.get("usage"), data.get("providerData")
     return ModelResponse(
         text=data["text"],
         tool_calls=tuple(ToolCall(c["id"], c["name"], c["arguments"]) for c in data["toolCalls"]),
@@ -141,6 +165,7 @@ def _answer(settled: LoggedEvent) -> ModelResponse | ModelFailure:
             usage.get("reasoningTokens"),
             usage.get("cost"),
         ),
+        provider_data=kept and ProviderData(kept["model"], kept["blocks"]),
     )
 
 
@@ -151,7 +176,9 @@ class RecordedCatalog(Catalog):
         self._tape = tape
         self._clock = clock
 
-    async def open(self, reference: str | None, *, cursor: int = 0) -> Model | ModelProblem:
+    async def open(
+        self, reference: str | None, *, cursor: int = 0, others: Sequence[str] = ()
+    ) -> Model | ModelProblem:
         """The recorded model."""
         await self._tape.hang_if_cut_off()
         for event in self._tape.ahead():

@@ -250,6 +250,8 @@ def _is_message(message: Message) -> bool:
     for call in message.tool_calls:
         texts += [call.id, call.name, call.arguments]
     texts += [text for text in (message.tool_call_id, message.reasoning) if text is not None]
+    if message.provider_data is not None:
+        texts += [message.provider_data.model, message.provider_data.blocks]
     return message.role in _ROLES and all(isinstance(text, str) for text in texts)
 
 

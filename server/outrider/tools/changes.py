@@ -52,6 +52,8 @@ def action_for(*changes: Change, note: str = "", whole: bool = False) -> Action:
         f"edit:{first.located.uri}" if is_alone and inside and first.operation in {"edit", "create"} else None
     )
 
+    involved = [place for change in changes for place in (change.located, change.to) if place is not None]
+
     async def perform() -> ToolResult:
         raise AssertionError("a change is written by the executor")
 

@@ -1,0 +1,129 @@
+"""Models that are asked one after the other: what passes is tried again once, and what does not goes to the next.
+
+What was shown of an answer that broke off is withdrawn by who hears of the second attempt. It must never ask again
+where the request itself is at fault, nor keep anybody from cancelling.
+"""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, wait_random
+
+from outrider.models.failures import bucket_of
+from outrider.models.scripted import ScriptedModel
+from outrider.ports.clock import Clock
+from outrider.ports.model import (
+    FellBack,
+    Model,
+    ModelFailure,
+    ModelItem,
+    ModelRequest,
+    ModelResponse,
+    Retried,
+)
+
+ATTEMPTS = 2
+"""Of one request to one model."""
+_DELAY = wait_random(0.5, 2.0)
+"""Seconds before the second one, where the provider does not say."""
+
+
+class Attempts:
+    """A list of models behind the face of one. The one that answered last is asked first from then on."""
+
+    def __init__(self, models: Sequence[Model], *, clock: Clock) -> None:
+        """Put models in a row.
+
+        Args:
+            models: At least one, in the order they are asked. A script is not asked twice: its next answer is for
+                the next request.
+            clock: What a second attempt waits on.
+        """
+        self._models = models
+        self._clock = clock
+        self._current = 0
+
+    @property
+    def _model(self) -> Model:
+        return self._models[self._current]
+
+    @property
+    def name(self) -> str:
+        """The name of the model that is asked next."""
+        return self._model.name
+
+    @property
+    def context_window(self) -> int:
+        """Tokens that model can take, its answer included."""
+        return self._model.context_window
+
+    @property
+    def temperature(self) -> float | None:
+        """Sampling temperature of its requests."""
+        return self._model.temperature
+
+    @property
+    def max_tokens(self) -> int | None:
+        """The most tokens of one answer of it."""
+        return self._model.max_tokens
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelItem, None]:
+        """Ask.
+
+        Yields:
+            Deltas, `Retried` before each further attempt and `FellBack` before each further model, then one
+            `ModelResponse` or one `ModelFailure`.
+        """
+        while True:
+            failure: ModelFailure | None = None
+            async for attempt in self._retrying():
+                if failure is not None:
+                    number = attempt.retry_state.attempt_number
+                    yield Retried(self.name, failure.kind, number)
+                failure = None
+                async with aclosing(self._model.stream(self._fitting(request))) as items:
+                    async for item in items:
+                        if isinstance(item, ModelFailure):
+                            failure = item
+                            break
+                        yield item
+                        if isinstance(item, ModelResponse):
+                            return
+                failure = failure or ModelFailure("protocol", f"{self.name} ended without an answer")
+                attempt.retry_state.set_result(failure)
+            assert failure is not None  # noqa: S101 - there is always a first attempt
+            if bucket_of(failure) == "surface" or self._current == len(self._models) - 1:
+                yield failure
+                return
+            before = self.name
+            self._current += 1
+            yield FellBack(before, self.name, failure.kind)
+
+    def left_over(self) -> int:
+        """Scripted answers of the first model that were not asked for."""
+        return self._models[0].left_over()
+
+    async def close(self) -> None:
+        """Let go of the connections of all."""
+        for model in self._models:
+            await model.close()
+
+    def _fitting(self, request: ModelRequest) -> ModelRequest:
+        return replace(request, temperature=self.temperature, max_tokens=self.max_tokens)
+
+    def _retrying(self) -> AsyncRetrying:
+        most = 1 if isinstance(self._model, ScriptedModel) else ATTEMPTS
+        return AsyncRetrying(
+            sleep=self._clock.sleep,
+            stop=stop_after_attempt(most),
+            wait=_delay,
+            retry=retry_if_result(lambda failure: bucket_of(failure) == "retry"),
+            retry_error_callback=lambda _: None,
+        )
+
+
+def _delay(state: RetryCallState) -> float:
+    failure = state.outcome.result() if state.outcome else None
+    asked_for = failure.retry_after if isinstance(failure, ModelFailure) else None
+    return _DELAY(state) if asked_for is None else asked_for

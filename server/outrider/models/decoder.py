@@ -1,0 +1,104 @@
+"""What the decoders of all dialects have in common: payloads in, model items out.
+
+Strict on meaning, lenient on form. A payload never raises; a stream that breaks off is never taken for a whole
+answer.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, cast
+
+from outrider.models.answer import Answer, Told
+from outrider.models.failures import unreadable
+from outrider.models.payload import parsed
+from outrider.ports.ids import Ids
+from outrider.ports.model import ModelFailure, ModelItem, Tokens
+
+END_OF_STREAM = b"[DONE]"
+"""The data of the last event of some dialects; not every server sends it."""
+
+
+class Decoder(ABC):
+    """Decodes one stream. After a `ModelFailure` it must not be fed any more."""
+
+    def __init__(self, ids: Ids, *, source: str, model: str) -> None:
+        """Make a decoder.
+
+        Args:
+            ids: Names calls that came without an id.
+            source: Who answers, for messages.
+            model: The model's full name, which gets back what has to go back to it.
+        """
+        self._source = source
+        self._answer = Answer(ids, model)
+        self._tokens: Tokens | None = None
+        self._told = Told()
+        self._fed = False
+        self._done = False
+
+    @property
+    @abstractmethod
+    def is_whole(self) -> bool:
+        """Whether the answer is complete, so that nothing is lost if the connection breaks now."""
+
+    @abstractmethod
+    def _take(self, chunk: dict[str, Any], items: list[ModelItem]) -> None:
+        """Take a payload that is an object; a failure is the last item that is added."""
+
+    @abstractmethod
+    def _end(self, items: list[ModelItem]) -> None:
+        """Add what was held back, then the response or the failure; the answer is whole."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the provider said that nothing more comes."""
+        return self._done
+
+    @property
+    def told(self) -> Told:
+        """What the provider said in its own words."""
+        return self._told
+
+    def feed(self, payload: bytes) -> list[ModelItem]:
+        """Take the data of one event, or one line; gives the deltas it holds, or a failure as the last item."""
+        items: list[ModelItem] = []
+        try:
+            chunk = parsed(payload)
+        except ValueError:
+            self._take_unreadable(payload.strip(), items)
+            return items
+        self._fed = True
+        if isinstance(chunk, dict):
+            self._take(cast("dict[str, Any]", chunk), items)
+        elif isinstance(chunk, list):
+            # The whole stream as one list, from a server that does not stream.
+            for one in cast("list[Any]", chunk):
+                if isinstance(one, dict) and not _failed(items):
+                    self._take(cast("dict[str, Any]", one), items)
+        return items
+
+    def finish(self) -> list[ModelItem]:
+        """Say that the stream ended; gives what was held back, then the response or the failure."""
+        items: list[ModelItem] = []
+        if self.is_whole:
+            self._end(items)
+        else:
+            what = "ended in the middle of an answer" if self._fed else "ended before an answer came"
+            items.append(ModelFailure("cut_stream", f"the stream of {self._source} {what}"))
+        return items
+
+    def _take_unreadable(self, payload: bytes, items: list[ModelItem]) -> None:
+        if payload == END_OF_STREAM:
+            self._done = True
+            return
+        lines = payload.splitlines()
+        if len(lines) > 1:
+            # Servers that forget the empty line between events.
+            for line in lines:
+                if not _failed(items):
+                    items += self.feed(line)
+        elif payload:
+            items.append(unreadable(payload, source=self._source))
+
+
+def _failed(items: list[ModelItem]) -> bool:
+    return bool(items) and isinstance(items[-1], ModelFailure)

@@ -1,0 +1,206 @@
+"""Models that speak Google's `streamGenerateContent`.
+
+Thought signatures go back on the part they came with: a request in which one is missing is refused.
+
+Source: "Generating content", "Function calling" and "Thought signatures" of the Gemini API reference.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+from urllib.parse import quote
+
+from outrider.models.complete import completed
+from outrider.models.decoder import Decoder
+from outrider.models.failures import stream_failure
+from outrider.models.http_model import Call, HttpModel
+from outrider.models.kept import CallBlock, TextBlock, Verbatim, blocks_of
+from outrider.models.payload import count, encoded, mapping, mappings, object_of, string, tool_name
+from outrider.ports.model import FinishReason, Message, ModelFailure, ModelItem, ModelRequest, Tokens
+
+_SIGNATURE: Final = "thoughtSignature"
+_NO_SIGNATURE = {_SIGNATURE: "skip_thought_signature_validator"}
+"""What the API takes for a call that another model made, or that was made without thinking."""
+_GENERATION = re.compile(r"gemini-(\d{1,3})")
+_FIRST_WITH_SIGNATURES = 3
+"""Generation of the models that refuse a call without one."""
+_FINISH_REASONS: dict[str, FinishReason] = {
+    "MAX_TOKENS": "length",
+    "SAFETY": "refused",
+    "RECITATION": "refused",
+    "LANGUAGE": "refused",
+    "BLOCKLIST": "refused",
+    "PROHIBITED_CONTENT": "refused",
+    "SPII": "refused",
+    "IMAGE_SAFETY": "refused",
+}
+_BROKEN = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MISSING_THOUGHT_SIGNATURE"})
+"""Reasons that mean the model's answer is not there, and may well be if it is asked again."""
+_SCHEMA_KEYS = frozenset({"$schema", "$id", "$comment"})
+"""What the API does not take in a schema."""
+
+
+class GeminiModel(HttpModel):
+    """One model of a provider, for one conversation at a time."""
+
+    def _call(self, request: ModelRequest) -> Call:
+        name = quote(self._model.removeprefix("models/"), safe="")
+        path = f"/models/{name}:streamGenerateContent"
+        return Call(path, encoded(self._body(request)), query="alt=sse")
+
+    def _decoder(self) -> Decoder:
+        return GeminiDecoder(self._ids, source=self.source, model=self.name)
+
+    def _body(self, request: ModelRequest) -> dict[str, Any]:
+        system = [{"text": m.text} for m in request.messages if m.role == "system" and m.text]
+        extra = dict(self._settings.extra_body)
+        generation = {
+            "temperature": request.temperature,
+            "maxOutputTokens": request.max_tokens,
+            **mapping(extra.pop("generationConfig", None)),
+        }
+        declared = [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "parametersJsonSchema": _schema(tool.schema),
+            }
+            for tool in request.tools
+        ]
+        fields: dict[str, Any] = {
+            "systemInstruction": {"parts": system} if system else None,
+            "generationConfig": {key: value for key, value in generation.items() if value is not None},
+            **extra,
+            "tools": [{"functionDeclarations": declared}] if declared else None,
+            "contents": _contents(request.messages, self.name),
+        }
+        return {key: value for key, value in fields.items() if value is not None}
+
+
+def _contents(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
+    names: dict[str, str] = {}
+    contents: list[dict[str, Any]] = []
+    for message in completed(messages):
+        if message.role == "system":
+            continue
+        names |= {call.id: call.name for call in message.tool_calls}
+        role = "model" if message.role == "assistant" else "user"
+        parts = _parts(message, model, names)
+        if contents and contents[-1]["role"] == role:
+            contents[-1]["parts"] += parts
+        else:
+            contents.append({"role": role, "parts": parts})
+    return [content for content in contents if content["parts"]]
+
+
+def _parts(message: Message, model: str, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    if message.role == "tool":
+        name = tool_name(names.get(message.tool_call_id or "", ""))
+        answer = {"name": name, "response": {"result": message.text}}
+        return [{"functionResponse": answer}]
+    if message.role != "assistant":
+        return [{"text": message.text}] if message.text else []
+    parts: list[dict[str, Any]] = []
+    blocks = blocks_of(message, model)
+    calls = [block for block in blocks if isinstance(block, CallBlock)]
+    signed = not _wants_signatures(model) or any(_SIGNATURE in call.extra for call in calls)
+    for block in blocks:
+        match block:
+            case Verbatim():
+                parts.append(dict(block.block))
+            case TextBlock():
+                parts.append({"text": block.text, **block.extra})
+            case CallBlock(call, extra):
+                made = {"name": tool_name(call.name), "args": object_of(call.arguments)}
+                mark = {} if signed else _NO_SIGNATURE
+                signed = True  # only the first of parallel calls has one
+                parts.append({"functionCall": made, **mark, **extra})
+    return parts
+
+
+def _wants_signatures(model: str) -> bool:
+    generation = _GENERATION.search(model)
+    return generation is not None and int(generation[1]) >= _FIRST_WITH_SIGNATURES
+
+
+def _schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in schema.items() if key not in _SCHEMA_KEYS}
+
+
+class GeminiDecoder(Decoder):
+    """Decodes the chunks of one answer."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        """Make a decoder; see `Decoder`."""
+        super().__init__(*args, **named)
+        self._finish: str | None = None
+        self._blocked: str | None = None
+        self._in_text = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the answer is complete, so that nothing is lost if the connection breaks now."""
+        return self._done or self._finish is not None or self._blocked is not None
+
+    def _take(self, chunk: dict[str, Any], items: list[ModelItem]) -> None:
+        if chunk.get("error"):
+            items.append(stream_failure(chunk, source=self._source))
+            return
+        # Code Assist and some gateways put each chunk into an envelope.
+        chunk = mapping(chunk.get("response")) or chunk
+        self._blocked = string(mapping(chunk.get("promptFeedback")).get("blockReason")) or self._blocked
+        for candidate in mappings(chunk.get("candidates")):
+            if candidate.get("index") not in (0, None):
+                continue
+            for part in mappings(mapping(candidate.get("content")).get("parts")):
+                self._take_part(part, items)
+            self._finish = string(candidate.get("finishReason")) or self._finish
+        if usage := mapping(chunk.get("usageMetadata")):
+            self._count(usage)
+
+    def _take_part(self, part: dict[str, Any], items: list[ModelItem]) -> None:
+        signature = {_SIGNATURE: part[_SIGNATURE]} if string(part.get(_SIGNATURE)) else {}
+        text = part.get("text")
+        if called := mapping(part.get("functionCall")):
+            call = self._answer.begin_call(string(called.get("id")), string(called.get("name")))
+            call.arguments.append(encoded(mapping(called.get("args"))).decode())
+            call.extra |= signature
+            self._in_text = False
+        elif part.get("thought") is True:
+            self._answer.add_reasoning(string(text), items)
+            if signature:
+                self._answer.keep({"text": string(text), "thought": True, **signature})
+                self._in_text = False
+        elif isinstance(text, str):
+            # A part with a signature is never put together with its neighbours.
+            if signature or not self._in_text:
+                self._answer.begin_text(signature)
+            self._answer.add_text(text, items)
+            self._in_text = not signature
+        elif part:
+            self._answer.keep(part)  # what a tool of Google's own wrote or gave
+            self._in_text = False
+
+    def _end(self, items: list[ModelItem]) -> None:
+        self._told = replace(self._told, finish_reason=self._finish)
+        if self._blocked and self._finish is None:
+            items.append(
+                ModelFailure("refused", f"{self._source} does not answer this request: {self._blocked}")
+            )
+        elif self._finish in _BROKEN and not self._answer.calls:
+            items.append(ModelFailure("overloaded", f"{self._source} gave no answer: {self._finish}"))
+        else:
+            self._answer.end(items, _FINISH_REASONS.get(self._finish or "", "stop"), self._tokens)
+
+    def _count(self, usage: dict[str, Any]) -> None:
+        given, made = count(usage.get("promptTokenCount")), count(usage.get("candidatesTokenCount"))
+        thought = count(usage.get("thoughtsTokenCount"))
+        self._told = replace(self._told, input_tokens=given, output_tokens=made)
+        # The provider counts thoughts, and what its own tools read, apart.
+        self._tokens = Tokens(
+            input=(given or 0) + (count(usage.get("toolUsePromptTokenCount")) or 0),
+            output=(made or 0) + (thought or 0),
+            cached=count(usage.get("cachedContentTokenCount")),
+            reasoning=thought,
+        )

@@ -1,0 +1,123 @@
+"""Which models there are: those of the configured providers, and what could be configured.
+
+Keys are looked for by the names of their variables, and servers on the ports of this machine where they usually
+are. Both are only found, never used: no key is sent anywhere but to the provider that the settings give it to.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from outrider.models.failures import clean
+from outrider.models.payload import mapping, mappings, string
+from outrider.models.provider import HttpProvider
+from outrider.ports.clock import Clock
+from outrider.ports.model import ModelFailure
+from outrider.ports.secrets import EnvironmentSecrets
+from outrider_protocol.settings import ProviderKind, ProviderSettings
+
+SECONDS = 5.0
+"""How long a configured provider may take to say what it has."""
+LOCAL_SECONDS = 1.0
+"""How long a server of this machine may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surveyed:
+    """A configured provider: the names of its models, or why there are none."""
+
+    name: str
+    kind: ProviderKind
+    address: str
+    models: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A provider that could be configured."""
+
+    found: str
+    """What was found, for a person."""
+    name: str
+    """A name for it."""
+    kind: ProviderKind
+    base_url: str
+    api_key_env: str | None = None
+    models: tuple[str, ...] = ()
+    """Models that it says it has; none where it was not asked."""
+
+
+_KEYS: tuple[tuple[str, str, ProviderKind, str], ...] = (
+    ("OPENAI_API_KEY", "openai", "openai-responses", "https://api.openai.com/v1"),
+    ("ANTHROPIC_API_KEY", "anthropic", "anthropic", "https://api.anthropic.com/v1"),
+    ("GEMINI_API_KEY", "gemini", "gemini", "https://generativelanguage.googleapis.com/v1beta"),
+    ("GOOGLE_API_KEY", "google", "gemini", "https://generativelanguage.googleapis.com/v1beta"),
+    ("OPENROUTER_API_KEY", "openrouter", "openai-chat", "https://openrouter.ai/api/v1"),
+    ("GROQ_API_KEY", "groq", "openai-chat", "https://api.groq.com/openai/v1"),
+    ("MISTRAL_API_KEY", "mistral", "openai-chat", "https://api.mistral.ai/v1"),
+    ("DEEPSEEK_API_KEY", "deepseek", "openai-chat", "https://api.deepseek.com/v1"),
+    ("XAI_API_KEY", "xai", "openai-chat", "https://api.x.ai/v1"),
+)
+LOCAL_SERVERS: tuple[tuple[int, str, str, ProviderKind, str], ...] = (
+    (11434, "Ollama", "ollama", "ollama", ""),
+    (1234, "LM Studio", "lmstudio", "openai-chat", "/v1"),
+    (8080, "llama.cpp", "llamacpp", "openai-chat", "/v1"),
+    (8000, "vLLM", "vllm", "openai-chat", "/v1"),
+)
+"""Port, what usually listens there, a name, its dialect and the rest of its address."""
+
+
+async def survey(provider: HttpProvider, clock: Clock, seconds: float = SECONDS) -> Surveyed:
+    """Ask a provider which models it has.
+
+    Args:
+        provider: The provider.
+        clock: Where the time-out comes from.
+        seconds: How long it may take.
+    """
+    settings = provider.settings
+    path = "/models"
+    if settings.kind == "ollama":
+        path = "/tags" if settings.base_url.rstrip("/").endswith("/api") else "/api/tags"
+    address = clean(settings.base_url)
+    try:
+        async with clock.timeout(seconds):
+            said = await provider.look_up(path)
+    except TimeoutError:
+        said = ModelFailure("timeout", f"provider {provider.name}: no answer in {seconds:g} s")
+    if isinstance(said, ModelFailure):
+        return Surveyed(provider.name, settings.kind, address, problem=said.message)
+    held = mapping(said)
+    listed = mappings(held.get("data")) or mappings(held.get("models"))
+    names = (string(model.get("id")) or string(model.get("name")) for model in listed)
+    models = tuple(sorted({clean(name.removeprefix("models/")) for name in names if name}))
+    problem = None if models else f"provider {provider.name}: it answers, but lists no models"
+    return Surveyed(provider.name, settings.kind, address, models, problem)
+
+
+async def offers(
+    env: Mapping[str, str], clock: Clock, servers: tuple[tuple[int, str, str, ProviderKind, str], ...]
+) -> list[Offer]:
+    """What could be configured: keys in `env`, and those of `servers` that answer on this machine."""
+    by_key = [
+        Offer(f"a key in {variable}", name, kind, url, variable)
+        for variable, name, kind, url in _KEYS
+        if env.get(variable, "").strip()
+    ]
+    local = await asyncio.gather(*(_local(server, clock) for server in servers))
+    return [*by_key, *(offer for offer in local if offer is not None)]
+
+
+async def _local(server: tuple[int, str, str, ProviderKind, str], clock: Clock) -> Offer | None:
+    port, what, name, kind, path = server
+    url = f"http://127.0.0.1:{port}{path}"
+    settings = ProviderSettings(kind=kind, base_url=url, connect_seconds=LOCAL_SECONDS)
+    provider = HttpProvider(name, settings, clock=clock, secrets=EnvironmentSecrets({}))
+    try:
+        found = await survey(provider, clock, LOCAL_SECONDS)
+    finally:
+        await provider.close()
+    if not found.models:
+        return None
+    return Offer(f"a server on port {port}, where {what} usually is", name, kind, url, models=found.models)

@@ -1,0 +1,158 @@
+"""Every dialect, through the front door: the same task gives the same events, and what goes back is whole."""
+
+import json
+
+import pytest
+
+from outrider.testing.scenario import embedded, start_session
+from provider_server import IN_DIALECT, USAGE, ProviderServer, Said, tells
+from replayed import assert_replays
+
+KINDS = sorted(IN_DIALECT)
+READS = [("call_a", "read_file", {"path": "README.md"}), ("call_b", "list_files", {"path": "."})]
+SIGNED = "c2lnbmVk/+=="
+FIRST = Said("Let me look 😀.", READS, reasoning="First the readme.", signed=SIGNED)
+
+
+async def run(workspace, kind, *turns, known=None, env=None, **settings):
+    """The events of a session that asks a provider of that kind, and what the provider received."""
+    async with ProviderServer() as server:
+        server.plays(kind, *turns)
+        server.known["/api/show"] = tells(known or {"capabilities": ["tools"]})
+        provider = {"kind": kind, "baseUrl": server.url, **settings}
+        options = {"providers": {"local": provider}, "testing": None}
+        connection = embedded(workspace, env=env)
+        async with start_session(
+            "stock", workspace, "local/some-model", options, connection=connection
+        ) as editor:
+            ended = await editor.run("Look around")
+        await assert_replays(workspace.parent / editor.options["stateDir"])
+        return ended, editor.events, server.received
+
+
+def answers(events):
+    return [event["data"] for event in events if event["type"] == "model.responded"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_dialect_gives_text_reasoning_calls_and_usage(kind, workspace):
+    ended, events, _ = await run(workspace, kind, FIRST, Said("Two files."))
+    first, second = answers(events)
+    assert (first["text"], first["reasoning"]) == (FIRST.text, FIRST.reasoning)
+    assert [(call["name"], json.loads(call["arguments"])) for call in first["toolCalls"]] == [
+        call[1:] for call in READS
+    ]
+    assert (first["finishReason"], second["finishReason"]) == ("tool_calls", "stop")
+    assert first["usage"] == dict(zip(("inputTokens", "outputTokens"), USAGE, strict=True))
+    assert (ended["outcome"], ended["summary"]) == ("completed", "Two files.")
+
+
+def gone_back(kind, body):
+    """What the second request says of the first answer: blocks for the model alone, calls, and results in order."""
+    match kind:
+        case "openai-chat":
+            said, *results = body["messages"][2:]
+            calls = [call["function"]["name"] for call in said["tool_calls"]]
+            return said["reasoning_details"], calls, [result["tool_call_id"] for result in results]
+        case "anthropic":
+            said, results = body["messages"][1:]
+            calls = [block["name"] for block in said["content"] if block["type"] == "tool_use"]
+            return said["content"][:2], calls, [result["tool_use_id"] for result in results["content"]]
+        case "openai-responses":
+            reasoning, _text, *rest = body["input"][1:]
+            calls = [item["name"] for item in rest if item["type"] == "function_call"]
+            return [reasoning], calls, [item["call_id"] for item in rest[len(calls) :]]
+        case "gemini":
+            said, results = body["contents"][1:]
+            parts = [part for part in said["parts"] if "functionCall" in part]
+            signed = [part["thoughtSignature"] for part in parts if "thoughtSignature" in part]
+            calls = [part["functionCall"]["name"] for part in parts]
+            ids = dict(zip(("read_file", "list_files"), ("call_a", "call_b"), strict=True))
+            return signed, calls, [ids[part["functionResponse"]["name"]] for part in results["parts"]]
+        case "ollama":
+            said, *results = body["messages"][2:]
+            calls = [call["function"]["name"] for call in said["tool_calls"]]
+            return said["thinking"], calls, [result["tool_call_id"] for result in results]
+
+
+WORD_FOR_WORD = {
+    "openai-chat": [{"type": "reasoning.encrypted", "data": SIGNED, "index": 0}],
+    "anthropic": [
+        {"type": "thinking", "thinking": FIRST.reasoning, "signature": SIGNED},
+        {"type": "redacted_thinking", "data": f"redacted {SIGNED}"},
+    ],
+    "openai-responses": [
+        {
+            "id": "rs_1",
+            "type": "reasoning",
+            "encrypted_content": SIGNED,
+            "summary": [{"type": "summary_text", "text": FIRST.reasoning}],
+        }
+    ],
+    "gemini": [SIGNED],
+    "ollama": FIRST.reasoning,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_goes_back_is_complete_and_word_for_word(kind, workspace):
+    _, _, received = await run(workspace, kind, FIRST, Said("Two files."))
+    kept, calls, results = gone_back(kind, received[1].json)
+    assert kept == WORD_FOR_WORD[kind]
+    assert calls == ["read_file", "list_files"]
+    assert results == ["call_a", "call_b"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_no_other_model_gets_what_was_kept(kind, workspace):
+    async with ProviderServer() as server:
+        server.known["/api/show"] = tells({"capabilities": ["tools"]})
+        server.plays(kind, FIRST, Said("Two files."))
+        provider = {"kind": kind, "baseUrl": server.url}
+        options = {"providers": {"local": provider, "other": provider}, "testing": None}
+        async with start_session("stock", workspace, "local/some-model", options) as editor:
+            await editor.run("Look around")
+            server.plays(kind, Said("Nothing new."))
+            await editor.run("Again", sessionId=editor.session_id, model="other/some-model")
+        assert SIGNED in server.received[1].body.decode() or kind == "ollama"
+        assert SIGNED not in server.received[2].body.decode()
+        assert "Let me look" in server.received[2].body.decode()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_calls_that_the_length_limit_cut_off_are_not_run(kind, workspace):
+    finish = {
+        "openai-chat": "length",
+        "openai-responses": "incomplete",
+        "anthropic": "max_tokens",
+        "ollama": "length",
+        "gemini": "MAX_TOKENS",
+    }[kind]
+    whole = kind in {"ollama", "gemini"}  # their calls come in one piece
+    arguments = {"path": "x"} if whole else '{"path": "x", "content": "ab'
+    cut = Said("", [("call_a", "write_file", arguments)], finish=finish)
+    _, events, received = await run(workspace, kind, cut, Said("Then not."))
+    (finished,) = [event["data"] for event in events if event["type"] == "tool.finished"]
+    assert finished["status"] == "skipped"
+    assert "cut off" in received[1].body.decode()
+    assert not (workspace / "x").exists()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_the_key_stands_where_the_dialect_has_it(kind, workspace):
+    env = {"LOCAL_KEY": "sk-local-0123456789"}
+    _, _, received = await run(
+        workspace, kind, Said("Hello."), env=env, apiKeyEnv="LOCAL_KEY", headers={"X-Team": "blue"}
+    )
+    (request,) = received
+    header = {"anthropic": "x-api-key", "gemini": "x-goog-api-key"}.get(kind, "authorization")
+    assert request.headers[header].removeprefix("Bearer ") == "sk-local-0123456789"
+    assert request.headers["x-team"] == "blue"
+    paths = {
+        "openai-chat": "/v1/chat/completions",
+        "openai-responses": "/v1/responses",
+        "anthropic": "/v1/messages",
+        "ollama": "/v1/api/chat",
+        "gemini": "/v1/models/some-model:streamGenerateContent?alt=sse",
+    }
+    assert request.path == paths[kind]

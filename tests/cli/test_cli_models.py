@@ -1,0 +1,115 @@
+"""`outrider models`: what is configured and reachable; and what is found where nothing is, which nobody uses unasked."""
+
+import io
+
+import pytest
+
+from outrider import app
+from outrider.cli import main as command_line
+from outrider.cli.models import show
+from outrider.cli.terminal import make_console
+from outrider.models.survey import offers
+from outrider.ports.clock import SystemClock
+from outrider.ports.outside import Outside
+from provider_server import ProviderServer, fails, tells
+
+KEY = "sk-local-0123456789"
+LISTS = {
+    "openai-chat": ("/models", {"object": "list", "data": [{"id": "b"}, {"id": "a"}]}),
+    "openai-responses": ("/models", {"object": "list", "data": [{"id": "b"}, {"id": "a"}]}),
+    "anthropic": ("/models", {"data": [{"type": "model", "id": "a"}, {"type": "model", "id": "b"}]}),
+    "gemini": ("/models", {"models": [{"name": "models/a"}, {"name": "models/b"}]}),
+    "ollama": ("/api/tags", {"models": [{"name": "a", "model": "a"}, {"name": "b"}]}),
+}
+
+
+@pytest.fixture
+def outside(tmp_path):
+    settings = tmp_path / "settings.toml"
+    return Outside(env={"LOCAL_KEY": KEY}, state_dir=tmp_path / "state", user_settings=settings)
+
+
+async def shown(outside, server=None, model="my/a", **settings):
+    options = {"model": model, "providers": {"my": {"baseUrl": server.url, **settings}}} if server else {}
+    found, surveyed, offered = await app.survey(outside, options)
+    written = io.StringIO()
+    code = show(found.model, surveyed, offered, make_console(written))
+    return code, written.getvalue()
+
+
+@pytest.mark.parametrize("kind", sorted(LISTS))
+async def test_the_models_of_a_provider_are_listed(kind, outside):
+    path, document = LISTS[kind]
+    async with ProviderServer() as server:
+        server.answers = [tells(document)]
+        code, text = await shown(outside, server, kind=kind, apiKeyEnv="LOCAL_KEY")
+        (request,) = server.received
+    assert request.line.split()[:2] == ["GET", f"/v1{path}"]
+    assert KEY in str(request.headers)
+    assert (code, KEY in text) == (0, False)
+    assert [line.strip() for line in text.splitlines() if line.startswith("  ")] == ["my/a", "my/b"]
+    assert "model: my/a" in text
+
+
+async def test_what_cannot_be_reached_says_why(outside):
+    async with ProviderServer() as server:
+        server.answers = [fails(401, {"error": {"message": "bad key"}})]
+        code, text = await shown(outside, server, kind="openai-chat")
+    assert (code, "bad key" in text) == (1, True)
+    code, text = await shown(outside, server, kind="openai-chat", apiKeyEnv="NO_KEY")
+    assert (code, "set the environment variable NO_KEY" in text) == (1, True)
+    code, text = await shown(outside, server, kind="openai-chat")
+    assert (code, "no answer" in text) == (1, True)
+
+
+async def test_a_model_that_the_provider_does_not_list_is_named(outside):
+    async with ProviderServer() as server:
+        server.answers = [tells(LISTS["openai-chat"][1])]
+        _, text = await shown(outside, server, kind="openai-chat", model="my/c")
+    assert "my/c is not among those" in text
+
+
+async def test_with_nothing_configured_keys_and_local_servers_are_offered(outside, monkeypatch):
+    async with ProviderServer() as server, ProviderServer() as other:
+        server.known["/api/tags"] = tells(LISTS["ollama"][1])
+        other.known["/v1/models"] = tells({"detail": "something else listens here"})
+        servers = (
+            (server.port, "Ollama", "ollama", "ollama", ""),
+            (other.port, "vLLM", "vllm", "openai-chat", "/v1"),
+        )
+        monkeypatch.setattr(app, "LOCAL_SERVERS", servers)
+        keys = Outside({"ANTHROPIC_API_KEY": KEY}, outside.state_dir, outside.user_settings)
+        code, text = await shown(keys)
+        assert (server.received, other.received) == ([], [])
+    assert (code, KEY in text) == (0, False)
+    assert "not used unless you put it into your settings" in text
+    assert '[providers.anthropic]\n  kind = "anthropic"\n  baseUrl = "https://api.anthropic.com/v1"' in text
+    assert 'apiKeyEnv = "ANTHROPIC_API_KEY"' in text
+    assert 'model = "ollama/a"' in text
+    assert "vllm" not in text
+
+
+async def test_a_server_is_asked_without_any_key():
+    async with ProviderServer() as server:
+        server.answers = [tells(LISTS["openai-chat"][1])]
+        servers = ((server.port, "vLLM", "vllm", "openai-chat", "/v1"),)
+        (offer,) = await offers({"LOCAL_KEY": KEY}, SystemClock(), servers)
+        (request,) = server.received
+    assert (offer.name, offer.models) == ("vllm", ("a", "b"))
+    assert "authorization" not in request.headers
+
+
+async def test_nothing_at_all(outside, monkeypatch):
+    monkeypatch.setattr(app, "LOCAL_SERVERS", ())
+    code, text = await shown(outside)
+    assert (code, "no provider is configured" in text) == (1, True)
+
+
+def test_the_command(outside, monkeypatch, capsys):
+    monkeypatch.setattr(app, "LOCAL_SERVERS", ())
+    monkeypatch.setattr(app, "surroundings", lambda: outside)
+    outside.user_settings.write_text(
+        'model = "my/a"\n[providers.my]\nkind = "ollama"\nbaseUrl = "http://127.0.0.1:9"\n'
+    )
+    assert command_line.main(["models"]) == 1
+    assert "my (ollama, http://127.0.0.1:9)" in capsys.readouterr().out
