@@ -291,6 +291,7 @@
 --- A request goes to another model.
 ---@class outrider.ModelFellBack
 ---@field from string
+---@field messageId string
 ---@field reason string
 ---@field to string
 
@@ -317,6 +318,7 @@
 ---@class outrider.ModelResponded
 ---@field finishReason string
 ---@field messageId string
+---@field providerData? outrider.WireProviderData
 ---@field purpose? string
 ---@field reasoning? string
 ---@field text string
@@ -326,6 +328,7 @@
 --- A request is made again.
 ---@class outrider.ModelRetried
 ---@field attempt integer
+---@field messageId string
 ---@field model string
 ---@field reason string
 
@@ -384,7 +387,7 @@
 ---@field extraBody? table<string, any>
 ---@field firstTokenSeconds? number
 ---@field headers? table<string, string>
----@field kind 'openai-chat'
+---@field kind 'openai-chat'|'openai-responses'|'anthropic'|'ollama'|'gemini'
 ---@field maxTokens? integer
 ---@field proxy? string
 ---@field stallSeconds? number
@@ -501,6 +504,7 @@
 --- Everything that can be set.
 ---@class outrider.Settings
 ---@field events? boolean
+---@field fallbackModels? string[]
 ---@field limits? outrider.Limits
 ---@field model? string
 ---@field permissionMode? 'read-only'|'ask'|'auto-edit'|'full'
@@ -717,6 +721,11 @@
 ---@field added string
 ---@field line integer
 ---@field removed string
+
+--- What a model wants back word for word with its answer, such as signed reasoning.
+---@class outrider.WireProviderData
+---@field blocks string
+---@field model string
 
 --- A tool call as the model asked for it; `arguments` is its JSON text, unparsed.
 ---@class outrider.WireToolCall
