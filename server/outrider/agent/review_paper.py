@@ -10,13 +10,14 @@ from itertools import takewhile
 
 from outrider.workspace.diff import LineHunk, split_lines
 from outrider.workspace.review import Proposed
-from outrider_protocol import APPLY_REVIEW
 from outrider_protocol.events import Open, ReviewedHunk
 
 AROUND = 3
 """Lines around a hunk that are shown."""
 NO_END = "\\ No newline at end of file"
 REASON = "reason:"
+APPLY = "apply the review"
+"""How the title of the action begins."""
 
 _HEAD = re.compile(r"\[(?P<mark>[^\]]*)\]\s+(?P<id>\S+)")
 _TAKE, _LEAVE = frozenset({"x", "X"}), frozenset({"", " "})
@@ -24,7 +25,7 @@ _TAKE, _LEAVE = frozenset({"x", "X"}), frozenset({"", " "})
 _HELP = f"""\
 # [x] takes a change, [ ] leaves it out. Behind “{REASON}” you may say why.
 # Lines with + are what is put in: write them as you want them, each with its +.
-# Then take the code action “{APPLY_REVIEW}” in this document."""
+# Then take the code action “{APPLY}” in this document."""
 
 
 @dataclass(frozen=True, slots=True)

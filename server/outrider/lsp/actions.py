@@ -25,12 +25,10 @@ from outrider_protocol import (
     ALLOW_SESSION,
     ANSWER,
     ANSWER_IN_DOCUMENT,
-    APPLY_REVIEW,
     CANCEL,
     OPEN,
     REDO,
     REJECT,
-    REJECT_ALL,
     REVIEW,
     RUN,
     UNDO,
@@ -119,7 +117,6 @@ async def _for_paper(app: App, cursor: Cursor) -> list[dict[str, Any]]:
 
 
 async def _for_review(app: App, item_id: str, text: str) -> list[dict[str, Any]]:
-    kind = "refactor.rewrite"
     try:
         edit = await app.sessions.under_review(item_id)
     except StoreReadError:  # without the log nothing can be approved
@@ -130,19 +127,23 @@ async def _for_review(app: App, item_id: str, text: str) -> list[dict[str, Any]]
     no: dict[str, Any] = {"id": item_id, "decision": "reject"}
     if isinstance(decided, Unclear):
         if app.services.editor.traits.can_disable_actions:
-            not_yet = _disabled(APPLY_REVIEW, kind, decided.message)
+            not_yet = _disabled(review_paper.APPLY, "refactor.rewrite", decided.message)
         else:
-            title = f"{APPLY_REVIEW}: not yet. {_short(decided.message, _LONGEST_PROBLEM)}"
-            not_yet = _action(title, kind, OPEN, {"what": "review", "id": item_id})
-        return [not_yet, _action(REJECT_ALL, kind, ANSWER, no)]
+            not_yet = _action(
+                f"apply the review: not yet. {_short(decided.message, _LONGEST_PROBLEM)}",
+                "refactor.rewrite",
+                OPEN,
+                {"what": "review", "id": item_id},
+            )
+        return [not_yet, _action("reject all", "refactor.rewrite", ANSWER, no)]
     yes: dict[str, Any] = {"id": item_id, "decision": "allow_once"}
     if decided:
         yes["review"] = [one.to_wire() for one in decided]
     if reasons := [one for one in decided if one.reason]:
         no["review"] = [{"id": one.id, "decision": "reject", "reason": one.reason} for one in reasons]
     return [
-        _action(f"{APPLY_REVIEW} ({_counted(edit, decided)})", kind, ANSWER, yes),
-        _action(REJECT_ALL, kind, ANSWER, no),
+        _action(f"apply the review ({_counted(edit, decided)})", "refactor.rewrite", ANSWER, yes),
+        _action("reject all", "refactor.rewrite", ANSWER, no),
     ]
 
 
