@@ -233,7 +233,9 @@ def _is_same(was: Proposed, change: Change, hunks: Sequence[LineHunk]) -> bool:
     to = change.to.display if change.to is not None else None
     if (was.operation, was.path, was.to) != (change.operation, change.located.display, to):
         return False
-    now = [(hunk.removed, hunk.added) for hunk in hunks] or [("", "")]
+    now = [(hunk.removed, hunk.added) for hunk in hunks]
+    if change.operation != "edit":
+        now = now or [("", "")]
     return [(hunk.removed, hunk.added) for hunk in was.hunks] == now
 
 
