@@ -107,7 +107,8 @@ async def test_hunks_are_taken_rejected_and_amended(profile, begin, workspace):
         editor.open("wide.txt")
     started = await editor.command("outrider.run", {"prompt": "Change it."})
     ids = [f"{(await asked(editor))['changeIds'][0]}#{number}" for number in (1, 2, 3)]
-    await review(editor, rejected(ids[0], "it is in use"), amended(ids[1], "fifteen\n"))
+    decided = [rejected(ids[0], "it is in use"), amended(ids[1], "fifteen\n")]
+    await review(editor, *decided, note="nearly")
     assert (await editor.wait_turn(started["turnId"]))["outcome"] == "completed"
     wanted = LINES.replace("line 15\n", "fifteen\n").replace("line 25\n", "LINE 25\n")
     if result(editor)[0] == "ok":
@@ -118,10 +119,10 @@ async def test_hunks_are_taken_rejected_and_amended(profile, begin, workspace):
             "- rejected: wide.txt line 5, because: it is in use\n  -line 5\n  +LINE 5\n"
             "- amended: wide.txt line 15; what you proposed (-) and what is there now (+):\n"
             "  -LINE 15\n  -and more\n  +fifteen\n"
-            "- taken as proposed: wide.txt line 25"
+            "- they said: nearly\n- taken as proposed: wide.txt line 25"
         )
     (resolved,) = editor.events_of("approval.resolved")
-    assert resolved["data"]["review"] == [rejected(ids[0], "it is in use"), amended(ids[1], "fifteen\n")]
+    assert resolved["data"]["review"] == decided
     (requested,) = editor.events_of("approval.requested")
     assert resolved["data"]["digest"] != requested["data"]["digest"]
 

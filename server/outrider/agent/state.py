@@ -331,7 +331,7 @@ def _review(call: CallState, data: dict[str, Any]) -> Review | None:
     if "review" not in data:
         return None
     decided = [ReviewedHunk.from_wire(one) for one in data["review"]]
-    review = Review.read(call.proposed, decided)
+    review = Review.read(call.proposed, decided, data.get("note"))
     return review if isinstance(review, Review) else None
 
 

@@ -17,6 +17,8 @@ from outrider_protocol.events import EditProposed, Operation, ReviewedHunk
 
 MOST_TOLD = 4000
 """Characters of one hunk that the model is told of."""
+MOST_TOLD_IN_ALL = 20_000
+"""Characters beyond which further hunks are only named."""
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -73,16 +75,24 @@ class Review:
     changes: tuple[Proposed, ...]
     decided: Mapping[str, ReviewedHunk]
     """By the id of the hunk; one that is not there is taken."""
+    note: str | None = None
+    """What was said about all of it."""
 
     @classmethod
     def read(
-        cls, proposed: Iterable[Mapping[str, Any]], decided: Sequence[ReviewedHunk], *, rejected: bool = False
+        cls,
+        proposed: Iterable[Mapping[str, Any]],
+        decided: Sequence[ReviewedHunk],
+        note: str | None = None,
+        *,
+        rejected: bool = False,
     ) -> "Review | ReviewProblem":
         """Put together what was proposed and what was decided.
 
         Args:
             proposed: The data of each `edit.proposed`.
             decided: The decisions.
+            note: What was said about all of it.
             rejected: Whether all of it is rejected, so that there can only be reasons.
         """
         changes = tuple(Proposed.of(data) for data in proposed)
@@ -102,7 +112,7 @@ class Review:
                 return ReviewProblem(
                     f"{one.id} is to {operation} a file: it can be taken or rejected, and takes no text"
                 )
-        return cls(changes, {one.id: one for one in decided})
+        return cls(changes, {one.id: one for one in decided}, note)
 
     @property
     def takes_nothing(self) -> bool:
@@ -157,19 +167,21 @@ class Review:
         """What was decided, for the model; empty if all was taken without a word."""
         said: list[str] = []
         taken: list[str] = []
+        room = MOST_TOLD_IN_ALL
         for change in self.changes:
             plain: list[LineHunk] = []
             for name, hunk in zip(change.ids, change.hunks, strict=True):
-                if (one := self.decided.get(name)) is None or not (
-                    one.reason or one.text is not None or one.decision == "reject"
-                ):
+                one = self.decided.get(name)
+                if one is None or (one.decision == "take" and one.text is None and not one.reason):
                     plain.append(hunk)
-                else:
-                    said.append(_said(change, hunk, one))
+                    continue
+                said.append(_said(change, hunk, one, shown=room > 0))
+                room -= len(said[-1])
             if len(plain) > 1:
                 taken.append(f"{change.path} lines {', '.join(str(hunk.line) for hunk in plain)}")
             elif plain:
                 taken.append(change.where(plain[0]))
+        said += [f"- they said: {self.note}"] if self.note else []
         return "\n".join([*said, *(f"- taken as proposed: {where}" for where in taken)]) if said else ""
 
     def reasons(self) -> str:
@@ -203,14 +215,17 @@ class Review:
         return "".join((*parts, *lines[position:]))
 
 
-def _said(change: Proposed, hunk: LineHunk, one: ReviewedHunk) -> str:
+def _said(change: Proposed, hunk: LineHunk, one: ReviewedHunk, *, shown: bool) -> str:
     reason = f", because: {one.reason}" if one.reason else ""
     if one.decision == "reject":
-        return f"- rejected: {change.where(hunk)}{reason}{_shown(hunk.removed, hunk.added)}"
+        diff = _shown(hunk.removed, hunk.added) if shown else ""
+        return f"- rejected: {change.where(hunk)}{reason}{diff}"
     if one.text is None:
         return f"- taken as proposed: {change.where(hunk)}; they said: {one.reason}"
-    yours, theirs = _plain(hunk.added), _plain(fitted(one.text, hunk, "", is_last=False))
-    return f"- amended: {change.where(hunk)}{reason}; what you proposed (-) and what is there now (+):{_shown(yours, theirs)}"
+    if not shown:
+        return f"- amended: {change.where(hunk)}{reason}; read the file"
+    diff = _shown(_plain(hunk.added), _plain(fitted(one.text, hunk, "", is_last=False)))
+    return f"- amended: {change.where(hunk)}{reason}; what you proposed (-) and what is there now (+):{diff}"
 
 
 def fitted(text: str, hunk: LineHunk, before: str, *, is_last: bool) -> str:

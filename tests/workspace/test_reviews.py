@@ -92,6 +92,22 @@ def test_line_ends_are_those_of_the_place():
     assert fitted("x\\1\n", LineHunk(1, "", "b"), "", is_last=True) == "x\\1\n"
 
 
+def test_what_is_told_is_bounded():
+    before = "".join(f"{number}\n\n" for number in range(300))
+    after = before.replace("\n\n", f"{'x' * 200}\n\n")
+    hunks = line_hunks(before, after)
+    decided = [
+        ReviewedHunk(id=f"chg_1#{number}", decision="reject", reason="no")
+        for number in range(1, len(hunks) + 1)
+    ]
+    review = Review.read([proposed(before, after)], decided, "All of it.")
+    assert isinstance(review, Review)
+    told = review.told()
+    assert len(told) < 40_000
+    assert told.count("- rejected: ") == len(hunks)
+    assert told.endswith("- they said: All of it.")
+
+
 def test_an_empty_file_that_is_created_is_one_hunk():
     review = Review.read(
         [proposed("", "", "create")], [ReviewedHunk(id="chg_1#1", decision="take", text="mine")]
