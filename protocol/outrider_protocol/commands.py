@@ -17,6 +17,7 @@ from outrider_protocol.events import (
     Outcome,
     Phase,
     PlanItem,
+    ReviewedHunk,
     UndonePath,
     UndoScope,
     Usage,
@@ -95,6 +96,8 @@ class AnswerParams(Wire):
     answer: str | None = None
     error: str | None = None
     note: str | None = None
+    review: list[ReviewedHunk] | None = None
+    """For an edit, beside a `decision`: what is decided otherwise about single hunks, or said about them."""
 
     @model_validator(mode="after")
     def _one_of(self) -> "AnswerParams":

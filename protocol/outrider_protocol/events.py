@@ -20,6 +20,7 @@ ToolStatus = Literal["ok", "error", "denied", "cancelled", "interrupted", "skipp
 Decision = Literal["allow_once", "allow_session", "reject"]
 Operation = Literal["edit", "create", "delete", "rename"]
 UndoScope = Literal["hunk", "step", "turn", "session"]
+HunkDecision = Literal["take", "reject"]
 
 
 class EventData(Wire):
@@ -373,6 +374,23 @@ class ApprovalRequested(EventData):
     options: list[str]
     grant: str | None = None
     """What "Allow for this session" would cover; absent where it is not offered."""
+    change_ids: list[str] | None = None
+    """Of an edit: its changes, each with an `edit.proposed` before this; absent for others, and in logs of old."""
+    reviewed: bool | None = None
+    """True where it is an edit that was reviewed before, and as it was reviewed; what is not in it was rejected."""
+
+
+class ReviewedHunk(Wire):
+    """What the person decided about one hunk of an edit that they were asked about."""
+
+    id: str
+    """The change and the number of the hunk in its `edit.proposed`, from 1: `chg_3#2`. One that is created, deleted
+    or renamed has just one."""
+    decision: HunkDecision
+    reason: str | None = None
+    """What the model is told about it."""
+    text: str | None = None
+    """What is put in instead of the hunk's `added`, whole lines; only for `take`."""
 
 
 class ApprovalResolved(EventData):
@@ -389,6 +407,10 @@ class ApprovalResolved(EventData):
     grant: str | None = None
     """By rule: which "Allow for this session" covers it."""
     note: str | None = None
+    review: list[ReviewedHunk] | None = None
+    """What was decided about single hunks; those that are not named are as `decision` says."""
+    digest: str | None = None
+    """Of what was allowed, where the review made it something else than was asked."""
 
 
 class QuestionAsked(EventData):

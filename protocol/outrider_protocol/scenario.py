@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from outrider_protocol.events import Decision, Mode
+from outrider_protocol.events import Decision, Mode, ReviewedHunk
 from outrider_protocol.script import Expectation, Script, ScriptWire
 
 Connection = Literal["in-process", "stdio"]
@@ -107,6 +107,8 @@ class Reply(ScriptWire):
     answer: str | None = None
     error: str | None = None
     note: str | None = None
+    review: list[ReviewedHunk] | None = None
+    """Of an edit: what is decided about single hunks."""
     refused: str | None = None
     """The reason why this must be refused."""
     item: str | None = None

@@ -171,8 +171,11 @@ async def start(
     )
 
     async def show(item: Open) -> str | None:
-        paper = papers.review_paper if item.kind == "approval" else papers.answer_paper
-        path = await paper(app.services.folders, item)
+        if item.kind == "approval":
+            edit = await app.sessions.under_review(item.id)
+            path = await papers.review_paper(app.services.folders, item, edit)
+        else:
+            path = await papers.answer_paper(app.services.folders, item)
         if isinstance(path, str):
             editor.say("warning", f"Outrider: {path}")
             return None

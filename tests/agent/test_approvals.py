@@ -206,7 +206,7 @@ async def test_a_grant_ends_with_its_session(begin):
 async def test_for_this_session_is_never_offered_for_delete_and_rename(effect, begin):
     editor = await begin("stock", [step(effect), DONE], answers=["Reject"])
     await editor.run("Change it.")
-    assert editor.questions[0].titles == ("Allow once", "Reject")
+    assert editor.questions[0].titles == ("Allow once", "Review…", "Reject")
 
 
 @pytest.mark.parametrize("mode", ["read-only", "ask", "auto-edit"])
@@ -232,7 +232,10 @@ async def test_a_link_out_of_the_workspace_is_outside(begin, workspace, tmp_path
     ]
     editor = await begin("stock", turns, {"permissionMode": "auto-edit"}, answers=["Allow once", "Reject"])
     await editor.run("Look.")
-    assert [question.titles for question in editor.questions] == [("Allow once", "Reject")] * 2
+    assert [question.titles for question in editor.questions] == [
+        ("Allow once", "Reject"),
+        ("Allow once", "Review…", "Reject"),
+    ]
     assert (tmp_path / "outside.txt").read_text() == "far away\n"
 
 
@@ -244,7 +247,8 @@ async def test_an_effect_outside_the_workspace_is_asked_even_where_edits_are_all
     ]
     editor = await begin("stock", turns, {"permissionMode": "auto-edit"}, answers=["Reject", "Reject"])
     await editor.run("Change it.")
-    assert [question.titles for question in editor.questions] == [("Allow once", "Reject")] * 2
+    titles = [question.titles for question in editor.questions]
+    assert titles == [("Allow once", "Review…", "Reject"), ("Allow once", "Reject")]
     assert not (tmp_path / "far.txt").exists()
 
 

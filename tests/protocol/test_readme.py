@@ -43,6 +43,7 @@ VALUES: dict[str, type[Wire]] = {
     "ToolCall": events.WireToolCall,
     "ProviderData": events.WireProviderData,
     "Hunk": events.WireHunk,
+    "ReviewedHunk": events.ReviewedHunk,
     "TurnSettings": events.TurnSettings,
     "ReadText": events.ReadText,
 }
@@ -297,8 +298,9 @@ def test_the_examples_are_valid(page: Page) -> None:
 
 
 def test_the_messages_of_the_session_are_valid(page: Page) -> None:
-    session, tool_call = page.blocks("text")
+    session, review, tool_call = page.blocks("text")
     check_messages(session)
+    check_messages(review)
     check_messages(tool_call)
 
 

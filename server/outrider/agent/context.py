@@ -6,7 +6,7 @@ from typing import Any
 
 from outrider.agent.awareness import seen_text
 from outrider.agent.budget import Budget
-from outrider.agent.inbox import Inbox
+from outrider.agent.inbox import Asking, Inbox
 from outrider.agent.record import Record
 from outrider.agent.services import Services
 from outrider.agent.state import CallState
@@ -22,6 +22,7 @@ from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Editing
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folders
+from outrider.workspace.review import Review
 from outrider.workspace.search import Search
 from outrider_protocol.events import EventData, Mode, PlanItem, PlanUpdated, ToolStarted
 from outrider_protocol.settings import Limits, PermissionMode
@@ -159,11 +160,26 @@ class TurnContext:
         frame = StreamFrame(self._record.state.session_id, self._turn_id, call.id, "output", offset, text)
         self._services.on_frame(frame)
 
-    async def approve(self, call: ToolCall, action: Action) -> Approval:
+    def proposed(self, call: ToolCall, action: Action) -> Sequence[str]:
+        """The ids of the changes of an action that waits for a yes since before a restart."""
+        state, known = self._record.state, self._known(call.id)
+        waits = any(
+            item.call_id == call.id and state.digests.get(item.id) == action.digest
+            for item in state.open.values()
+        )
+        return known.asked_for if known is not None and waits else ()
+
+    def reviews(self, call: ToolCall) -> Sequence[Review]:
+        """What the person has decided so far about single hunks of the call's edit."""
+        known = self._known(call.id)
+        return known.reviews if known is not None else ()
+
+    async def approve(self, call: ToolCall, action: Action, change_ids: Sequence[str]) -> Approval:
         """Ask the person for a yes."""
+        asking = Asking(call.id, action, change_ids)
         with self._waiting():
             return await self._inbox.approve(
-                self.new_id("open"), self._turn_id or "", call.id, action, self.limits.ask_seconds
+                self.new_id("open"), self._turn_id or "", asking, self.limits.ask_seconds
             )
 
     async def ask(self, call: ToolCall, question: str, options: Sequence[str], *, free_form: bool) -> str:

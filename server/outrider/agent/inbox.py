@@ -15,6 +15,8 @@ from outrider.ports.editor import Answered, Editor, ToolAnswer, ToolRequest, Una
 from outrider.ports.model import ToolCall
 from outrider.processes import Capture
 from outrider.tools.context import Action, Approval
+from outrider.tools.review import applied
+from outrider.workspace.review import Review, ReviewProblem
 from outrider_protocol import (
     ALLOW_ONCE,
     ALLOW_SESSION,
@@ -30,6 +32,7 @@ from outrider_protocol.events import (
     Open,
     QuestionAnswered,
     QuestionAsked,
+    ReviewedHunk,
     ToolAnswered,
     ToolAsked,
 )  # fmt: skip
@@ -42,6 +45,7 @@ MESSAGE_CHARACTERS = 2000
 """Characters of an item beyond which it can be looked at in a document."""
 MESSAGE_LINES = 24
 """Lines of an item's detail that are put in the message; the rest is in its document."""
+ASKED_ANEW = "Your review does not fit the text as it is now, so all of it is asked anew."
 
 MARK_BYTES = 80
 """Room for the mark of what is missing."""
@@ -71,6 +75,20 @@ class _Answer:
     note: str | None = None
     is_error: bool = False
     """Of a tool: whether it went wrong."""
+    review: Review | None = None
+    """Of an approval: what was decided about single hunks."""
+    digest: str | None = None
+    """Of what is allowed then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What a yes is asked for."""
+
+    call_id: str
+    action: Action
+    change_ids: Sequence[str] = ()
+    """The ids under which the changes of an edit were proposed."""
 
 
 @dataclass(slots=True)
@@ -81,6 +99,8 @@ class _Waiting:
     """Of a tool: what is kept of its result."""
     left: bool = False
     """Whether the editor gave no answer."""
+    action: Action | None = None
+    """Of an approval: what it is for."""
 
 
 class Inbox:
@@ -117,42 +137,48 @@ class Inbox:
         self._watch = watch
         self._waiting: dict[str, _Waiting] = {}
 
-    async def approve(
-        self, item_id: str, turn_id: str, call_id: str, action: Action, seconds: float
-    ) -> Approval:
+    async def approve(self, item_id: str, turn_id: str, asking: Asking, seconds: float) -> Approval:
         """Ask for a yes, and give the explicit answer; a no that was given before a restart still holds."""
+        action, call_id = asking.action, asking.call_id
         turn = self._record.state.turns[turn_id]
         if (call := turn.calls.get(call_id)) and call.rejected and call.rejected[0] == action.digest:
-            return Approval("reject", call.rejected[1])
-        known = self._pending(call_id, "approval")
+            return Approval("reject", *call.rejected[1:])
+        known, anew = self._pending(call_id, "approval"), False
         if known is not None and self._record.state.digests.get(known.id) == action.digest:
             item = known
         else:
             if known is not None:
                 self._supersede(known, turn_id)
-            options = [REJECT, ALLOW_ONCE] if self._reject_first else [ALLOW_ONCE]
-            options += [ALLOW_SESSION] if action.access.grant else []
-            options += (
-                [REVIEW]
-                if _is_long(f"{action.title}\n{action.detail}") and self._editor.traits.can_show_documents
-                else []
-            )
-            options += [] if self._reject_first else [REJECT]
             requested = ApprovalRequested(
                 id=item_id,
                 call_id=call_id,
                 digest=action.digest,
                 title=action.title,
                 detail=action.detail,
-                options=options,
+                options=self._options(action),
                 grant=action.access.grant,
+                change_ids=list(asking.change_ids) or None,
+                reviewed=action.as_reviewed or None,
             )
+            anew = bool(call and call.reviews) and not action.as_reviewed
             self._record.append(requested, turn_id=turn_id)
             item = self._record.state.open[item_id]
-        covers = f"\n“{ALLOW_SESSION}” covers {action.covers}." if action.covers else ""
+        below = f"\n{ASKED_ANEW}" if anew else ""
+        below += f"\n“{ALLOW_SESSION}” covers {action.covers}." if action.covers else ""
         waiting = self._wait_for(item)
-        answer = await self._settle(waiting, self._ask_in_editor(waiting, seconds, covers))
-        return Approval(_DECISIONS[answer.text], answer.note)
+        waiting.action = action
+        answer = await self._settle(waiting, self._ask_in_editor(waiting, seconds, below))
+        return Approval(_DECISIONS[answer.text], answer.note, answer.review)
+
+    def _options(self, action: Action) -> list[str]:
+        reviewable = bool(action.changes) or _is_long(f"{action.title}\n{action.detail}")
+        return [
+            *([REJECT] if self._reject_first else []),
+            ALLOW_ONCE,
+            *([ALLOW_SESSION] if action.access.grant else []),
+            *([REVIEW] if reviewable and self._editor.traits.can_show_documents else []),
+            *([] if self._reject_first else [REJECT]),
+        ]
 
     async def ask(
         self,
@@ -214,8 +240,25 @@ class Inbox:
         answer = await self._settle(waiting, asking)
         return ToolAnswer(answer.text, answer.is_error)
 
-    def answer(self, item_id: str, way: Way, text: str, note: str | None, channel: Channel) -> Refusal | None:
-        """Take an answer: a decision's title for an approval, a text for the others. None: it was taken."""
+    def answer(
+        self,
+        item_id: str,
+        way: Way,
+        text: str,
+        note: str | None,
+        channel: Channel,
+        review: Sequence[ReviewedHunk] = (),
+    ) -> Refusal | None:
+        """Take an answer: a decision's title for an approval, a text for the others. None: it was taken.
+
+        Args:
+            item_id: The open item.
+            way: What the answer says it is.
+            text: The title, or the text.
+            note: What is said about it.
+            channel: How it came.
+            review: For an edit: what is decided about single hunks.
+        """
         waiting = self._waiting.get(item_id)
         if waiting is None:
             return Refusal("unknown_id", f"there is no open item {item_id!r}")
@@ -228,8 +271,34 @@ class Inbox:
             return Refusal("invalid", f"{item_id} takes one of {', '.join(item.options)}")
         if item.kind == "question" and not item.allow_free_form and text not in item.options:
             return Refusal("invalid", f"{item_id} takes one of {', '.join(item.options)}")
-        self._resolve(waiting, _Answer(text, note, way == "error"), channel)
+        answer: _Answer | Refusal = _Answer(text, note, way == "error")
+        if review:
+            answer = self._reviewed(waiting, text, note, review)
+            if isinstance(answer, Refusal):
+                return answer
+        self._resolve(waiting, answer, channel)
         return None
+
+    def _reviewed(
+        self, waiting: _Waiting, title: str, note: str | None, decided: Sequence[ReviewedHunk]
+    ) -> _Answer | Refusal:
+        """The answer that a review is, or why it is none."""
+        item, action = waiting.item, waiting.action
+        call = self._record.state.turns[item.turn_id].calls.get(item.call_id or "")
+        if action is None or call is None or not action.changes:
+            return Refusal("invalid", f"{item.id} is no edit, so there are no hunks to review")
+        if title == ALLOW_SESSION:
+            return Refusal("invalid", f"{item.id}: a review is for this edit alone, so it takes allow_once")
+        review = Review.read(call.proposed, decided, rejected=title == REJECT)
+        if isinstance(review, ReviewProblem):
+            return Refusal("invalid", f"{item.id}: {review.message}")
+        if title == REJECT or review.takes_nothing:
+            return _Answer(REJECT, note, review=review)
+        amended = applied(review, action)
+        if amended is None:
+            return Refusal("invalid", f"{item.id}: the review leaves nothing of the edit; reject it instead")
+        changed = amended.changes != action.changes
+        return _Answer(title, note, review=review, digest=amended.digest if changed else None)
 
     @property
     def open(self) -> list[Open]:
@@ -369,6 +438,8 @@ def _resolved(item: Open, answer: _Answer, channel: Channel) -> EventData:
                 by="person",
                 channel=channel,
                 note=answer.note,
+                review=list(answer.review.decided.values()) if answer.review is not None else None,
+                digest=answer.digest,
             )
         case "question":
             return QuestionAnswered(id=item.id, call_id=item.call_id, answer=answer.text, channel=channel)

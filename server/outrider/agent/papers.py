@@ -7,6 +7,7 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from outrider.agent.review_paper import UnderReview, written
 from outrider.workspace.paths import Folders
 from outrider_protocol.events import Open
 
@@ -56,9 +57,12 @@ async def answer_paper(folders: Folders, item: Open) -> Path | str:
     return await _write(folders, f"answer-{item.id}.md", f"{quoted}\n\n{MARK}\n\n", keep=True)
 
 
-async def review_paper(folders: Folders, item: Open) -> Path | str:
-    """The document that shows an item in full."""
-    return await _write(folders, f"review-{item.id}.diff", f"{item.title}\n\n{item.detail}", keep=False)
+async def review_paper(folders: Folders, item: Open, edit: UnderReview | None) -> Path | str:
+    """The document that shows an item in full; an edit is reviewed in it, and what was written in it stays."""
+    name = f"review-{item.id}.diff"
+    if edit is None:
+        return await _write(folders, name, f"{item.title}\n\n{item.detail}", keep=False)
+    return await _write(folders, name, await asyncio.to_thread(written, edit), keep=True)
 
 
 async def both_papers(folders: Folders, hunk: str, path: str, mine: str, undone: str) -> list[Path] | str:

@@ -13,6 +13,8 @@ from outrider.tools import changes
 from outrider.tools.client import HandedTool
 from outrider.tools.context import ToolContext
 from outrider.tools.registry import Registry
+from outrider.tools.result import ToolResult
+from outrider.tools.review import told_of
 from outrider.workspace.journal import Journal
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import PathProblem
@@ -23,10 +25,11 @@ async def settle(context: ToolContext, tools: Registry, turn: TurnState) -> None
     """Give every call whose effect had begun its result."""
     for call in [call for call in turn.calls.values() if call.started and not call.finished]:
         if found := await _found(context, tools, call):
-            status, content = found
-            context.record(
-                ToolFinished(call_id=call.call.id, name=call.call.name, status=status, content=content)
+            result = told_of(ToolResult(*found), call.reviews)
+            finished = ToolFinished(
+                call_id=call.call.id, name=call.call.name, status=result.status, content=result.content
             )
+            context.record(finished)
 
 
 async def _found(context: ToolContext, tools: Registry, call: CallState) -> tuple[ToolStatus, str] | None:

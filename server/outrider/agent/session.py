@@ -292,13 +292,13 @@ class Session:
 
     def answer(self, params: AnswerParams, channel: Channel) -> Refusal | None:
         """Answer an open item."""
+        review = params.review or ()
         if params.decision is not None:
-            return self.inbox.answer(
-                params.id, "decision", decision_title(params.decision), params.note, channel
-            )
+            title = decision_title(params.decision)
+            return self.inbox.answer(params.id, "decision", title, params.note, channel, review)
         if params.answer is not None:
-            return self.inbox.answer(params.id, "answer", params.answer, None, channel)
-        return self.inbox.answer(params.id, "error", params.error or "", None, channel)
+            return self.inbox.answer(params.id, "answer", params.answer, None, channel, review)
+        return self.inbox.answer(params.id, "error", params.error or "", None, channel, review)
 
     async def answer_when_asked(self, params: AnswerParams, channel: Channel) -> Refusal | None:
         """Answer an open item; after a resume as soon as its turn comes to ask it again."""

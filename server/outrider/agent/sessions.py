@@ -7,12 +7,14 @@ from typing import Any, get_args
 from outrider.agent import changed
 from outrider.agent.inbox import Channel, Refusal
 from outrider.agent.record import Record
+from outrider.agent.review_paper import UnderReview
 from outrider.agent.services import Services
 from outrider.agent.session import Refused, Session, wait_result
 from outrider.agent.state import SessionState
 from outrider.models.catalog import ModelProblem
 from outrider.ports.events import LoggedEvent
 from outrider.store.locks import SessionLock
+from outrider.workspace.review import Proposed
 from outrider_protocol.commands import (
     AnswerParams,
     ChangesParams,
@@ -280,6 +282,31 @@ class Sessions:
             hunk = await self._places.hunk_at(session.id, journal, path, text, lines)
             if hunk is not None:
                 return session.id, hunk
+        return None
+
+    async def under_review(self, item_id: str) -> UnderReview | None:
+        """The edit that an open approval is about; None where there is none.
+
+        Raises:
+            StoreReadError: the log cannot be read.
+        """
+        states = [session.record.state for session in self.running]
+        resting = [key for key, items in self._resting.items() if any(item.id == item_id for item in items)]
+        states += [await self._fold(session_id) for session_id in resting]
+        for state in states:
+            item = state.open.get(item_id)
+            call = state.turn.calls.get(item.call_id or "") if item is not None and state.turn else None
+            if item is not None and call is not None and call.asked_for:
+                proposed = [data for data in call.proposed if data["changeId"] in call.asked_for]
+                texts = await self._services.store.blobs(
+                    data["before"] for data in proposed if "before" in data
+                )
+                befores = {
+                    data["changeId"]: texts[data["before"]].decode("utf-8", "surrogatepass")
+                    for data in proposed
+                    if data.get("before") in texts
+                }
+                return UnderReview(item, tuple(Proposed.of(data) for data in proposed), befores)
         return None
 
     async def _state(self, session_id: str) -> SessionState:

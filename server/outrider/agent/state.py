@@ -10,8 +10,9 @@ from outrider.ports.editor import ToolAnswer
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import Message, ProviderData, Tokens, ToolCall
 from outrider.workspace.journal import Journal
+from outrider.workspace.review import Review
 from outrider.workspace.seen import Seen
-from outrider_protocol.events import Context, Mode, Open, Outcome, Phase, PlanItem, Usage
+from outrider_protocol.events import Context, Mode, Open, Outcome, Phase, PlanItem, ReviewedHunk, Usage
 from outrider_protocol.settings import PermissionMode
 
 DETAIL_CHARACTERS = 2000
@@ -28,8 +29,12 @@ class CallState:
     finished: bool = False
     approved: str | None = None
     """Digest of what the person said yes to."""
-    rejected: tuple[str, str | None] | None = None
-    """Digest of what the person rejected, and their note."""
+    rejected: tuple[str, str | None, Review | None] | None = None
+    """Digest of what the person rejected, their note, and what they said about single hunks."""
+    reviews: list[Review] = field(default_factory=list[Review])
+    """What the person decided about single hunks of what they allowed."""
+    asked_for: list[str] = field(default_factory=list[str])
+    """The ids of the changes that the latest approval was asked for."""
     answered: tuple[str, str] | None = None
     """The latest question of the call that was answered, and the answer."""
     handed: bool = False
@@ -286,6 +291,8 @@ def _settled_edit(state: SessionState, event: LoggedEvent, data: dict[str, Any])
         return
     if call := state.turn.calls.get(data.get("callId", "")):
         call.applying.pop(data["changeId"], None)
+        if event.type == "edit.rejected" and not call.started:
+            call.proposed = [one for one in call.proposed if one["changeId"] != data["changeId"]]
         if event.type != "edit.rejected" and call.in_place.pop(data.get("undoes", ""), None) is None:
             call.in_place[data["changeId"]] = data
     if event.type != "edit.rejected" and event.turn_id == state.current:
@@ -303,6 +310,10 @@ def _approval(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> 
         options=data["options"],
     )
     state.digests[data["id"]] = data["digest"]
+    if state.turn and (call := state.turn.calls.get(data["callId"])):
+        call.asked_for = data.get("changeIds", [])
+        if not data.get("reviewed"):
+            call.reviews = []  # they did not fit any more
     if grant := data.get("grant"):
         state._grant_keys[data["id"]] = grant  # pyright: ignore[reportPrivateUsage] -- the folds are the class's own
 
@@ -313,11 +324,23 @@ def _approved(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) ->
         state.grants[key] = data["id"]
     digest = state.digests.get(data["id"])
     if digest is not None and state.turn and (call := state.turn.calls.get(data["callId"])):
+        review = _review(call, data)
         if data["decision"] != "reject":
-            call.approved = digest
+            call.approved = data.get("digest", digest)
+            if review is not None:
+                call.reviews.append(review)
+                call.proposed = [one for one in call.proposed if review.keeps(one["changeId"])]
         elif data["by"] == "person":
-            call.rejected = (digest, data.get("note"))
+            call.rejected = (digest, data.get("note"), review)
     _close(state, data["id"])
+
+
+def _review(call: CallState, data: dict[str, Any]) -> Review | None:
+    if "review" not in data:
+        return None
+    decided = [ReviewedHunk.from_wire(one) for one in data["review"]]
+    review = Review.read(call.proposed, decided, data.get("note"))
+    return review if isinstance(review, Review) else None
 
 
 def _question(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> None:

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from outrider.agent import review_paper
 from outrider.agent.papers import FOLDER, paper_of, written_below
+from outrider.agent.review_paper import Unclear, UnderReview
 from outrider.app import App
 from outrider.ports.text import Place
 from outrider.store.problem import StoreReadError
@@ -31,6 +33,7 @@ from outrider_protocol import (
     RUN,
     UNDO,
 )  # fmt: skip
+from outrider_protocol.events import ReviewedHunk
 
 _INSTRUCTION = re.compile(
     r"^\s*(?P<mark>#+|//+|--+|;+|%+|\"|/\*+|\*|<!--|\(\*|\{-)\s*outrider:\s*(?P<text>\S.*?)\s*(?:\*/|-->|\*\)|-\})?\s*$",
@@ -38,6 +41,7 @@ _INSTRUCTION = re.compile(
 )
 """A comment that is an instruction, in whatever comment signs the language has."""
 _MOST_DIAGNOSTICS = 5
+_LONGEST_PROBLEM = 120
 _DECISIONS = {ALLOW_ONCE: "allow_once", ALLOW_SESSION: "allow_session", REJECT: "reject"}
 
 
@@ -71,7 +75,7 @@ async def code_actions(
     """
     actions = [
         *_for_open_item(app),  # what waits for the person comes first
-        *_for_paper(app, cursor),
+        *await _for_paper(app, cursor),
         *_for_place(app, cursor, diagnostics),
         *await _for_change(app, cursor),
         *_for_sessions(app),
@@ -95,19 +99,64 @@ def _action(title: str, kind: str, command: str, argument: dict[str, Any], **mor
     }
 
 
-def _for_paper(app: App, cursor: Cursor) -> Iterator[dict[str, Any]]:
+async def _for_paper(app: App, cursor: Cursor) -> list[dict[str, Any]]:
     if f"/{FOLDER}/" not in cursor.uri:
-        return
+        return []
     paper = paper_of(app.services.folders, Path(unquote(urlsplit(cursor.uri).path)))
     document = app.services.documents.get(cursor.uri)
-    if paper is None or document is None or not (text := written_below(document.text)):
-        return
+    if paper is None or document is None:
+        return []
+    if paper.kind == "review":
+        return await _for_review(app, paper.item_id or "", document.text)
+    if not (text := written_below(document.text)):
+        return []
     if paper.kind == "task":
-        yield _action(f"do “{_short(text)}”", "refactor.rewrite", RUN, {"prompt": text})
-    elif paper.kind == "answer":
-        yield _action(
-            f"answer “{_short(text)}”", "refactor.rewrite", ANSWER, {"id": paper.item_id, "answer": text}
-        )
+        return [_action(f"do “{_short(text)}”", "refactor.rewrite", RUN, {"prompt": text})]
+    argument = {"id": paper.item_id, "answer": text}
+    return [_action(f"answer “{_short(text)}”", "refactor.rewrite", ANSWER, argument)]
+
+
+async def _for_review(app: App, item_id: str, text: str) -> list[dict[str, Any]]:
+    try:
+        edit = await app.sessions.under_review(item_id)
+    except StoreReadError:  # without the log nothing can be approved
+        return []
+    if edit is None:
+        return []
+    decided = review_paper.read(text, edit)
+    no: dict[str, Any] = {"id": item_id, "decision": "reject"}
+    if isinstance(decided, Unclear):
+        if app.services.editor.traits.can_disable_actions:
+            not_yet = _disabled(review_paper.APPLY, "refactor.rewrite", decided.message)
+        else:
+            not_yet = _action(
+                f"apply the review: not yet. {_short(decided.message, _LONGEST_PROBLEM)}",
+                "refactor.rewrite",
+                OPEN,
+                {"what": "review", "id": item_id},
+            )
+        return [not_yet, _action("reject all", "refactor.rewrite", ANSWER, no)]
+    yes: dict[str, Any] = {"id": item_id, "decision": "allow_once"}
+    if decided:
+        yes["review"] = [one.to_wire() for one in decided]
+    if reasons := [one for one in decided if one.reason]:
+        no["review"] = [{"id": one.id, "decision": "reject", "reason": one.reason} for one in reasons]
+    return [
+        _action(f"apply the review ({_counted(edit, decided)})", "refactor.rewrite", ANSWER, yes),
+        _action("reject all", "refactor.rewrite", ANSWER, no),
+    ]
+
+
+def _counted(edit: UnderReview, decided: Sequence[ReviewedHunk]) -> str:
+    hunks = sum(len(change.hunks) for change in edit.changes)
+    left_out = sum(one.decision == "reject" for one in decided)
+    amended = sum(one.text is not None for one in decided)
+    parts = [f"{hunks - left_out} of {hunks} taken", *([f"{amended} of them changed"] if amended else [])]
+    return ", ".join(parts)
+
+
+def _disabled(title: str, kind: str, reason: str) -> dict[str, Any]:
+    return {"title": f"{ACTION_PREFIX}{title}", "kind": kind, "disabled": {"reason": reason}}
 
 
 def _for_place(app: App, cursor: Cursor, diagnostics: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:

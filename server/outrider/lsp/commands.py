@@ -234,8 +234,11 @@ class Commands:
             item = next((item for item in self._app.sessions.waiting if item.id == params.id), None)
             if item is None:
                 return _accepted(Refused("unknown_id", f"there is no open item {params.id!r}"))
-            make = papers.review_paper if params.what == "review" else papers.answer_paper
-            path = await make(services.folders, item)
+            if params.what == "review":
+                edit = await self._app.sessions.under_review(item.id)
+                path = await papers.review_paper(services.folders, item, edit)
+            else:
+                path = await papers.answer_paper(services.folders, item)
         if isinstance(path, str):
             raise CommandError(REQUEST_FAILED, path, {"reason": "cannot_write"})
         await services.editor.show(path.as_uri(), take_focus=True)

@@ -82,6 +82,7 @@ def profile_of(params: Mapping[str, Any]) -> ClientProfile:
             settle_seconds=_SETTLE_SECONDS,
             debounce_seconds=float(debounce),
             reject_first=quirk.reject_first,
+            can_disable_actions=_at(says, "textDocument", "codeAction", "disabledSupport") is True,
         ),
     )
 

@@ -316,7 +316,9 @@ class Server(LanguageServer):
         uri = params.text_document.uri
         actions = await bridge.code_actions(uri, start, end, diagnostics, only, automatic)
         # LSP 3.17, "Code Action Request": clients of old know commands only.
-        return actions if self._here().profile.action_literals else [action["command"] for action in actions]
+        if self._here().profile.action_literals:
+            return actions
+        return [action["command"] for action in actions if "command" in action]
 
     def _progress_cancel(self, params: types.WorkDoneProgressCancelParams) -> None:
         self._here().progress.cancelled(params.token)

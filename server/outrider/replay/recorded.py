@@ -38,7 +38,10 @@ from outrider.tools.context import Action, ToolContext
 from outrider.tools.executor import NOTE
 from outrider.tools.registry import Params, Registry, Tool
 from outrider.tools.result import ToolResult
+from outrider.tools.review import REVIEWED
 from outrider.workspace.editing import Change
+from outrider.workspace.review import Review
+from outrider_protocol.events import ReviewedHunk
 from outrider_protocol.settings import Effect
 
 _AGAIN = frozenset({"model.retried", "model.fellBack"})
@@ -284,6 +287,7 @@ class RecordedTools(Registry):
             any(event.type in _WORKED_OUT for event in story)
             or (finished is None and effect == "read")
             or bool(self._questions(call, story))
+            or self._pending(call, story, finished) is not None
         )
         if began or (finished is not None and finished.data["status"] == "ok"):
             return self._action(effect, call, context, story, requested, finished)
@@ -306,6 +310,7 @@ class RecordedTools(Registry):
         tape = self._tape
         asked = requested if requested and _comes_first(requested, story) else None
         given = asked or self._latest_request(call)
+        reviewed = self._reviewed(call)
         by_rule = next((e for e in story if e.type == "approval.resolved" and e.data["by"] == "rule"), None)
         source = given or by_rule
         grant = source.data.get("grant") if source else None
@@ -337,11 +342,48 @@ class RecordedTools(Registry):
             prepare=prepare if questions else None,
             title=given.data["title"] if given else "",
             detail=given.data["detail"] if given else "",
-            digest=given.data["digest"] if given else call.id,
-            changes=self._changes(story),
+            digest=self._digest(call, asked, given),
+            changes=self._changes(call, story, self._pending(call, story, finished)),
             note=_note(finished),
             partial=None if partial is None else lambda: partial,
+            as_reviewed=asked.data.get("reviewed", False) if asked is not None else reviewed is not None,
         )
+
+    def _digest(self, call: ToolCall, asked: LoggedEvent | None, given: LoggedEvent | None) -> str:
+        if given is None:
+            return call.id
+        reviewed = self._reviewed(call)
+        if asked is None and reviewed is not None and reviewed.data["id"] == given.data["id"]:
+            return reviewed.data.get("digest", given.data["digest"])
+        return given.data["digest"]
+
+    def _reviewed(self, call: ToolCall) -> LoggedEvent | None:
+        """What was last allowed of the call in parts, before this moment."""
+        for event in self._tape.behind(self._tape.position):
+            if (
+                event.type == "approval.resolved"
+                and event.data["callId"] == call.id
+                and "review" in event.data
+            ):
+                return event if event.data["decision"] != "reject" else None
+        return None
+
+    def _pending(
+        self, call: ToolCall, story: list[LoggedEvent], finished: LoggedEvent | None
+    ) -> LoggedEvent | None:
+        """The approval of an edit that was asked for before a restart, where it goes on to wait under its id."""
+        asked = self._latest_request(call)
+        if asked is None or not asked.data.get("changeIds"):
+            return None
+        item = asked.data["id"]
+        behind = self._tape.behind(self._tape.position)
+        if any(event.type == "approval.resolved" and event.data["id"] == item for event in behind):
+            return None
+        if any(event.type == "edit.proposed" for event in story):
+            return None
+        resolved = any(event.type == "approval.resolved" and event.data["id"] == item for event in story)
+        open_still = finished is None or finished.data["status"] in _UNFINISHED
+        return asked if resolved or open_still else None
 
     def _questions(self, call: ToolCall, story: list[LoggedEvent]) -> list[LoggedEvent]:
         """What the call asks from here on; first what it had asked before the process ended, if that is not pointless now."""
@@ -358,16 +400,45 @@ class RecordedTools(Registry):
                 return event
         return None
 
-    def _changes(self, story: list[LoggedEvent]) -> tuple[Change, ...]:
+    def _changes(
+        self, call: ToolCall, story: list[LoggedEvent], pending: LoggedEvent | None
+    ) -> tuple[Change, ...]:
         """What was worked out: of several changes the log has all before the first is begun."""
+        if pending is not None:
+            return tuple(change for _, change in self._asked_for(pending))
         first = next((e for e in story if e.type in {"edit.proposed", "edit.applying"}), None)
         if first is None:
             return ()
-        batch = self._proposed_with(first) or [first.data]
         begun: dict[str, dict[str, Any]] = {}
         if first.type == "edit.applying":  # the texts may have moved since they were proposed
             begun = {e.data["changeId"]: e.data for e in reversed(story) if e.type == "edit.applying"}
-        return tuple(self._change(begun.get(data["changeId"], data)) for data in batch)
+        batch = self._left_of(call, first) or [
+            (data["changeId"], self._change(data)) for data in self._proposed_with(first) or [first.data]
+        ]
+        return tuple(
+            self._change(begun[change_id]) if change_id in begun else change for change_id, change in batch
+        )
+
+    def _asked_for(self, asked: LoggedEvent) -> list[tuple[str, Change]]:
+        """The changes that an approval was asked for, under their ids."""
+        return [(data["changeId"], self._change(data)) for data in self._proposals(asked)]
+
+    def _proposals(self, asked: LoggedEvent) -> list[dict[str, Any]]:
+        proposed = {
+            e.data["changeId"]: e.data for e in self._tape.behind(asked.seq) if e.type == "edit.proposed"
+        }
+        return [proposed[change_id] for change_id in asked.data["changeIds"] if change_id in proposed]
+
+    def _left_of(self, call: ToolCall, first: LoggedEvent) -> list[tuple[str, Change]] | None:
+        """What a review left of the changes it was about, where `first` is one of them."""
+        reviewed, asked = self._reviewed(call), self._latest_request(call)
+        if reviewed is None or asked is None or reviewed.data["id"] != asked.data["id"]:
+            return None
+        if first.data["changeId"] not in asked.data.get("changeIds", ()):
+            return None
+        decided = [ReviewedHunk.from_wire(one) for one in reviewed.data["review"]]
+        review = Review.read(self._proposals(asked), decided)
+        return review.amended(self._asked_for(asked)) if isinstance(review, Review) else None
 
     def _proposed_with(self, first: LoggedEvent) -> list[dict[str, Any]]:
         """The data of what was proposed together with a change, that one included; empty if it was not proposed."""
@@ -423,7 +494,7 @@ def _note(finished: LoggedEvent | None) -> str:
     if finished is None or finished.data["status"] != "ok":
         return ""
     content: str = finished.data["content"]
-    return content.partition(NOTE)[2]
+    return content.partition(NOTE)[2].partition(REVIEWED)[0]
 
 
 def _partial(finished: LoggedEvent | None) -> str | None:
@@ -436,7 +507,8 @@ def _partial(finished: LoggedEvent | None) -> str | None:
 def _result(tape: Tape, finished: LoggedEvent) -> ToolResult:
     data = finished.data
     read = {one["path"]: tape.text(one["hash"]) or "" for one in data.get("read", ())}
-    return ToolResult(data["status"], data["content"], read)
+    content, _, _ = data["content"].partition(REVIEWED)  # it is said anew
+    return ToolResult(data["status"], content, read)
 
 
 async def _nothing() -> ToolResult:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from outrider.testing.connections import InProcess, Stdio
     from outrider.testing.fake_editor import FakeEditor
     from outrider.testing.invocations import Invocation, read_invocations
-    from outrider.testing.open_items import OpenItem, Reject
+    from outrider.testing.open_items import OpenItem, Reject, Review
     from outrider.testing.profiles import EDITORS, HOSTILE, PROFILES, Profile
     from outrider.testing.running import run_explore_scenario, run_scenario
     from outrider.testing.scenario import client_tool, embedded, scripted, start_session
@@ -47,6 +47,7 @@ __all__ = [
     "Question",
     "Reject",
     "Reply",
+    "Review",
     "RpcError",
     "ScenarioRun",
     "ScriptedModel",
@@ -69,7 +70,7 @@ _MODULES: Final = {
     "connections": ("InProcess", "Stdio"),
     "fake_editor": ("FakeEditor",),
     "invocations": ("Invocation", "read_invocations"),
-    "open_items": ("OpenItem", "Reject"),
+    "open_items": ("OpenItem", "Reject", "Review"),
     "profiles": ("EDITORS", "HOSTILE", "PROFILES", "Profile"),
     "running": ("run_explore_scenario", "run_scenario"),
     "scenario": ("client_tool", "embedded", "scripted", "start_session"),

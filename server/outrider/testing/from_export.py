@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from outrider.models.recorded import script_of
 from outrider.ports.events import LoggedEvent
 from outrider.replay.tape import Input, Tape
-from outrider_protocol.events import Decision
+from outrider_protocol.events import Decision, ReviewedHunk
 from outrider_protocol.export import Export
 from outrider_protocol.scenario import (
     Answer,
@@ -326,7 +326,8 @@ def _step(tape: Tape, one: Input) -> Step | None:
             return Steer(do="steer", text=data["text"])
         case "approve" if data.get("channel") != "message":
             decision = cast("Decision", data["decision"])
-            return Reply(do="answer", decision=decision, note=data.get("note"))
+            review = [ReviewedHunk.from_wire(one) for one in data.get("review", ())]
+            return Reply(do="answer", decision=decision, note=data.get("note"), review=review or None)
         case "answer" if data.get("channel") != "message":
             return Reply(do="answer", answer=data["answer"])
         case "cancel":

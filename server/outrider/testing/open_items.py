@@ -6,7 +6,7 @@ What they say goes into the editor's dialog where there is one, as the profile h
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
@@ -37,6 +37,15 @@ class Reject:
 
 
 @dataclass(frozen=True, slots=True)
+class Review:
+    """A yes to parts of an edit: what is decided about hunks, as `outrider.answer` takes it; the others are taken."""
+
+    hunks: Sequence[Mapping[str, Any]]
+    """Each with the `id` of a hunk and a `decision`, `take` or `reject`; with it perhaps a `reason` or a `text`."""
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class OpenItem:
     """What waits for the person's answer."""
 
@@ -59,9 +68,11 @@ class OpenItem:
     """The tool of the call that waits."""
     input: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The arguments of that call."""
+    hunks: tuple[str, ...] = ()
+    """The ids of the hunks of an edit, for a `Review`."""
 
 
-Decision = bool | str | Reject | None
+Decision = bool | str | Reject | Review | None
 """True is `Allow once` (or the yes of a dialog), False is `Reject`, a text is a title; None leaves it open."""
 OnConfirmation = Callable[[OpenItem], Decision | Awaitable[Decision]]
 OnUserQuestion = Callable[[OpenItem], str | Awaitable[str | None] | None]
@@ -82,7 +93,16 @@ def open_item(editor: FakeEditor, wire: Mapping[str, Any]) -> OpenItem:
         allow_free_form=wire.get("allowFreeForm", False),
         tool=call.get("name"),
         input=cast("Object", given) if isinstance(given, dict) else {},
+        hunks=tuple(_hunks(editor, wire["id"])),
     )
+
+
+def _hunks(editor: FakeEditor, item_id: str) -> Iterator[str]:
+    asked = (one["data"] for one in editor.events_of("approval.requested") if one["data"]["id"] == item_id)
+    changes = next(asked, Object()).get("changeIds", ())
+    for event in editor.events_of("edit.proposed"):
+        if (change := event["data"]["changeId"]) in changes:
+            yield from (f"{change}#{number}" for number in range(1, max(1, len(event["data"]["hunks"])) + 1))
 
 
 def asked(editor: FakeEditor, turn_id: str | None) -> list[Object]:
@@ -120,7 +140,7 @@ def title_of(item: OpenItem, said: object) -> str | None:
     match said:
         case None:
             return None
-        case Reject() if item.kind == "approval":
+        case Reject() | Review() if item.kind == "approval":
             return None
         case bool() if item.kind != "question":
             wanted = _YES if said else _NO
@@ -135,12 +155,12 @@ def title_of(item: OpenItem, said: object) -> str | None:
     raise ValueError(f"{said!r} does not answer {item.title!r}; it takes one of {list(item.options)}")
 
 
-def answer_params(item: OpenItem, said: bool | str | Reject | Wrong) -> Object:
+def answer_params(item: OpenItem, said: bool | str | Reject | Review | Wrong) -> Object:
     """The params of `outrider.answer` that say it.
 
     Args:
         item: Anything but a dialog without an id.
-        said: For an approval a decision, its title or `Reject`; for a question the answer; for a tool its result.
+        said: For an approval a decision, its title, `Reject` or `Review`; for a question the answer; for a tool its result.
 
     Raises:
         ValueError: It is no answer to this item.
@@ -150,6 +170,9 @@ def answer_params(item: OpenItem, said: bool | str | Reject | Wrong) -> Object:
     title = title_of(item, said)
     if isinstance(said, Reject):
         return {"id": item.id, "decision": "reject", "note": said.note}
+    if isinstance(said, Review):
+        note = {} if said.note is None else {"note": said.note}
+        return {"id": item.id, "decision": "allow_once", **note, "review": [dict(one) for one in said.hunks]}
     if item.kind == "approval":
         return {"id": item.id, "decision": _DECISIONS[str(title)]}
     return {"id": item.id, "answer": said if title is None else title}
@@ -222,7 +245,7 @@ class Decider:
         decided = cast("Decision", await said if inspect.isawaitable(said) else said)
         title = title_of(item, decided)
         if title is None:
-            if isinstance(decided, Reject | str):
+            if isinstance(decided, Reject | Review | str):
                 return await self._command(item, decided)
             if not question.answered and self._editor.profile.forced_answer is None:
                 self._editor.answer_late(question, Dismiss())
@@ -257,10 +280,10 @@ class Decider:
         given = self._says(item)
         decided = cast("Decision", await given if inspect.isawaitable(given) else given)
         title = title_of(item, decided)
-        said = decided if title is None and isinstance(decided, Reject | str) else title
+        said = decided if title is None and isinstance(decided, Reject | Review | str) else title
         return said is not None and await self._command(item, said)
 
-    async def _command(self, item: OpenItem, said: str | Reject) -> bool:
+    async def _command(self, item: OpenItem, said: str | Reject | Review) -> bool:
         await self._editor.command(names.ANSWER, answer_params(item, said))
         return True
 

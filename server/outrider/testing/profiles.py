@@ -112,6 +112,7 @@ def _capabilities(
     progress: bool = True,
     configuration: bool = True,
     dynamic: bool = False,
+    disabled_actions: bool = False,
 ) -> dict[str, Any]:
     # `ask`: what `additionalPropertiesSupport` says; None: questions are not mentioned.
     window: dict[str, Any] = {"workDoneProgress": progress}
@@ -139,6 +140,7 @@ def _capabilities(
                 "dynamicRegistration": dynamic,
                 "isPreferredSupport": True,
                 "codeActionLiteralSupport": {"codeActionKind": {"valueSet": kinds}},
+                **({"disabledSupport": True} if disabled_actions else {}),
             },
         },
     }
@@ -189,6 +191,7 @@ VSCODE: Final = Profile(
     name="vscode",
     client_info={"name": "Visual Studio Code", "version": "1.139.1"},
     capabilities=_capabilities(
+        disabled_actions=True,
         encodings=("utf-16",),
         workspace_edit={
             "documentChanges": True,

@@ -32,6 +32,7 @@ from outrider.testing.open_items import (
     OnUserQuestion,
     OpenItem,
     Reject,
+    Review,
     answer_params,
     asked,
     open_item,
@@ -303,7 +304,9 @@ class ScenarioRun:
         event = self.editor.event(event_type, count=count, turn_id=self.turn_id, seconds=self._setup.seconds)
         return await self._unless_the_person_fails(event)
 
-    async def answer(self, said: bool | str | Reject | Wrong, *, item: OpenItem | None = None) -> Self:
+    async def answer(
+        self, said: bool | str | Reject | Review | Wrong, *, item: OpenItem | None = None
+    ) -> Self:
         """Answer what waits, by command, and wait for the turn.
 
         Args:

@@ -251,7 +251,9 @@ class Player:
 
     async def _reply(self, step: Reply) -> None:
         given = {"decision": step.decision, "answer": step.answer, "error": step.error, "note": step.note}
-        params = {name: value for name, value in given.items() if value is not None}
+        params: Object = {name: value for name, value in given.items() if value is not None}
+        if step.review is not None:
+            params["review"] = [one.to_wire() for one in step.review]
         item = await self._open_item(step.item)
         await self._command(names.ANSWER, {"id": item, **params}, refused=step.refused)
 

@@ -15,6 +15,7 @@ from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Change, Editing
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folders
+from outrider.workspace.review import Review
 from outrider.workspace.search import Search
 from outrider_protocol.events import Decision, EventData, PlanItem
 from outrider_protocol.settings import Limits
@@ -44,6 +45,8 @@ class Action:
     """Whether it puts a text in the place of whatever is in the file."""
     partial: Callable[[], str] | None = None
     """What was gathered so far, for a call that is cancelled in the middle."""
+    as_reviewed: bool = False
+    """Whether what the person decided about its hunks is in it already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,8 @@ class Approval:
 
     decision: Decision
     note: str | None = None
+    review: Review | None = None
+    """What was decided about single hunks of an edit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +150,22 @@ class ToolContext(Protocol):
         """Show a piece of a call's output as it comes."""
         ...
 
-    async def approve(self, call: ToolCall, action: Action) -> Approval:
-        """Ask the person for a yes. Returns only with an explicit answer; the turn parks meanwhile if need be."""
+    def proposed(self, call: ToolCall, action: Action) -> Sequence[str]:
+        """The ids of the changes of an action that waits for a yes since before a restart; none where it does not."""
+        ...
+
+    def reviews(self, call: ToolCall) -> Sequence[Review]:
+        """What the person has decided so far about single hunks of the call's edit."""
+        ...
+
+    async def approve(self, call: ToolCall, action: Action, change_ids: Sequence[str]) -> Approval:
+        """Ask the person for a yes. Returns only with an explicit answer; the turn parks meanwhile if need be.
+
+        Args:
+            call: The call.
+            action: What it would do.
+            change_ids: The ids under which its changes were proposed.
+        """
         ...
 
     async def ask(self, call: ToolCall, question: str, options: Sequence[str], *, free_form: bool) -> str:

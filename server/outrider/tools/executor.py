@@ -13,11 +13,12 @@ from typing import Any
 
 from outrider.permissions.decide import Judgement
 from outrider.ports.model import ToolCall, content_hash
-from outrider.tools import changes, rebase
-from outrider.tools.context import Action, ToolContext
+from outrider.tools import changes, rebase, review
+from outrider.tools.context import Action, Approval, ToolContext
 from outrider.tools.registry import Params, Registry, Tool
 from outrider.tools.result import ToolResult, error
 from outrider.tools.transaction import write_all
+from outrider.workspace.review import Review
 from outrider_protocol.events import ApprovalResolved, ReadText, ToolFinished, ToolStarted
 
 log = logging.getLogger(__name__)
@@ -59,7 +60,7 @@ class Executor:
             if ready:
                 await self._run_together(list(zip(group, ready, strict=False)))
             else:
-                self._finish(group[0], await self._run_alone(plans[0]))
+                self._finish(group[0], self._reviewed(group[0], await self._run_alone(plans[0])))
             waiting = waiting[max(1, len(ready)) :]
 
     async def _plan(self, call: ToolCall) -> Planned | ToolResult:
@@ -75,6 +76,7 @@ class Executor:
         try:
             action = await tool.plan(params, call, self._context)
             if isinstance(action, Action):
+                action = review.amended(action, self._context.reviews(call))
                 action = await rebase.refused(action, self._context) or action
         except Exception:
             log.exception("%s could not be planned", call.name)
@@ -112,11 +114,13 @@ class Executor:
             if TIMES_ASKED in (asked, tried) and action.digest != approved:
                 return _refused(plan)
             if judgement.verdict == "ask" and action.digest != approved:
-                ids = changes.propose(context, call, action.changes)
-                approval = await context.approve(call, action)
+                ids = list(context.proposed(call, action)) or changes.propose(context, call, action.changes)
+                approval = await context.approve(call, action, ids)
                 if approval.decision == "reject":
-                    return _rejected(context, ids, plan, approval.note)
-                approved, asked = action.digest, asked + 1
+                    return _rejected(context, ids, plan, approval)
+                if approval.review is not None:
+                    ids = _left(context, ids, plan, approval.review)
+                approved, asked = context.approved(call) or action.digest, asked + 1
             elif action.prepare is not None and not prepared:
                 if instead := await action.prepare():
                     return instead
@@ -159,8 +163,11 @@ class Executor:
         except asyncio.CancelledError:
             # The edit is bounded by the time-outs of the editor and of the disk, so this wait is bounded too.
             if result := _with_note(await task, note):
-                self._finish(call, result)
+                self._finish(call, self._reviewed(call, result))
             raise
+
+    def _reviewed(self, call: ToolCall, result: ToolResult) -> ToolResult:
+        return review.told_of(result, self._context.reviews(call))
 
     async def _perform(self, plan: Planned | ToolResult) -> ToolResult:
         if isinstance(plan, ToolResult):
@@ -202,11 +209,24 @@ def _with_note(result: ToolResult | None, note: str) -> ToolResult | None:
     return replace(result, content=f"{result.content}{NOTE}{note}") if result and done else result
 
 
-def _rejected(context: ToolContext, ids: list[str], plan: Planned, note: str | None) -> ToolResult:
+def _rejected(context: ToolContext, ids: list[str], plan: Planned, approval: Approval) -> ToolResult:
+    given = approval.review
     for change_id, change in zip(ids, plan.action.changes, strict=True):
-        changes.record_rejected(context, plan.call, change_id, change, "the person rejected it")
-    said = f" and said: {note}" if note else ""
-    return ToolResult("denied", f"The person rejected this{said}.{_done_before(context, plan.call)}")
+        reason = given.why_not(change_id) if given is not None else "the person rejected it"
+        changes.record_rejected(context, plan.call, change_id, change, reason)
+    said = f" and said: {approval.note}" if approval.note else ""
+    reasons = f"\n{given.reasons()}" if given is not None and given.reasons() else ""
+    return ToolResult("denied", f"The person rejected this{said}.{reasons}{_done_before(context, plan.call)}")
+
+
+def _left(context: ToolContext, ids: list[str], plan: Planned, given: Review) -> list[str]:
+    """The ids of the changes of which a review left something; the others are recorded as rejected."""
+    proposed = list(zip(ids, plan.action.changes, strict=True))
+    left = {change_id for change_id, _ in given.amended(proposed) or proposed}
+    for change_id, change in proposed:
+        if change_id not in left:
+            changes.record_rejected(context, plan.call, change_id, change, given.why_not(change_id))
+    return [change_id for change_id in ids if change_id in left]
 
 
 def _done_before(context: ToolContext, call: ToolCall) -> str:

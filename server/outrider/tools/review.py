@@ -1,0 +1,44 @@
+"""Brings what the person decided about single hunks of an edit into the action, and to the model."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from outrider.tools.changes import action_for
+from outrider.tools.context import Action
+from outrider.tools.result import ToolResult
+from outrider.workspace.review import Review
+
+REVIEWED = "\nThe person reviewed this and decided by hunk:\n"
+"""What stands in a result before what the person decided."""
+
+
+def applied(review: Review, action: Action) -> Action | None:
+    """An action with a review in it; None where its hunks are not those that were proposed, or nothing is left."""
+    if len(action.changes) != len(review.changes):
+        return None
+    ids = [was.change_id for was in review.changes]
+    left = review.amended(list(zip(ids, action.changes, strict=True)))
+    if not left:
+        return None
+    return action_for(*(change for _, change in left), note=action.note, whole=action.whole)
+
+
+def amended(action: Action, reviews: Sequence[Review]) -> Action:
+    """An action with everything that the person has decided about it so far.
+
+    Where one of the reviews does not fit any more the action is as it was worked out: it is asked for anew then.
+    """
+    if action.as_reviewed:
+        return action
+    now: Action | None = action
+    for review in reviews:
+        now = now and applied(review, now)
+    return replace(now, as_reviewed=bool(reviews)) if now is not None else action
+
+
+def told_of(result: ToolResult, reviews: Sequence[Review]) -> ToolResult:
+    """A result that tells the model what the person decided about its edit."""
+    told = "\n".join(said for review in reviews if (said := review.told()))
+    if not told or result.status == "denied":
+        return result
+    return replace(result, content=f"{result.content}{REVIEWED}{told}")
