@@ -6,19 +6,16 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
 from outrider.ports.events import LoggedEvent
-from outrider.ports.model import content_hash
+from outrider.store.blobs import read
 from outrider.store.listing import SessionRow, list_sessions
 from outrider.store.problem import StoreReadError, damaged, problem_of
 from outrider.store.schema import TURN_BEGINS, storable
 
 _T = TypeVar("_T")
-_PARAMETERS = 500
-"""Parameters of one statement; SQLite takes at least 999."""
 
 
 class Reader:
@@ -90,13 +87,8 @@ class Reader:
         return events, last
 
     def _blobs(self, digests: list[str]) -> dict[str, bytes]:
-        found: dict[str, bytes] = {}
-        remaining = iter(digests)
-        while chunk := list(islice(remaining, _PARAMETERS)):
-            marks = ",".join("?" * len(chunk))
-            query = f"SELECT digest, content FROM blobs WHERE digest IN ({marks})"  # noqa: S608 - only marks
-            for digest, content in self._connection.execute(query, chunk):
-                found[digest] = zlib.decompress(content)
-                if content_hash(found[digest]) != digest:
-                    raise ValueError(f"content {digest} is not what was stored")
-        return found
+        self._connection.execute("BEGIN")  # a text and those it is a change of belong to one log
+        try:
+            return read(self._connection, digests)
+        finally:
+            self._connection.execute("COMMIT")

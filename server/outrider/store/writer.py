@@ -7,13 +7,13 @@ import logging
 import queue
 import sqlite3
 import threading
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from outrider.ports.events import LoggedEvent
+from outrider.store.blobs import BlobWriter
 from outrider.store.problem import StoreProblem, problem_of, unwritable
 from outrider.store.schema import SCHEMA_VERSION
 
@@ -67,6 +67,7 @@ class Writer:
 
     def __init__(self, connection: sqlite3.Connection, path: Path, report: Callable[[Report], None]) -> None:
         self._connection = connection
+        self._blobs = BlobWriter(connection)
         self._path = path
         self._identity = _identity(path)
         self._report = report
@@ -180,25 +181,21 @@ class Writer:
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+            self._blobs.forget()
             raise
         self._unsynced = not durable
         self._commits += 1
 
     def _insert(self, entry: Entry) -> None:
-        execute = self._connection.execute
-        for digest, content in entry.blobs.items():
-            if execute("SELECT 1 FROM blobs WHERE digest = ?", (digest,)).fetchone() is None:
-                execute(
-                    "INSERT INTO blobs (digest, content) VALUES (?, ?)", (digest, zlib.compress(content, 1))
-                )
         event = entry.event
         try:
-            execute(
+            self._connection.execute(
                 "INSERT INTO events (session_id, seq, ts, turn_id, type, data) VALUES (?, ?, ?, ?, ?, ?)",
                 (event.session_id, event.seq, event.ts, event.turn_id, event.type, entry.text),
             )
         except sqlite3.IntegrityError:
             raise _RepeatedError(event.session_id) from None
+        self._blobs.put(event, entry.blobs)
 
     def _refuse(self, session_id: str, report: Report) -> None:
         """Give up the events of a session that is written by somebody else too, so that the others go on."""
