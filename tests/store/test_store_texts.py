@@ -6,18 +6,21 @@ import time
 import zlib
 from collections.abc import AsyncGenerator
 from contextlib import closing, suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from outrider.ports.clock import SteppingClock
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import content_hash
 from outrider.store import blobs
 from outrider.store.delta import difference, patched
 from outrider.store.log import Store, StoreReadError
+from outrider.store.retention import KEPT_DAYS, Retention, give_up_old_texts
 from outrider.store.schema import FILE_NAME
 
 LINES = st.lists(
@@ -198,3 +201,112 @@ async def test_a_content_that_is_a_text_and_a_message_stays_one(store: Store) ->
     session.change(None, b"said\n")
     session.event("model.requested", {content_hash(b"said\n"): b"said\n"})
     assert await session.come_back()
+
+
+# --- how long they are kept ----------------------------------------------------------------------------------
+
+
+NOW = datetime.fromisoformat("2026-02-01T00:00:00+00:00")
+
+
+async def filled(store: Store, count: int) -> list[Typing]:
+    """Sessions, the first one the oldest, each with 60 texts of two files that share nothing with another session."""
+    sessions: list[Typing] = []
+    for number in range(1, count + 1):
+        session = Typing(store, f"ses_{number}", number)
+        for path in ("a", "b"):
+            text = random.Random(f"{number}{path}").randbytes(20_000).hex().encode()
+            for version in range(30):
+                session.change(text, text + b"%d\n" % version, path)
+                text += b"%d\n" % version
+        sessions.append(session)
+    assert await store.flush() is None
+    return sessions
+
+
+async def kept(store: Store, sessions: list[Typing]) -> list[int]:
+    return [len(await store.blobs(one.texts)) for one in sessions]
+
+
+async def test_the_oldest_sessions_lose_their_texts_until_the_log_is_small_enough(
+    store: Store, tmp_path: Path
+) -> None:
+    sessions = await filled(store, 5)
+    everything = await kept(store, sessions)
+    size = await store.size()
+    events = await store.events("ses_1")
+    await give_up_old_texts(store, NOW, most_bytes=size)
+    assert await kept(store, sessions) == everything
+    await give_up_old_texts(store, NOW, most_bytes=size * 3 // 4)
+    left = await kept(store, sessions)
+    assert left == sorted(left)
+    assert (left[0], left[-1]) == (0, everything[-1])
+    assert await store.size() <= size * 3 // 4
+    await store.close()
+    assert (tmp_path / "state" / FILE_NAME).stat().st_size <= size * 4 // 5, "the room is given back"
+    again = await opened(tmp_path / "state")
+    assert await again.events("ses_1") == events
+    await again.close()
+
+
+async def test_one_run_does_a_bounded_piece_of_work(store: Store) -> None:
+    sessions = await filled(store, 3)
+    everything = await kept(store, sessions)
+    await give_up_old_texts(store, NOW, most_bytes=0, pieces=1)
+    assert await kept(store, sessions) != [0, 0, 0]
+    assert (await kept(store, sessions))[1:] == everything[1:]
+    await give_up_old_texts(store, NOW, most_bytes=0)
+    assert await kept(store, sessions) == [0, 0, 0]
+
+
+async def test_a_session_that_is_open_or_parked_loses_nothing(store: Store) -> None:
+    sessions = await filled(store, 3)
+    everything = await kept(store, sessions)
+    sessions[0].event("turn.started", prompt="x")
+    sessions[0].event("turn.parked", open=[])
+    assert await store.flush() is None
+    lock = store.lock("ses_2")
+    assert lock is not None
+    await give_up_old_texts(store, NOW.replace(year=2027), most_bytes=0)
+    assert await kept(store, sessions) == [*everything[:2], 0]
+    lock.release()
+
+
+async def test_after_some_months_texts_go_whatever_room_there_is(store: Store) -> None:
+    sessions = await filled(store, 3)
+    everything = await kept(store, sessions)
+    await give_up_old_texts(
+        store, datetime.fromisoformat("2026-01-02T00:00:01+00:00") + timedelta(days=KEPT_DAYS)
+    )
+    assert await kept(store, sessions) == [0, 0, everything[2]]
+
+
+async def test_what_is_used_elsewhere_stays(store: Store) -> None:
+    old, new = Typing(store, "ses_old", 1), Typing(store, "ses_new", 2)
+    first, second, third = (b"line\n" * 100 + b"%d\n" % number for number in range(3))
+    old.change(first, second)
+    new.change(second, third)
+    said = {content_hash(first[:9]): first[:9]}
+    old.change(first[:9], first)
+    new.event("model.requested", said)
+    assert await store.flush() is None
+    lock = store.lock("ses_new")
+    await give_up_old_texts(store, NOW, most_bytes=0)
+    assert lock is not None
+    assert await new.come_back()
+    assert await store.blobs(said) == said
+    new.change(third, first)
+    assert await new.come_back()
+
+
+async def test_it_is_looked_in_the_background_and_ends_with_the_store(store: Store) -> None:
+    (session,) = await filled(store, 1)
+    clock = SteppingClock(NOW.replace(year=2027))
+    retention = Retention(store, clock)
+    for _ in range(1000):
+        if not await store.blobs(session.texts):
+            break
+    else:
+        pytest.fail("nothing was given up")
+    await retention.close()
+    assert session.texts

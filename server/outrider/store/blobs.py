@@ -158,8 +158,7 @@ def _use_less(connection: sqlite3.Connection, blob: int | None) -> None:
 
 
 def read(connection: sqlite3.Connection, digests: Sequence[str]) -> dict[str, bytes]:
-    """The contents that are stored, by content hash; the others are left out. All are read as of one moment if the
-    caller has begun a transaction.
+    """The contents that are stored, by content hash; the others are left out. In a transaction of the caller.
 
     Raises:
         sqlite3.Error: the log cannot be read.

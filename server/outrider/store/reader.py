@@ -48,6 +48,10 @@ class Reader:
         """All sessions, the most recently used first."""
         return await self._read(lambda: list_sessions(self._connection))
 
+    async def size(self) -> int:
+        """Bytes of the log, without room that is free in it."""
+        return await self._read(self._size)
+
     async def find_turn(self, turn_id: str) -> str | None:
         """The session of a turn."""
         if not storable(turn_id):
@@ -63,6 +67,11 @@ class Reader:
             raise StoreReadError(problem_of(error, self._path)) from error
         except (ValueError, TypeError, zlib.error) as error:
             raise StoreReadError(damaged(self._path, error)) from error
+
+    def _size(self) -> int:
+        pragmas = ("page_count", "freelist_count", "page_size")
+        pages, free, bytes_ = (self._connection.execute(f"PRAGMA {one}").fetchone()[0] for one in pragmas)
+        return (pages - free) * bytes_
 
     def _events(self, session_id: str, from_seq: int, limit: int | None) -> tuple[list[LoggedEvent], int]:
         self._connection.execute("BEGIN")  # both queries see the same log
