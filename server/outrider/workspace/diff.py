@@ -56,9 +56,13 @@ class LineRange:
 
 def line_hunks(before: str, after: str) -> list[LineHunk]:
     """What has to be done to the lines of `before` to get `after`, from top to bottom."""
-    old, new = split_lines(before), split_lines(after)
+    head, tail = _same_lines(before, after)
+    old, new = split_lines(before[head : len(before) - tail]), split_lines(after[head : len(after) - tail])
+    first = _count_lines(before[:head]) + 1
     return [
-        LineHunk(one.start + 1, "".join(old[one.start : one.end]), "".join(new[one.new_start : one.new_end]))
+        LineHunk(
+            first + one.start, "".join(old[one.start : one.end]), "".join(new[one.new_start : one.new_end])
+        )
         for one in changed_ranges(old, new)
     ]
 
@@ -68,8 +72,9 @@ def text_hunks(before: str, after: str) -> list[Hunk]:
 
     No hunk begins or ends within a line end or a combining sequence.
     """
-    old, new = split_lines(before), split_lines(after)
-    offsets = [0, *accumulate(map(len, old))]
+    first, last = _same_lines(before, after)
+    old, new = split_lines(before[first : len(before) - last]), split_lines(after[first : len(after) - last])
+    offsets = list(accumulate(map(len, old), initial=first))
     hunks: list[Hunk] = []
     for one in changed_ranges(old, new):
         removed, added = "".join(old[one.start : one.end]), "".join(new[one.new_start : one.new_end])
@@ -155,6 +160,8 @@ def _marked(mark: str, lines: Iterable[str]) -> list[str]:
 
 def changed_ranges(old: Sequence[str], new: Sequence[str]) -> list[LineRange]:
     """The ranges of `old` that are not in `new`, and the other way round, from top to bottom."""
+    head, tail = _same_ends(old, new)
+    old, new = old[head : len(old) - tail], new[head : len(new) - tail]
     gone, come = _Comparison(old, new).compare()
     ranges: list[LineRange] = []
     i = j = 0
@@ -167,8 +174,48 @@ def changed_ranges(old: Sequence[str], new: Sequence[str]) -> list[LineRange]:
             i += 1
         while j < len(new) and come[j]:
             j += 1
-        ranges.append(LineRange(start, i, new_start, j))
+        ranges.append(LineRange(head + start, head + i, head + new_start, head + j))
     return ranges
+
+
+def _same_lines(before: str, after: str) -> tuple[int, int]:
+    """How many characters of whole lines two texts share at the beginning and at the end, without overlap.
+
+    Most changes are small, and most texts are not: what is not changed is not even divided into lines.
+    """
+    head, tail = _same_ends(before, after)
+    head = before.rfind("\n", 0, head) + 1
+    line = before.find("\n", len(before) - tail)
+    return head, len(before) - line - 1 if line >= 0 else 0
+
+
+def _same_ends(one: Sequence[object], other: Sequence[object]) -> tuple[int, int]:
+    """How much two sequences share at the beginning and at the end, without overlap."""
+    shorter, length, other_length = min(len(one), len(other)), len(one), len(other)
+    head = _longest(shorter, lambda start, end: one[start:end] == other[start:end])
+    tail = _longest(
+        shorter - head,
+        lambda start, end: (
+            one[length - end : length - start] == other[other_length - end : other_length - start]
+        ),
+    )
+    return head, tail
+
+
+def _longest(most: int, same: Callable[[int, int], bool]) -> int:
+    """How far, up to `most`, everything is the same; halved each time, so that it is compared in big pieces."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if same(low, middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _count_lines(text: str) -> int:
+    return len(split_lines(text)) if "\r" in text else text.count("\n")
 
 
 class _Comparison:
