@@ -33,7 +33,8 @@ class Agent:
     """Set by the first output of a command."""
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     """Set by the first question."""
-    _version: int = 1
+    edits: int = 0
+    """Edits of documents that were asked for; each makes a version."""
     start_seconds: float = 0.0
     """From the spawn to the response to `initialize`."""
 
@@ -57,7 +58,7 @@ class Agent:
 
     def open(self, path: Path, text: str) -> None:
         """Open a document with a text that the disk may not have."""
-        document = {"uri": path.as_uri(), "languageId": "python", "version": self._version, "text": text}
+        document = {"uri": path.as_uri(), "languageId": "python", "version": self.edits + 1, "text": text}
         self.child.notify("textDocument/didOpen", {"textDocument": document})
 
     async def cancel(self) -> float:
@@ -82,9 +83,9 @@ class Agent:
     def _on_request(self, method: str, params: Any) -> Any:
         if method == "workspace/applyEdit":
             for edit in params["edit"]["documentChanges"]:
-                self._version += 1
+                self.edits += 1
                 self.child.notify("textDocument/didChange", {
-                    "textDocument": {"uri": edit["textDocument"]["uri"], "version": self._version},
+                    "textDocument": {"uri": edit["textDocument"]["uri"], "version": self.edits + 1},
                     "contentChanges": [{"range": one["range"], "text": one["newText"]} for one in edit["edits"][::-1]],
                 })  # fmt: skip
             return {"applied": True}

@@ -14,7 +14,7 @@ from outrider.ports.events import LoggedEvent
 from outrider.ports.model import content_hash
 from outrider.workspace.diff import line_hunks, split_lines
 from outrider.workspace.histories import FileHistory, histories
-from outrider.workspace.journal import ChangeRecord, Journal, Part
+from outrider.workspace.journal import Journal, Part
 from outrider.workspace.merge import merge
 from outrider.workspace.weave import Weave
 
@@ -178,12 +178,19 @@ class Doings:
             words = self.words()
             self.session.switch(part.record.change_id, list(part.hunks), undo=undo)
             lost = words - self.words()
-            # Bringing an edit back takes what it took the first time, with the person's yes.
-            assert not (lost - self.taken(part.record) if not undo else lost), lost
+            assert lost <= self.agents_own(part, undo=undo), lost
 
-    def taken(self, record: ChangeRecord) -> set[str]:
-        before, after = (self.session.texts[digest or ""] for digest in (record.before, record.planned))
-        return set(re.findall(r"<\d+>", before)) - set(re.findall(r"<\d+>", after))
+    def agents_own(self, part: Part, *, undo: bool) -> set[str]:
+        """Words that the agent wrote down anew in these hunks, or took with the person's yes: those go with them."""
+        before, after = (
+            self.session.texts[digest or ""] for digest in (part.record.before, part.record.planned)
+        )
+        hunks = [line_hunks(before, after)[number - 1] for number in part.hunks]
+        removed, added = (
+            set(re.findall(r"<\d+>", "".join(texts)))
+            for texts in ([one.removed for one in hunks], [one.added for one in hunks])
+        )
+        return added - removed if undo else removed - added
 
     def undo_everything(self) -> int:
         left = 0

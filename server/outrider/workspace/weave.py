@@ -44,6 +44,8 @@ class Weave:
         lines = split_lines(text)
         self._lines = [_Line(line, _FIRST) for line in lines]
         self._on = [True]
+        self._returns = _have_returns(lines)
+        """Whether a line ends with a carriage return alone, so that it may become one with the next."""
         self._end = _line_end(lines)
         """What stands between lines of which the first had no end in its own text. It must never become another one."""
 
@@ -77,6 +79,7 @@ class Weave:
     def _put(self, text: str, *, recognise: bool) -> list[int]:
         visible = self._visible()
         shown, new = self._shown(visible), split_lines(text)
+        self._returns = self._returns or _have_returns(new)
         self._end = self._end or _line_end(shown) or _line_end(new)
         ranges = changed_ranges(shown, new)
         strands: list[int] = []
@@ -149,6 +152,8 @@ class Weave:
         between = self._lines[own[0] + 1 : own[-1]] if own else []
         if any(line.by > strand and self._is_visible(line) for line in between):
             return True
+        if not self._returns:
+            return False
         self.switch(strand)
         runs_together = any(
             one.endswith("\r") and other.startswith("\n")
@@ -215,3 +220,7 @@ def _line_end(lines: Sequence[str]) -> str:
     """The line end that a text begins with; empty where it has none."""
     first = lines[0] if lines else ""
     return first[len(first.rstrip("\r\n")) :]
+
+
+def _have_returns(lines: Sequence[str]) -> bool:
+    return any(line.endswith("\r") for line in lines)
