@@ -157,28 +157,42 @@ def _use_less(connection: sqlite3.Connection, blob: int | None) -> None:
         blob = row[1]
 
 
-def read(connection: sqlite3.Connection, digests: Sequence[str]) -> dict[str, bytes]:
+def read(
+    connection: sqlite3.Connection, digests: Sequence[str], known: Mapping[str, bytes] | None = None
+) -> dict[str, bytes]:
     """The contents that are stored, by content hash; the others are left out. In a transaction of the caller.
+
+    Args:
+        connection: Where they are.
+        digests: Their hashes.
+        known: Contents that need not be read again, by their hash.
 
     Raises:
         sqlite3.Error: the log cannot be read.
         ValueError, TypeError, zlib.error: a content is damaged.
     """
+    known = known or {}
     wanted = _rows(connection, "digest", digests)
     rows = {row.id: row for row in wanted}
-    missing = {row.base for row in wanted if row.base is not None} - rows.keys()
+    missing = _bases(wanted, known) - rows.keys()
     while missing:
         below = _rows(connection, "id", list(missing))
         rows.update((row.id, row) for row in below)
         if absent := missing - rows.keys():
             raise ValueError(f"the text is missing that others are changes of, number {min(absent)}")
-        missing = {row.base for row in below if row.base is not None} - rows.keys()
-    whole: dict[int, bytes] = {}
+        missing = _bases(below, known) - rows.keys()
+    whole = {row.id: known[row.digest] for row in rows.values() if row.digest in known}
     for row in sorted(wanted, key=lambda one: one.depth):
+        if row.id in whole:
+            continue
         content = whole[row.id] = _whole(row, rows, whole)
         if content_hash(content) != row.digest:
             raise ValueError(f"content {row.digest} is not what was stored")
     return {row.digest: whole[row.id] for row in wanted}
+
+
+def _bases(rows: Sequence[_Row], known: Mapping[str, bytes]) -> set[int]:
+    return {row.base for row in rows if row.base is not None and row.digest not in known}
 
 
 def _whole(row: _Row, rows: Mapping[int, _Row], whole: Mapping[int, bytes]) -> bytes:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import sqlite3
 import zlib
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +17,8 @@ from outrider.store.problem import StoreReadError, damaged, problem_of
 from outrider.store.schema import TURN_BEGINS, storable
 
 _T = TypeVar("_T")
+_MOST_RECENT = 4
+_RECENT_BYTES = 2 * 1024**2
 
 
 class Reader:
@@ -24,6 +27,8 @@ class Reader:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
+        self._recent: OrderedDict[str, bytes] = OrderedDict()
+        """Contents that were read last: the next text of a file is a few changes away from them, not a thousand."""
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-reader")
 
     async def close(self) -> None:
@@ -98,6 +103,13 @@ class Reader:
     def _blobs(self, digests: list[str]) -> dict[str, bytes]:
         self._connection.execute("BEGIN")  # a text and those it is a change of belong to one log
         try:
-            return read(self._connection, digests)
+            found = read(self._connection, digests, self._recent)
         finally:
             self._connection.execute("COMMIT")
+        for digest in digests[-_MOST_RECENT:]:
+            if len(found.get(digest, b"")) <= _RECENT_BYTES and digest in found:
+                self._recent[digest] = found[digest]
+                self._recent.move_to_end(digest)
+        while len(self._recent) > _MOST_RECENT:
+            self._recent.popitem(last=False)
+        return found
