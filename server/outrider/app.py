@@ -29,6 +29,7 @@ from outrider.processes import Supervisor
 from outrider.settings import Layered, from_layers, narrowed, read_user_file
 from outrider.store.log import Store
 from outrider.store.problem import StoreProblem, StoreReadError
+from outrider.store.retention import Retention
 from outrider.tools.all import own_tools
 from outrider.tools.client import handed_tools
 from outrider.workspace.documents import DocumentStore
@@ -65,6 +66,7 @@ class App:
     held: HeldFiles
     """What other processes hold open unsaved."""
     publisher: Publisher
+    retention: Retention | None
     messages: tuple[str, ...] = ()
     """What has to be said about the settings."""
 
@@ -103,6 +105,8 @@ class App:
         """Let go of everything: turns, processes, connections, and the log last."""
         await self.sessions.close(reason)
         await self.publisher.close()
+        if self.retention is not None:
+            await self.retention.close()
         await self.services.supervisor.close()
         await self.services.catalog.close()
         await self.services.store.close()
@@ -187,7 +191,16 @@ async def start(
 
     publisher = Publisher(held, documents, unsaved, SystemClock())
     app = App(
-        services, Sessions(services, show), around, settings, settings, held, publisher, layered.messages
+        services,
+        Sessions(services, show),
+        around,
+        settings,
+        settings,
+        held,
+        publisher,
+        # Counted time says nothing of how old a session is.
+        Retention(store, SystemClock()) if settings.testing is None else None,
+        layered.messages,
     )
     return app
 

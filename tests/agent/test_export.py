@@ -147,9 +147,9 @@ async def test_a_session_that_is_not_there_cannot_be_exported(begin):
     ("harm", "words"),
     [
         ("DELETE FROM blobs", "cannot be exported: a message, [0-9a-f]{32}, is missing"),
-        ("UPDATE blobs SET content = 'x'", "outrider-1.sqlite3 is damaged"),
+        ("UPDATE blobs SET content = 'x'", "outrider-2.sqlite3 is damaged"),
         ("UPDATE blobs SET content = (SELECT content FROM blobs LIMIT 1)", "is not what was stored"),
-        ("UPDATE events SET data = 'x' WHERE seq = 3", "outrider-1.sqlite3 is damaged"),
+        ("UPDATE events SET data = 'x' WHERE seq = 3", "outrider-2.sqlite3 is damaged"),
         ("DELETE FROM events WHERE seq = 3", "events are missing"),
     ],
 )
@@ -158,7 +158,7 @@ async def test_a_log_that_is_not_whole_gives_no_half_export(workspace, harm, wor
     async with start_session("stock", workspace, model, answers=["Allow once"]) as editor:
         await editor.run("Correct the price.")
         with (
-            closing(sqlite3.connect(workspace.parent / "workspace.state" / "outrider-1.sqlite3")) as log,
+            closing(sqlite3.connect(workspace.parent / "workspace.state" / "outrider-2.sqlite3")) as log,
             log,
         ):
             log.execute(harm)

@@ -29,7 +29,7 @@ async def test_promise_10_a_key_of_the_environment_stays_there(begin, workspace,
     assert "shown" in finished["data"]["content"]
     assert KEY not in str(editor.messages)
     await editor.stop()
-    with closing(sqlite3.connect(workspace.parent / "workspace.state" / "outrider-1.sqlite3")) as log:
+    with closing(sqlite3.connect(workspace.parent / "workspace.state" / "outrider-2.sqlite3")) as log:
         events = [data for (data,) in log.execute("SELECT data FROM events")]
         blobs = [zlib.decompress(body).decode() for (body,) in log.execute("SELECT content FROM blobs")]
     assert any("shown" in text for text in events)

@@ -33,6 +33,8 @@ class Agent:
     """Set by the first output of a command."""
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     """Set by the first question."""
+    edits: int = 0
+    """Edits of documents that were asked for; each makes a version."""
     start_seconds: float = 0.0
     """From the spawn to the response to `initialize`."""
 
@@ -54,6 +56,11 @@ class Agent:
         else:
             self.turn = (await self.child.command("outrider.run", {"prompt": "go"}))["turnId"]
 
+    def open(self, path: Path, text: str) -> None:
+        """Open a document with a text that the disk may not have."""
+        document = {"uri": path.as_uri(), "languageId": "python", "version": self.edits + 1, "text": text}
+        self.child.notify("textDocument/didOpen", {"textDocument": document})
+
     async def cancel(self) -> float:
         """Cancel the turn; gives the seconds until its end was heard of."""
         begin = time.perf_counter()
@@ -73,7 +80,15 @@ class Agent:
         elif method == "bare/finished" or (method == "outrider/event" and params["type"] == "turn.finished"):
             self.finished.set_result(now)
 
-    def _on_request(self, method: str, _params: Any) -> Any:
+    def _on_request(self, method: str, params: Any) -> Any:
+        if method == "workspace/applyEdit":
+            for edit in params["edit"]["documentChanges"]:
+                self.edits += 1
+                self.child.notify("textDocument/didChange", {
+                    "textDocument": {"uri": edit["textDocument"]["uri"], "version": self.edits + 1},
+                    "contentChanges": [{"range": one["range"], "text": one["newText"]} for one in edit["edits"][::-1]],
+                })  # fmt: skip
+            return {"applied": True}
         assert method == "window/showMessageRequest", method
         self.asked.set()
         return NO_ANSWER

@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import Any
 
 CAPABILITIES: dict[str, Any] = {
-    "workspace": {"applyEdit": False, "executeCommand": {}, "workspaceFolders": True},
+    "workspace": {
+        "applyEdit": True,
+        "workspaceEdit": {"documentChanges": True},
+        "executeCommand": {},
+        "workspaceFolders": True,
+    },
     "window": {"workDoneProgress": False, "showMessage": {}},
     "general": {"positionEncodings": ["utf-8"]},
 }

@@ -3,8 +3,9 @@
 import asyncio
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 
 def sse(*payloads: object) -> bytes:
@@ -25,10 +26,22 @@ def delta(content: dict[str, object], finish: str | None = None) -> dict[str, ob
 
 def reading_step(number: int) -> bytes:
     """A response that asks for one small file."""
-    call = {"index": 0, "id": f"call_{number}", "type": "function"}
-    call["function"] = {"name": "read_file", "arguments": json.dumps({"path": f"src/file_{number % 20}.py"})}
+    return calling_step(number, [("read_file", {"path": f"src/file_{number % 20}.py"})])
+
+
+def calling_step(number: int, wanted: Sequence[tuple[str, dict[str, Any]]]) -> bytes:
+    """A response that asks for calls of tools, each a name and arguments."""
+    calls = [
+        {
+            "index": index,
+            "id": f"call_{number}_{index}",
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(arguments)},
+        }
+        for index, (name, arguments) in enumerate(wanted)
+    ]
     usage = {"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 10}}
-    return sse(delta({"role": "assistant", "tool_calls": [call]}), delta({}, "tool_calls"), usage)
+    return sse(delta({"role": "assistant", "tool_calls": calls}), delta({}, "tool_calls"), usage)
 
 
 def answer(text: str) -> bytes:
@@ -38,9 +51,11 @@ def answer(text: str) -> bytes:
 
 @dataclass
 class ModelServer:
-    """Answers requests one after the other: with `steps` reading steps, or as `stream` says."""
+    """Answers requests one after the other: with `steps` reading steps, with `calls`, or with `tokens`."""
 
     steps: int = 0
+    calls: Sequence[Sequence[tuple[str, dict[str, Any]]]] = ()
+    """The calls of each step, in place of `steps`."""
     tokens: int = 0
     interval: float = 0.0
     """Seconds between tokens."""
@@ -76,6 +91,8 @@ class ModelServer:
         )
         if number < self.steps:
             _chunk(writer, reading_step(number))
+        elif number < len(self.calls):
+            _chunk(writer, calling_step(number, self.calls[number]))
         elif self.tokens:
             await self._stream(writer)
         else:

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from edits import EditMeasures
 from measures import MARK, Measures
 
 OBEYS = f"echo on; exec sleep {MARK}"
@@ -128,6 +129,10 @@ async def measured(folder: Path, repeats: int) -> Table:
     )
     table.least("chat decoder alone, one-token chunks/s", measures.decoded_per_second, 60_000)
     await table.most("resident memory, idle with all imported, MB", measures.idle_mb, 70)
+    edits = EditMeasures(folder)
+    await table.most("own cost of an edit in an open file of 20 000 lines, ms", edits.edit_ms, 15)
+    await table.most("undo of a turn that edited 200 closed files, ms", edits.undo_ms, 1000)
+    await table.ratio("search in 50 000 files, 20 unsaved, ms (beside: ripgrep alone)", edits.search_ms, 1.2)
     return table
 
 

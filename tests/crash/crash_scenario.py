@@ -5,11 +5,11 @@ What a log must be like after any cut is said once, in `check_log`.
 
 import shutil
 import sqlite3
-import zlib
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from outrider.store.blobs import read
 from outrider.store.schema import FILE_NAME
 from outrider.testing.answers import Dismiss
 from outrider.testing.scenario import scripted
@@ -155,9 +155,10 @@ def open_items(events):
 def texts_of(state):
     """The contents of the log in `state`, by hash."""
     connection = sqlite3.connect(state / FILE_NAME)
-    rows = connection.execute("SELECT digest, content FROM blobs").fetchall()
+    digests = [digest for (digest,) in connection.execute("SELECT digest FROM blobs")]
+    contents = read(connection, digests)
     connection.close()
-    return {digest: zlib.decompress(content).decode() for digest, content in rows}
+    return {digest: content.decode() for digest, content in contents.items()}
 
 
 def cut_log(source, target, last):

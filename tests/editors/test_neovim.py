@@ -169,3 +169,111 @@ def _read(path):
         return path.read_bytes()
     except OSError:
         return b""
+
+
+# --- typing while an edit is on its way ----------------------------------------------------------------------
+
+
+FORTY = [f"line {number}" for number in range(1, 41)]
+HUNKS = call(
+    "edit_file",
+    path="tariff.py",
+    edits=[{"old": f"line {n}\n", "new": f"changed {n}\nand more\n"} for n in (12, 20, 28)],
+)
+CHANGED = [
+    line
+    for n in range(1, 41)
+    for line in ([f"changed {n}", "and more"] if n in (12, 20, 28) else [f"line {n}"])
+]
+# The person's keys come when the edit has arrived and is not in the buffer yet.
+TYPES = """
+_G.keys = ...
+local apply = vim.lsp.handlers['workspace/applyEdit']
+vim.lsp.handlers['workspace/applyEdit'] = function(...)
+  local keys = table.remove(_G.keys, 1)
+  if keys then vim.api.nvim_feedkeys(vim.keycode(keys), 'x!', false) end
+  return apply(...)
+end
+"""
+
+
+def forty(nvim):
+    nvim.rpc.request("nvim_buf_set_lines", 0, 0, -1, True, FORTY)
+    nvim.ex("silent write")
+
+
+def lines(nvim):
+    return nvim.rpc.request("nvim_buf_get_lines", 0, 0, -1, True)
+
+
+@pytest.mark.parametrize(
+    ("keys", "typed"),
+    [
+        ("ggOabove<Esc>", "above"),
+        ("Gobelow<Esc>", "below"),
+        ("15Gobetween<Esc>", "between"),
+        ("20GA and mine<Esc>", "line 20 and mine"),
+    ],
+)
+def test_what_is_typed_while_an_edit_arrives_is_kept(neovim, keys, typed):
+    nvim = neovim([HUNKS, {"text": "Done."}], ["Allow once"])
+    forty(nvim)
+    nvim.rpc.request("nvim_exec_lua", TYPES, [[keys]])
+    nvim.command("outrider.run", {"prompt": "change them"})
+    nvim.wait("_G.said[#_G.said] ~= nil and _G.said[#_G.said]:find('completed') ~= nil", 30)
+    now = lines(nvim)
+    assert typed in now, "it was lost"
+    mine = "mine" in typed
+    assert [line for line in now if line != typed] == (
+        [line for line in FORTY if line != "line 20"] if mine else CHANGED
+    ), "the edit is there as a whole, or not at all"
+    if mine:
+        assert "reason" in nvim.command("outrider.undo", {})["err"]["data"], "there is nothing to undo"
+        return
+    result = nvim.command("outrider.undo", {})["result"]
+    assert result["conflicts"] == [], result
+    nvim.wait("vim.fn.search('changed', 'nw') == 0")
+    assert [line for line in lines(nvim) if line != typed] == FORTY
+    assert typed in lines(nvim)
+
+
+def test_an_edit_comes_while_the_person_is_in_insert_mode(neovim):
+    nvim = neovim([HUNKS, {"text": "Done."}], ["Allow once"])
+    forty(nvim)
+    nvim.rpc.request("nvim_input", "5Ahalf a word")
+    nvim.wait("vim.fn.mode() == 'i'")
+    nvim.command("outrider.run", {"prompt": "change them"})
+    nvim.wait("_G.said[#_G.said] ~= nil and _G.said[#_G.said]:find('completed') ~= nil", 30)
+    assert nvim.lua("return vim.fn.mode()") == "i"
+    nvim.rpc.request("nvim_input", " and its end<Esc>")
+    nvim.wait("vim.fn.mode() == 'n'")
+    typed = [line for line in lines(nvim) if "half a word" in line]
+    assert typed, "it was lost"
+    assert typed[0].startswith("line ")
+    assert "half a word and its end" in typed[0]
+    assert [line for line in lines(nvim) if line.startswith("changed")] == [
+        "changed 12",
+        "changed 20",
+        "changed 28",
+    ]
+
+
+def test_several_hunks_are_one_undo_step_and_leave_cursor_marks_and_folds(neovim):
+    nvim = neovim([HUNKS, {"text": "Done."}], ["Allow once"])
+    forty(nvim)
+    nvim.ex("set foldmethod=manual")
+    nvim.ex("22,25fold")
+    nvim.ex("16mark a")
+    nvim.ex("normal! 35G3l")
+    nvim.command("outrider.run", {"prompt": "change them"})
+    nvim.wait("_G.said[#_G.said] ~= nil and _G.said[#_G.said]:find('completed') ~= nil", 30)
+    assert lines(nvim) == CHANGED
+    assert nvim.lua("return vim.fn.getline('.')") == "line 35"
+    assert nvim.lua("return vim.fn.col('.')") == 4
+    assert nvim.lua('return vim.fn.getline("\'a")') == "line 16"
+    first, last = (
+        nvim.lua(f"return vim.fn.foldclosed{end}(vim.fn.search('line 23', 'nw'))") for end in ("", "end")
+    )
+    assert [lines(nvim)[number - 1] for number in (first, last)] == ["line 22", "line 25"]
+    nvim.ex("silent undo")
+    assert lines(nvim) == FORTY

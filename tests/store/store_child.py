@@ -68,7 +68,7 @@ async def fill_disk(state: Path) -> None:
     problem = await store.flush(durable=True)
     assert problem is not None
     assert problem.reason == "unwritable", problem
-    assert "outrider-1.sqlite3" in problem.message
+    assert "outrider-2.sqlite3" in problem.message
     committed = len(await store.events("ses_1"))
     assert published == list(range(1, committed + 1))
     assert committed < 401

@@ -419,7 +419,7 @@ async def test_damaged_rows_are_told(store: Store, tmp_path: Path) -> None:
     connection.execute("UPDATE events SET data = '{\"cut' WHERE seq = 3")
     connection.execute("UPDATE blobs SET content = x'00'")
     for read in (store.events("ses_1"), store.blob(digest)):
-        with pytest.raises(StoreReadError, match=r"outrider-1\.sqlite3 is damaged") as raised:
+        with pytest.raises(StoreReadError, match=r"outrider-2\.sqlite3 is damaged") as raised:
             await read
         assert raised.value.problem.reason == "damaged"
     other = zlib.compress(b"other content")

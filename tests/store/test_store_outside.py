@@ -16,7 +16,7 @@ import pytest
 
 from outrider.ports.events import LoggedEvent
 from outrider.store.log import Store, StoreProblem
-from outrider.store.schema import FILE_NAME, open_writer
+from outrider.store.schema import FILE_NAME, SCHEMA_VERSION, open_writer
 
 CHILD = Path(__file__).with_name("store_child.py")
 
@@ -268,12 +268,12 @@ async def test_a_database_of_somebody_else_is_left_alone(tmp_path: Path) -> None
 async def test_a_newer_log_is_left_alone(tmp_path: Path) -> None:
     await filled(tmp_path, 3)
     connection = sqlite3.connect(tmp_path / FILE_NAME)
-    connection.execute("PRAGMA user_version = 2")
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
     connection.close()
     content = (tmp_path / FILE_NAME).read_bytes()
     problem = await refused(tmp_path)
     assert problem.reason == "newer"
-    assert "version 2" in problem.message
+    assert f"version {SCHEMA_VERSION + 1}" in problem.message
     assert (tmp_path / FILE_NAME).read_bytes() == content
 
 

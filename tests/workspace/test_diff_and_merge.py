@@ -1,14 +1,16 @@
+import os
 import random
 import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from outrider.ports.text import Hunk
 from outrider.workspace.diff import apply_hunks, changed_ranges, line_hunks, split_lines, text_hunks, unified
 from outrider.workspace.merge import MergeConflict, merge
+from outrider.workspace.patch import file_patch
 
 LINES = st.lists(
     st.sampled_from(["a\n", "b\n", "c\n", "d\n", "e\r\n", "\n", "é\u0301x\n", "😀\n", "f\x0cg\n"]),
@@ -184,3 +186,105 @@ def test_it_merges_as_git_does(folder: Path, texts: tuple[str, str, str]) -> Non
     merged = merge(base, mine, theirs)
     if done.returncode == 0 and not merged.conflicts:
         assert merged.text == done.stdout.decode()
+
+
+# --- patches, with git as the oracle ---------------------------------------------------------------------------
+
+
+RAW = st.lists(
+    st.sampled_from(
+        ["a\n", "b\n", "c\r\n", "\n", "d\r", "\x0c\n", "\u2028\n", "é\n", "-- \n", "+++ x\n", "@@\n", "\\ \n"]
+    ),
+    max_size=12,
+)
+RAW_TEXTS = st.builds(lambda lines, last: "".join(lines) + last, RAW, st.sampled_from(["", "a", "z\r"]))
+PATHS = ["a.txt", "b c.txt", "ü/d.txt", 'q"q.txt']
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(st.tuples(st.none() | RAW_TEXTS, st.none() | RAW_TEXTS, st.booleans()), min_size=1, max_size=4)
+)
+def test_git_applies_any_patch_and_takes_it_back(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[str | None, str | None, bool]]
+) -> None:
+    root = tmp_path_factory.mktemp("patched")
+    patch, wanted, first = "", dict[str, str](), dict[str, str]()
+    for path, (before, after, moves) in zip(PATHS, changes, strict=False):
+        to = f"moved {path}" if moves and before is not None and after is not None else path
+        if before is not None:
+            first[path] = before
+        if after is not None:
+            wanted[to] = after
+        patch += file_patch(path, before, to, after)
+    for path, text in first.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(text.encode())
+    if not patch:
+        assert wanted == first
+        return
+    _apply(root, patch)
+    assert _texts_in(root) == wanted
+    _apply(root, patch, "--reverse")
+    assert _texts_in(root) == first
+
+
+def _apply(root: Path, patch: str, *more: str) -> None:
+    done = subprocess.run(
+        ["git", "-c", "core.autocrlf=false", "apply", "--whitespace=nowarn", *more],
+        cwd=root,
+        input=patch.encode(),
+        capture_output=True,
+        env={"PATH": os.environ["PATH"], "GIT_CEILING_DIRECTORIES": str(root.parent), "HOME": str(root)},
+        check=False,
+    )
+    assert done.returncode == 0, (done.stderr.decode(), patch)
+
+
+def _texts_in(root: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(root)): path.read_bytes().decode() for path in root.rglob("*") if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_thousands_of_merges_are_as_git_does_them(folder: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    compared = 0
+    for number in range(MERGES):
+        words = ["}\n", "\n", "    return\n"] if number % 2 else [f"{n}\n" for n in range(60)]
+        base = [rng.choice(words) for _ in range(rng.randint(0, 30))]
+        mine, theirs = (_changed(rng, base, words, who) for who in ("mine", "theirs"))
+        texts = ["".join(one) for one in (mine, base, theirs)]
+        if number % 5 == 0:
+            texts = [text.replace("\n", "\r\n") for text in texts]
+        for name, text in zip(("mine", "base", "theirs"), texts, strict=True):
+            (folder / name).write_bytes(text.encode())
+        done = subprocess.run(
+            ["git", "merge-file", "-p", "mine", "base", "theirs"],
+            cwd=folder,
+            capture_output=True,
+            check=False,
+        )
+        merged = merge(texts[1], texts[0], texts[2])
+        if done.returncode == 0 and not merged.conflicts and (number % 2 == 0):
+            compared += 1
+            assert merged.text == done.stdout.decode(), texts
+        # Where lines repeat, two comparisons may take other ones for the same: nothing of either side may be missing.
+        new = [line for line in (*mine, *theirs) if "line of" in line]
+        if not merged.conflicts:
+            assert all(line.rstrip("\n") in merged.text for line in new), texts
+    assert compared > MERGES // 8
+
+
+MERGES = 300
+"""With each seed."""
+
+
+def _changed(rng: random.Random, base: list[str], words: list[str], who: str) -> list[str]:
+    lines = list(base)
+    for number in range(rng.randint(0, 3)):
+        at = rng.randint(0, len(lines))
+        new = [rng.choice([f"line of {who} {number}\n", rng.choice(words)]) for _ in range(rng.randint(0, 2))]
+        lines[at : at + rng.randint(0, 2)] = new
+    return lines

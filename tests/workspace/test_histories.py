@@ -1,5 +1,7 @@
 """Hunks come and go in any order: nothing that somebody typed is lost, and without anybody it is the first text."""
 
+import random
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,9 +12,9 @@ from hypothesis import strategies as st
 
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import content_hash
-from outrider.workspace.diff import line_hunks
+from outrider.workspace.diff import line_hunks, split_lines
 from outrider.workspace.histories import FileHistory, histories
-from outrider.workspace.journal import Journal
+from outrider.workspace.journal import Journal, Part
 from outrider.workspace.merge import merge
 from outrider.workspace.weave import Weave
 
@@ -64,7 +66,7 @@ class Session:
             for number in free:
                 file.switch(change_id, number)
             undoes = change_id if undo else self.journal.last_undo(change_id)
-            if file.text != self.text and undoes is not None:
+            if undoes is not None:
                 self.applied(file.text or "", undoes=undoes, undoesHunks=free)
         return len(wanted) - len(free)
 
@@ -115,6 +117,111 @@ def test_no_line_that_somebody_typed_is_lost(first: str, second: str, doings: li
             session.switch(record.change_id, sorted(numbers), undo=doing == 2)
             after = [line for line in session.text.splitlines() if line.startswith("typed")]
             assert before == after
+
+
+# --- thousands of random sessions, by their seed -------------------------------------------------------------
+
+
+ENDS = {"lf": ["\n"], "crlf": ["\r\n"], "mixed": ["\n", "\r\n", "\r"]}
+WORDS = {"repetitive": ["", "}", "    return", "a"], "words": [f"word {n}" for n in range(40)]}
+SEEDS = 400
+"""Of each kind of text."""
+
+
+class Doings:
+    """What happens to a file, at random: the agent edits, somebody types within lines, hunks come and go."""
+
+    def __init__(self, seed: int, ends: str, words: str) -> None:
+        self._rng = random.Random(f"{seed} {ends} {words}")
+        self._ends, self._words = ENDS[ends], WORDS[words]
+        self.typed = 0
+        self.session = Session(self._joined([self._line() for _ in range(self._rng.choice([0, 1, 3, 12]))]))
+
+    def _line(self) -> str:
+        return self._rng.choice(self._words) + self._rng.choice(self._ends)
+
+    def _joined(self, lines: list[str]) -> str:
+        text = "".join(lines)
+        return text.rstrip("\r\n") if self._rng.random() < 0.3 else text
+
+    def edit(self) -> None:
+        """The agent replaces, inserts or deletes lines at up to three places."""
+        lines = split_lines(self.session.text)
+        for _ in range(self._rng.randint(1, 3)):
+            at = self._rng.randint(0, len(lines))
+            lines[at : at + self._rng.randint(0, 2)] = [self._line() for _ in range(self._rng.randint(0, 2))]
+        after = self._joined(lines)
+        if after != self.session.text:
+            self.session.applied(after)
+
+    def type(self) -> None:
+        """Somebody types a word that nobody else has, anywhere, within a line or as one."""
+        self.typed += 1
+        at = self._rng.randint(0, len(self.session.text))
+        word = f"<{self.typed}>" + self._rng.choice(["", *self._ends])
+        self.session.text = self.session.text[:at] + word + self.session.text[at:]
+
+    def words(self) -> set[str]:
+        return set(re.findall(r"<\d+>", self.session.text))
+
+    def switch(self) -> None:
+        """A hunk, a step, a turn or everything is undone or redone: no word that is there goes."""
+        undo, scope = self._rng.random() < 0.6, self._rng.choice(["hunk", "hunk", "step", "turn", "session"])
+        journal = self.session.journal
+        parts = journal.to_undo(scope, None) if undo else journal.to_redo(scope, None)
+        if self._rng.random() < 0.5 and journal.roots():
+            record = self._rng.choice(journal.roots())
+            parts = [
+                Part(record, tuple(self._rng.sample(record.hunks, self._rng.randint(1, len(record.hunks)))))
+            ]
+        for part in parts:
+            words = self.words()
+            self.session.switch(part.record.change_id, list(part.hunks), undo=undo)
+            lost = words - self.words()
+            assert lost <= self.agents_own(part, undo=undo), lost
+
+    def agents_own(self, part: Part, *, undo: bool) -> set[str]:
+        """Words that the agent wrote down anew in these hunks, or took with the person's yes: those go with them."""
+        before, after = (
+            self.session.texts[digest or ""] for digest in (part.record.before, part.record.planned)
+        )
+        hunks = [line_hunks(before, after)[number - 1] for number in part.hunks]
+        removed, added = (
+            set(re.findall(r"<\d+>", "".join(texts)))
+            for texts in ([one.removed for one in hunks], [one.added for one in hunks])
+        )
+        return added - removed if undo else removed - added
+
+    def undo_everything(self) -> int:
+        left = 0
+        for record in reversed(self.session.journal.roots()):
+            left += self.session.switch(record.change_id, list(record.hunks), undo=True)
+        return left
+
+
+@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize("ends", ENDS)
+def test_whatever_the_order_no_word_that_somebody_typed_is_lost(ends: str, words: str) -> None:
+    for seed in range(SEEDS):
+        doings = Doings(seed, ends, words)
+        doings.edit()
+        rng = random.Random(seed)
+        for _ in range(rng.randint(2, 9)):
+            rng.choice([doings.edit, doings.type, doings.type, doings.switch, doings.switch])()
+
+
+@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize("ends", ENDS)
+def test_whatever_the_order_the_first_bytes_come_back_where_nobody_typed(ends: str, words: str) -> None:
+    for seed in range(SEEDS):
+        doings = Doings(seed, ends, words)
+        first = doings.session.text
+        rng = random.Random(seed)
+        doings.edit()
+        for _ in range(rng.randint(0, 8)):
+            rng.choice([doings.edit, doings.switch])()
+        assert doings.undo_everything() == 0, seed
+        assert doings.session.text == first, seed
 
 
 def test_a_line_without_its_end_stays_a_line() -> None:

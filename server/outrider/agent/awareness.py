@@ -12,7 +12,7 @@ from outrider.permissions.secret_files import is_secret_file
 from outrider.ports.model import content_hash
 from outrider.tools.changes import encode, wire_hunks
 from outrider.tools.context import SeenText
-from outrider.tools.told import Telling, telling
+from outrider.tools.told import telling, telling_without
 from outrider.workspace.merge import merge
 from outrider.workspace.seen import Sight
 from outrider.workspace.sightings import Moved
@@ -37,7 +37,7 @@ async def look_around(services: Services, record: Record, turn_id: str) -> None:
     found: list[tuple[WorkspaceChanged, dict[str, bytes]]] = []
     for one in moved:
         known = await seen_text(services, record, sights[one.path])
-        if known.text != one.text or one.why_not:
+        if known is None or known.text != one.text or one.why_not:
             found.append(await _event(record, one, known))
     # All at once, so that nothing else comes between them.
     for event, blobs in found:
@@ -45,13 +45,15 @@ async def look_around(services: Services, record: Record, turn_id: str) -> None:
             record.append(event, turn_id=turn_id, blobs=blobs)
 
 
-async def seen_text(services: Services, record: Record, sight: Sight) -> SeenText:
-    """What the model has seen of a file, with its own changes since."""
+async def seen_text(services: Services, record: Record, sight: Sight) -> SeenText | None:
+    """What the model has seen of a file, with its own changes since; None: the log does not hold it any more."""
     wanted = [sight.hash, *(digest for pair in sight.own for digest in pair)]
     await record.settled()
     blobs = await services.store.blobs({digest for digest in wanted if digest is not None})
     texts = {digest: blob.decode("utf-8", "surrogatepass") for digest, blob in blobs.items()}
-    text = None if sight.hash is None else texts.get(sight.hash)
+    if sight.hash is not None and sight.hash not in texts:
+        return None
+    text = None if sight.hash is None else texts[sight.hash]
 
     def with_own() -> str | None:
         result = text
@@ -65,17 +67,24 @@ async def seen_text(services: Services, record: Record, sight: Sight) -> SeenTex
     return SeenText(await asyncio.to_thread(with_own), sight.whole)
 
 
-async def _event(record: Record, moved: Moved, known: SeenText) -> tuple[WorkspaceChanged, dict[str, bytes]]:
+async def _event(
+    record: Record, moved: Moved, known: SeenText | None
+) -> tuple[WorkspaceChanged, dict[str, bytes]]:
     by = "undo" if _taken_back(record, moved) else moved.where
-    told: Telling = await asyncio.to_thread(telling, moved.path, known.text, moved.text, by, moved.why_not)
+    was = known.text if known is not None else None
+    told = (
+        await asyncio.to_thread(telling, moved.path, was, moved.text, by, moved.why_not)
+        if known is not None
+        else telling_without(moved.path, by)
+    )
     blobs: dict[str, bytes] = {}
     hashes: list[str | None] = []
-    for text in (known.text, moved.text):
+    for text in (was, moved.text):
         encoded = None if text is None else encode(text)
         hashes.append(None if encoded is None else content_hash(encoded))
         if encoded is not None:
             blobs[content_hash(encoded)] = encoded
-    hunks = await asyncio.to_thread(wire_hunks, known.text or "", moved.text or "") if told.compared else []
+    hunks = await asyncio.to_thread(wire_hunks, was or "", moved.text or "") if told.compared else []
     event = WorkspaceChanged(
         path=moved.path,
         hunks=hunks,

@@ -53,6 +53,8 @@ async def export_session(services: Services, session_id: str) -> Export | Refuse
     for digest, kind in wanted:
         if digest not in blobs:
             problem = f"session {session_id} cannot be exported: a {kind}, {digest}, is missing in the log"
+            if kind == "text":
+                problem += "; texts of old sessions are not kept for ever"
             return Refused("store_failed", problem)
     if sum(map(len, blobs.values())) > MOST_BYTES:
         most = f"{MOST_BYTES // 2**20} MiB"

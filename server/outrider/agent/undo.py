@@ -149,7 +149,8 @@ class TakingBack:
             taken = wanted if over else [number for number in wanted if number not in held]
             before, after = file.text, _switched(file, change_id, taken, over=over and bool(held))
             done: bool | None = True
-            if before != after:
+            # What changes no text now may do so once others are taken back: that it is undone must be known then.
+            if before != after or (taken and before is not None):
                 operation = "create" if before is None else "delete" if after is None else "edit"
                 change = Change(operation, located, None, before, after, record.encoding)
                 done = await self._make(record, change, tuple(taken))

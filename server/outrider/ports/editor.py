@@ -74,9 +74,9 @@ class EditorTraits:
     debounce_seconds: float
     """How long the client may hold back what the person types."""
     reject_first: bool = False
+    """Whether the client preselects the first button, so that it must be the harmless one."""
     can_disable_actions: bool = False
     """Whether it shows an action that cannot be taken, with the reason."""
-    """Whether the client preselects the first button, so that it must be the harmless one."""
 
 
 class Editor(Protocol):

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
 from outrider.ports.model import FinishReason, Message, Role, content_hash
+from outrider.store.texts import texts_named
 from outrider_protocol.events import EVENT_TYPES, SessionForked, SessionStarted
 from outrider_protocol.export import EXPORT_FORMAT, Export
 from outrider_protocol.notifications import Event
@@ -57,13 +58,8 @@ def contents_named(event_type: str, data: Mapping[str, Any]) -> Iterator[Named]:
         yield Named("toolsHash", data["toolsHash"], "tools")
     elif event_type in {"session.started", "session.restored"} and "toolsHash" in data:
         yield Named("toolsHash", data["toolsHash"], "tools")
-    elif event_type.startswith("edit.") or event_type == "workspace.changed":
-        for key in ("before", "after"):
-            if key in data:
-                yield Named(key, data[key], "text")
-    elif event_type == "tool.finished":
-        for index, read in enumerate(data.get("read", ())):
-            yield Named(f"read.{index}.hash", read["hash"], "text")
+    for text in texts_named(event_type, data):
+        yield Named(text.place, text.hash, "text")
 
 
 def encode_content(text: str) -> bytes:

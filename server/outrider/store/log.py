@@ -14,7 +14,7 @@ from outrider.store.locks import SessionLock, lock_session
 from outrider.store.problem import StoreProblem, StoreReadError, problem_of, unwritable
 from outrider.store.reader import Reader
 from outrider.store.schema import FILE_NAME, open_reader, open_writer, storable
-from outrider.store.writer import Entry, Flush, Report, Writer
+from outrider.store.writer import Entry, Flush, Report, Trim, Writer
 
 __all__ = ["SessionLock", "SessionRow", "Store", "StoreProblem", "StoreReadError"]
 
@@ -188,6 +188,35 @@ class Store:
         """Take the right to run a session, without waiting; None where another process, or this one, has it."""
         return lock_session(self._locks, session_id)
 
+    async def size(self) -> int:
+        """Bytes of the log, without room that is free in it.
+
+        Raises:
+            StoreReadError: the log cannot be read.
+        """
+        return await self._reader.size()
+
+    async def give_up_texts(self, session_id: str) -> bool:
+        """Let go of some of the oldest texts of files that a session named, in one short piece of work.
+
+        What another session or a conversation names too stays.
+
+        Args:
+            session_id: A session that is not open anywhere: its lock is held by the caller.
+
+        Returns:
+            Whether it has more.
+        """
+        return await self._trimmed(session_id)
+
+    async def give_room_back(self) -> bool:
+        """Make the file smaller by some of what is free in it, in one short piece of work.
+
+        Returns:
+            Whether there is more.
+        """
+        return await self._trimmed(None)
+
     async def close(self) -> StoreProblem | None:
         """Write what is left, checkpoint, and end the threads. Does nothing the second time.
 
@@ -202,6 +231,13 @@ class Store:
         if not await asyncio.to_thread(self._writer.close, _CLOSE_SECONDS):
             self._problem = unwritable(self._path, f"the last write took more than {_CLOSE_SECONDS} seconds")
         return self._problem if self._uncommitted else None
+
+    async def _trimmed(self, session_id: str | None) -> bool:
+        if self._closed:
+            return False
+        done: asyncio.Future[bool] = self._loop.create_future()
+        self._writer.put(Trim(session_id, done))
+        return await done
 
     def _hand_over(self) -> None:
         gathered, self._gathered = self._gathered, []
@@ -228,6 +264,10 @@ class Store:
         for event in report.committed:
             for listener in tuple(self._listeners):
                 self._publish(listener, event)
+        if report.trimmed is not None:
+            ticket, more = report.trimmed
+            if not ticket.done():
+                ticket.set_result(more)
         problem = report.problem or _refusal(self._path, report.refused)
         for ticket in report.tickets:
             if not ticket.done():

@@ -4,21 +4,21 @@ import asyncio
 import json
 import sqlite3
 import zlib
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
 from outrider.ports.events import LoggedEvent
-from outrider.ports.model import content_hash
+from outrider.store.blobs import read
 from outrider.store.listing import SessionRow, list_sessions
 from outrider.store.problem import StoreReadError, damaged, problem_of
 from outrider.store.schema import TURN_BEGINS, storable
 
 _T = TypeVar("_T")
-_PARAMETERS = 500
-"""Parameters of one statement; SQLite takes at least 999."""
+_MOST_RECENT = 4
+_RECENT_BYTES = 2 * 1024**2
 
 
 class Reader:
@@ -27,6 +27,8 @@ class Reader:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
+        self._recent: OrderedDict[str, bytes] = OrderedDict()
+        """Contents that were read last: the next text of a file is a few changes away from them, not a thousand."""
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-reader")
 
     async def close(self) -> None:
@@ -51,6 +53,10 @@ class Reader:
         """All sessions, the most recently used first."""
         return await self._read(lambda: list_sessions(self._connection))
 
+    async def size(self) -> int:
+        """Bytes of the log, without room that is free in it."""
+        return await self._read(self._size)
+
     async def find_turn(self, turn_id: str) -> str | None:
         """The session of a turn."""
         if not storable(turn_id):
@@ -66,6 +72,11 @@ class Reader:
             raise StoreReadError(problem_of(error, self._path)) from error
         except (ValueError, TypeError, zlib.error) as error:
             raise StoreReadError(damaged(self._path, error)) from error
+
+    def _size(self) -> int:
+        pragmas = ("page_count", "freelist_count", "page_size")
+        pages, free, bytes_ = (self._connection.execute(f"PRAGMA {one}").fetchone()[0] for one in pragmas)
+        return (pages - free) * bytes_
 
     def _events(self, session_id: str, from_seq: int, limit: int | None) -> tuple[list[LoggedEvent], int]:
         self._connection.execute("BEGIN")  # both queries see the same log
@@ -90,13 +101,15 @@ class Reader:
         return events, last
 
     def _blobs(self, digests: list[str]) -> dict[str, bytes]:
-        found: dict[str, bytes] = {}
-        remaining = iter(digests)
-        while chunk := list(islice(remaining, _PARAMETERS)):
-            marks = ",".join("?" * len(chunk))
-            query = f"SELECT digest, content FROM blobs WHERE digest IN ({marks})"  # noqa: S608 - only marks
-            for digest, content in self._connection.execute(query, chunk):
-                found[digest] = zlib.decompress(content)
-                if content_hash(found[digest]) != digest:
-                    raise ValueError(f"content {digest} is not what was stored")
+        self._connection.execute("BEGIN")  # a text and those it is a change of belong to one log
+        try:
+            found = read(self._connection, digests, self._recent)
+        finally:
+            self._connection.execute("COMMIT")
+        for digest in digests[-_MOST_RECENT:]:
+            if len(found.get(digest, b"")) <= _RECENT_BYTES and digest in found:
+                self._recent[digest] = found[digest]
+                self._recent.move_to_end(digest)
+        while len(self._recent) > _MOST_RECENT:
+            self._recent.popitem(last=False)
         return found

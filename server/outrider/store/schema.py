@@ -6,7 +6,7 @@ from pathlib import Path
 
 from outrider.store.problem import StoreProblem, damaged, is_busy, newer, problem_of, unwritable
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 FILE_NAME = f"outrider-{SCHEMA_VERSION}.sqlite3"
 
 BUSY_SECONDS = 5.0
@@ -38,9 +38,18 @@ CREATE TABLE events (
 CREATE INDEX landmarks ON events (session_id, seq) WHERE {LANDMARKS};
 CREATE INDEX turn_begins ON events (turn_id) WHERE {TURN_BEGINS};
 CREATE TABLE blobs (
-    digest TEXT PRIMARY KEY,
+    id INTEGER PRIMARY KEY,
+    digest TEXT NOT NULL UNIQUE,
+    base INTEGER,
+    depth INTEGER NOT NULL,
+    uses INTEGER NOT NULL,
     content BLOB NOT NULL
 );
+CREATE TABLE texts (
+    session INTEGER NOT NULL,
+    blob INTEGER NOT NULL,
+    PRIMARY KEY (session, blob)
+) WITHOUT ROWID;
 PRAGMA application_id = {_APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
 """
@@ -140,6 +149,10 @@ def _identity(connection: sqlite3.Connection) -> tuple[int, int, int]:
 def _open_writer(path: Path) -> sqlite3.Connection | StoreProblem:
     connection = _connect(path, "rw")
     try:
+        # Whoever creates the file waits for others here, not in SQLite, which waits in some of these steps only.
+        connection.execute("PRAGMA busy_timeout = 0")
+        # Only a new file takes it: room that is not needed any more can be given back.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         if connection.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
             connection.close()
             return unwritable(path, "its file system has no shared memory for a write-ahead log")
@@ -149,6 +162,7 @@ def _open_writer(path: Path) -> sqlite3.Connection | StoreProblem:
             for statement in _DDL.split(";"):
                 connection.execute(statement)
         connection.execute("COMMIT")
+        connection.execute(f"PRAGMA busy_timeout = {round(BUSY_SECONDS * 1000)}")
     except BaseException:
         connection.close()
         raise

@@ -7,13 +7,13 @@ import logging
 import queue
 import sqlite3
 import threading
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from outrider.ports.events import LoggedEvent
+from outrider.store.blobs import BlobWriter, give_up
 from outrider.store.problem import StoreProblem, problem_of, unwritable
 from outrider.store.schema import SCHEMA_VERSION
 
@@ -21,6 +21,10 @@ _log = logging.getLogger(__name__)
 
 _BATCH = 256
 """The most entries of one commit, so that what it publishes does not hold up the event loop for long."""
+
+_TEXTS_OF_A_TRIM = 50
+_PAGES_OF_A_TRIM = 256
+"""What is removed, and given back, in one piece, so that events that come meanwhile do not wait for long."""
 
 _IDLE_SECONDS = 0.2
 _COMMITS_BEFORE_CHECKPOINT = 64
@@ -45,6 +49,14 @@ class Flush:
     ticket: Any
 
 
+@dataclass(frozen=True, slots=True)
+class Trim:
+    """Asks to let go of some of a session's texts, or with no session to give free room back, and for a report."""
+
+    session_id: str | None
+    ticket: Any
+
+
 @dataclass(slots=True)
 class Report:
     """What became of a batch."""
@@ -53,6 +65,8 @@ class Report:
     refused: dict[str, int] = field(default_factory=dict[str, int])
     """Sessions that somebody else wrote to, with the number of events given up."""
     tickets: list[Any] = field(default_factory=list[Any])
+    trimmed: tuple[Any, bool] | None = None
+    """The ticket of a trim, and whether there is more to do."""
     problem: StoreProblem | None = None
 
 
@@ -67,10 +81,11 @@ class Writer:
 
     def __init__(self, connection: sqlite3.Connection, path: Path, report: Callable[[Report], None]) -> None:
         self._connection = connection
+        self._blobs = BlobWriter(connection)
         self._path = path
         self._identity = _identity(path)
         self._report = report
-        self._queue: queue.SimpleQueue[Entry | Flush | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Entry | Flush | Trim | None] = queue.SimpleQueue()
         self._pending: list[Entry] = []
         self._durable: bool = False
         """Whether the connection syncs at each commit."""
@@ -80,8 +95,8 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._thread.start()
 
-    def put(self, item: Entry | Flush) -> None:
-        """Hand over an entry or a flush. Never blocks."""
+    def put(self, item: Entry | Flush | Trim) -> None:
+        """Hand over something to do. Never blocks."""
         self._queue.put(item)
 
     def close(self, seconds: float) -> bool:
@@ -97,16 +112,18 @@ class Writer:
     def _run(self) -> None:
         open_ = True
         while open_:
-            entries, flushes, open_ = self._next_batch()
+            entries, flushes, trim, open_ = self._next_batch()
             report = Report(tickets=[flush.ticket for flush in flushes])
             self._pending += entries
             durable = any(flush.durable for flush in flushes)
             if self._pending or durable:
                 self._write(report, durable)
+            if trim is not None:
+                report.trimmed = trim.ticket, self._trim(trim.session_id)
             self._report(report)
         self._connection.close()
 
-    def _next_batch(self) -> tuple[list[Entry], list[Flush], bool]:
+    def _next_batch(self) -> tuple[list[Entry], list[Flush], Trim | None, bool]:
         entries: list[Entry] = []
         flushes: list[Flush] = []
         item = self._first()
@@ -115,16 +132,18 @@ class Writer:
                 entries.append(item)
             elif isinstance(item, Flush):
                 flushes.append(item)
+            elif isinstance(item, Trim):
+                return entries, flushes, item, True
             else:
-                return entries, flushes, False
+                return entries, flushes, None, False
             if len(entries) >= _BATCH:
-                return entries, flushes, True
+                return entries, flushes, None, True
             try:
                 item = self._queue.get_nowait()
             except queue.Empty:
-                return entries, flushes, True
+                return entries, flushes, None, True
 
-    def _first(self) -> Entry | Flush | None:
+    def _first(self) -> Entry | Flush | Trim | None:
         if self._commits >= _COMMITS_BEFORE_CHECKPOINT:
             try:
                 return self._queue.get(timeout=_IDLE_SECONDS)
@@ -138,6 +157,30 @@ class Writer:
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         except sqlite3.Error as error:
             _log.warning("Checkpoint of %s failed: %s", self._path, error)
+
+    def _trim(self, session_id: str | None) -> bool:
+        """Do one piece of it; gives whether there is more to do."""
+        connection = self._connection
+        try:
+            self._check_file()
+            if session_id is None:
+                connection.execute(f"PRAGMA incremental_vacuum({_PAGES_OF_A_TRIM})").fetchall()
+                (free,) = connection.execute("PRAGMA freelist_count").fetchone()
+                (mode,) = connection.execute("PRAGMA auto_vacuum").fetchone()
+                return free > 0 and mode > 0
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                done = give_up(connection, session_id, _TEXTS_OF_A_TRIM)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+        except (sqlite3.Error, OSError) as error:
+            _log.warning("Old texts of %s cannot be given up: %s", self._path, error)
+            return False
+        self._commits += 1
+        return done == _TEXTS_OF_A_TRIM
 
     def _write(self, report: Report, durable: bool) -> None:
         while True:
@@ -180,25 +223,21 @@ class Writer:
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+            self._blobs.forget()
             raise
         self._unsynced = not durable
         self._commits += 1
 
     def _insert(self, entry: Entry) -> None:
-        execute = self._connection.execute
-        for digest, content in entry.blobs.items():
-            if execute("SELECT 1 FROM blobs WHERE digest = ?", (digest,)).fetchone() is None:
-                execute(
-                    "INSERT INTO blobs (digest, content) VALUES (?, ?)", (digest, zlib.compress(content, 1))
-                )
         event = entry.event
         try:
-            execute(
+            self._connection.execute(
                 "INSERT INTO events (session_id, seq, ts, turn_id, type, data) VALUES (?, ?, ?, ?, ?, ?)",
                 (event.session_id, event.seq, event.ts, event.turn_id, event.type, entry.text),
             )
         except sqlite3.IntegrityError:
             raise _RepeatedError(event.session_id) from None
+        self._blobs.put(event, entry.blobs)
 
     def _refuse(self, session_id: str, report: Report) -> None:
         """Give up the events of a session that is written by somebody else too, so that the others go on."""

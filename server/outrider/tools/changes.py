@@ -3,14 +3,14 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from outrider.permissions.decide import Access
 from outrider.ports.model import ToolCall, content_hash
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.result import ToolResult, error, ok
-from outrider.workspace.diff import line_hunks, split_lines, unified
+from outrider.workspace.diff import line_hunks, lines_around, split_lines, unified
 from outrider.workspace.editing import Change, NotWritten, Written
 from outrider_protocol.events import (
     EditApplied,
@@ -123,7 +123,7 @@ def digest(change: Change) -> str:
 
     Line numbers and versions are not part of it: the same hunk at unchanged text elsewhere is the same effect.
     """
-    lines = split_lines(change.before or "")
+    skipped, lines, _ = lines_around(change.before or "", change.after or "", CONTEXT_LINES)
     # The real places, too: a link may be turned while the person reads.
     places = [
         (located.uri, str(located.resolved)) for located in (change.located, change.to) if located is not None
@@ -131,7 +131,7 @@ def digest(change: Change) -> str:
     shown: list[Any] = [change.operation, places]
     shown.append([change.before is None, change.after is None])
     for hunk in line_hunks(change.before or "", change.after or ""):
-        first = hunk.line - 1
+        first = hunk.line - 1 - skipped
         last = first + len(split_lines(hunk.removed))
         around = [lines[max(0, first - CONTEXT_LINES) : first], lines[last : last + CONTEXT_LINES]]
         shown.append([hunk.removed, hunk.added, around])
@@ -172,14 +172,6 @@ def propose(context: ToolContext, call: ToolCall, changes: Sequence[Change]) -> 
     return ids
 
 
-def _record_applying(
-    context: ToolContext, call: ToolCall | None, change_id: str, change: Change, undoes: TakesBack | None
-) -> None:
-    # With its whole text before and after, so that it can be recovered and undone.
-    hashes, blobs = _texts(change)
-    context.record(EditApplying(**describe(change_id, call, change), **hashes, **_taken_back(undoes)), blobs)
-
-
 def _taken_back(undoes: TakesBack | None) -> dict[str, Any]:
     if undoes is None:
         return {}
@@ -203,13 +195,22 @@ async def make(
     undoes: TakesBack | None = None,
 ) -> Written | NotWritten:
     """Record a change as applying, on the disk before its effect; make it, verify it, and record how it went."""
-    _record_applying(context, call, change_id, change, undoes)
+    described, texts = {**describe(change_id, call, change), **_taken_back(undoes)}, _texts(change)
+    # With its whole text before and after, so that it can be recovered and undone.
+    context.record(EditApplying(**described, **texts[0]), texts[1])
     if problem := await context.settled(durable=True):
         written = NotWritten("failed", problem)
     else:
         written = await context.editing.write(change, context.label)
     if isinstance(written, Written):
-        _record_written(context, call, change_id, change, written, undoes)
+        if written.after != change.after:
+            texts = _texts(replace(change, after=written.after))
+        if written.where == "buffer":
+            context.changed_buffer(written.uri or change.located.uri)
+        if written.merged:
+            context.record(EditMerged(**described, **texts[0]), texts[1])
+        else:
+            context.record(EditApplied(**described, **texts[0], where=written.where), texts[1])
     else:
         record_rejected(context, call, change_id, change, written.message)
     return written
@@ -239,28 +240,6 @@ def record_rejected(
 ) -> None:
     """Record that a change does not happen."""
     context.record(EditRejected(**describe(change_id, call, change), reason=reason))
-
-
-def _record_written(
-    context: ToolContext,
-    call: ToolCall | None,
-    change_id: str,
-    change: Change,
-    written: Written,
-    undoes: TakesBack | None,
-) -> None:
-    described = describe(change_id, call, change)
-    hashes: dict[str, Any] = {
-        "before": None if change.before is None else content_hash(encode(change.before)),
-        "after": None if written.after is None else content_hash(encode(written.after)),
-    }
-    blobs = {} if written.after is None else {content_hash(encode(written.after)): encode(written.after)}
-    if written.where == "buffer":
-        context.changed_buffer(written.uri or change.located.uri)
-    if written.merged:
-        context.record(EditMerged(**described, **hashes, **_taken_back(undoes)), blobs)
-    else:
-        context.record(EditApplied(**described, **hashes, **_taken_back(undoes), where=written.where), blobs)
 
 
 def said(change: Change, written: Written) -> str:

@@ -54,10 +54,17 @@ def telling(
     if not diff and compared and before is None:
         return Telling(f"[{path} was created {way}. It is empty.]", whole=True, compared=True)
     if not diff or len(diff) > MOST_CHARACTERS:
-        return Telling(
-            f"[{path} was {verb} {way} since you last saw it. That is too much to show: read it again before you "
-            "rely on it.]",
-            whole=False,
-            compared=compared,
-        )
+        return Telling(_too_much(path, verb, way), whole=False, compared=compared)
     return Telling(f"[{path} was {verb} {way} since you last saw it:]\n{diff}", whole=True, compared=compared)
+
+
+def telling_without(path: str, by: By) -> Telling:
+    """Say that a text changed, where it is not known any more what the model knows of it."""
+    return Telling(_too_much(path, "changed", _WAYS[by]), whole=False, compared=False)
+
+
+def _too_much(path: str, verb: str, way: str) -> str:
+    return (
+        f"[{path} was {verb} {way} since you last saw it. That is too much to show: read it again before you "
+        "rely on it.]"
+    )

@@ -20,6 +20,7 @@ __all__ = [
     "apply_hunks",
     "changed_ranges",
     "line_hunks",
+    "lines_around",
     "split_lines",
     "text_hunks",
     "unified",
@@ -56,11 +57,41 @@ class LineRange:
 
 def line_hunks(before: str, after: str) -> list[LineHunk]:
     """What has to be done to the lines of `before` to get `after`, from top to bottom."""
-    old, new = split_lines(before), split_lines(after)
+    skipped, old, new = lines_around(before, after, 0)
     return [
-        LineHunk(one.start + 1, "".join(old[one.start : one.end]), "".join(new[one.new_start : one.new_end]))
+        LineHunk(
+            skipped + one.start + 1,
+            "".join(old[one.start : one.end]),
+            "".join(new[one.new_start : one.new_end]),
+        )
         for one in changed_ranges(old, new)
     ]
+
+
+def lines_around(before: str, after: str, context: int) -> tuple[int, list[str], list[str]]:
+    """The lines of two texts from the first to the last difference.
+
+    Most changes are small, and most texts are not: what is not changed is not even divided into lines.
+
+    Args:
+        before: The one text.
+        after: The other one.
+        context: How many lines on either side are given besides, at least, where there are so many.
+
+    Returns:
+        How many lines are left out before them, the lines of the one text, and those of the other.
+    """
+    head, tail = _same_lines(before, after)
+    for _ in range(context):
+        head = before.rfind("\n", 0, max(0, head - 1)) + 1
+        line = before.find("\n", len(before) - tail)
+        tail = len(before) - line - 1 if line >= 0 else 0
+    skipped = before[:head]
+    return (
+        len(split_lines(skipped)) if "\r" in skipped else skipped.count("\n"),
+        split_lines(before[head : len(before) - tail]),
+        split_lines(after[head : len(after) - tail]),
+    )
 
 
 def text_hunks(before: str, after: str) -> list[Hunk]:
@@ -68,8 +99,9 @@ def text_hunks(before: str, after: str) -> list[Hunk]:
 
     No hunk begins or ends within a line end or a combining sequence.
     """
-    old, new = split_lines(before), split_lines(after)
-    offsets = [0, *accumulate(map(len, old))]
+    first, last = _same_lines(before, after)
+    old, new = split_lines(before[first : len(before) - last]), split_lines(after[first : len(after) - last])
+    offsets = list(accumulate(map(len, old), initial=first))
     hunks: list[Hunk] = []
     for one in changed_ranges(old, new):
         removed, added = "".join(old[one.start : one.end]), "".join(new[one.new_start : one.new_end])
@@ -94,7 +126,8 @@ def apply_hunks(text: str, hunks: Iterable[Hunk]) -> str:
 
 def unified(before: str, after: str, path: str, context: int = 3) -> str:
     """The difference as a unified diff for people; empty where there is none."""
-    hunks = unified_hunks(split_lines(before), split_lines(after), _marked, context)
+    skipped, old, new = lines_around(before, after, context)
+    hunks = unified_hunks(old, new, _marked, context, skipped)
     return "\n".join([f"--- {path}", f"+++ {path}", *hunks]) + "\n" if hunks else ""
 
 
@@ -103,6 +136,7 @@ def unified_hunks(
     new: Sequence[str],
     marked: Callable[[str, Iterable[str]], list[str]],
     context: int = 3,
+    skipped: int = 0,
 ) -> list[str]:
     """The hunks of a unified diff, line by line without their ends.
 
@@ -111,6 +145,7 @@ def unified_hunks(
         new: The lines after.
         marked: Gives lines with their mark before them.
         context: How many lines around a change are shown.
+        skipped: How many lines are before them in both texts.
     """
     output: list[str] = []
     for group in _groups(changed_ranges(old, new), context):
@@ -118,7 +153,8 @@ def unified_hunks(
         start, end = max(0, first.start - context), min(len(old), last.end + context)
         new_start = first.new_start - (first.start - start)
         new_end = last.new_end + (end - last.end)
-        output.append(f"@@ -{_span(start, end)} +{_span(new_start, new_end)} @@")
+        spans = _span(skipped + start, skipped + end), _span(skipped + new_start, skipped + new_end)
+        output.append(f"@@ -{spans[0]} +{spans[1]} @@")
         position = start
         for one in group:
             output += marked(" ", old[position : one.start])
@@ -155,6 +191,8 @@ def _marked(mark: str, lines: Iterable[str]) -> list[str]:
 
 def changed_ranges(old: Sequence[str], new: Sequence[str]) -> list[LineRange]:
     """The ranges of `old` that are not in `new`, and the other way round, from top to bottom."""
+    head, tail = _same_ends(old, new)
+    old, new = old[head : len(old) - tail], new[head : len(new) - tail]
     gone, come = _Comparison(old, new).compare()
     ranges: list[LineRange] = []
     i = j = 0
@@ -167,8 +205,41 @@ def changed_ranges(old: Sequence[str], new: Sequence[str]) -> list[LineRange]:
             i += 1
         while j < len(new) and come[j]:
             j += 1
-        ranges.append(LineRange(start, i, new_start, j))
+        ranges.append(LineRange(head + start, head + i, head + new_start, head + j))
     return ranges
+
+
+def _same_lines(before: str, after: str) -> tuple[int, int]:
+    """How many characters of whole lines two texts share at the beginning and at the end, without overlap."""
+    head, tail = _same_ends(before, after)
+    head = before.rfind("\n", 0, head) + 1
+    line = before.find("\n", len(before) - tail)
+    return head, len(before) - line - 1 if line >= 0 else 0
+
+
+def _same_ends(one: Sequence[object], other: Sequence[object]) -> tuple[int, int]:
+    """How much two sequences share at the beginning and at the end, without overlap."""
+    shorter, length, other_length = min(len(one), len(other)), len(one), len(other)
+    head = _longest(shorter, lambda start, end: one[start:end] == other[start:end])
+    tail = _longest(
+        shorter - head,
+        lambda start, end: (
+            one[length - end : length - start] == other[other_length - end : other_length - start]
+        ),
+    )
+    return head, tail
+
+
+def _longest(most: int, same: Callable[[int, int], bool]) -> int:
+    """How far, up to `most`, everything is the same; halved each time, so that it is compared in big pieces."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if same(low, middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 class _Comparison:

@@ -7,6 +7,7 @@ are: nothing is looked for again, so nothing can be found at a wrong place. With
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from outrider.workspace.diff import changed_ranges, split_lines
 
@@ -40,8 +41,13 @@ class Weave:
 
     def __init__(self, text: str) -> None:
         """Begin with a text."""
-        self._lines = [_Line(line, _FIRST) for line in split_lines(text)]
+        lines = split_lines(text)
+        self._lines = [_Line(line, _FIRST) for line in lines]
         self._on = [True]
+        self._returns = _have_returns(lines)
+        """Whether a line ends with a carriage return alone, so that it may become one with the next."""
+        self._end = _line_end(lines)
+        """What stands between lines of which the first had no end in its own text. It must never become another one."""
 
     @property
     def text(self) -> str:
@@ -72,8 +78,10 @@ class Weave:
 
     def _put(self, text: str, *, recognise: bool) -> list[int]:
         visible = self._visible()
-        new = split_lines(text)
-        ranges = changed_ranges(self._shown(visible), new)
+        shown, new = self._shown(visible), split_lines(text)
+        self._returns = self._returns or _have_returns(new)
+        self._end = self._end or _line_end(shown) or _line_end(new)
+        ranges = changed_ranges(shown, new)
         strands: list[int] = []
         first, touched = len(self._on), self._touched() if recognise else {}
         for one in ranges:
@@ -142,7 +150,17 @@ class Weave:
             if turning_on and strand in line.gone and not self._on[line.by]:
                 return True
         between = self._lines[own[0] + 1 : own[-1]] if own else []
-        return any(line.by > strand and self._is_visible(line) for line in between)
+        if any(line.by > strand and self._is_visible(line) for line in between):
+            return True
+        if not self._returns:
+            return False
+        self.switch(strand)
+        runs_together = any(
+            one.endswith("\r") and other.startswith("\n")
+            for one, other in pairwise(self._shown(self._visible()))
+        )
+        self.switch(strand)
+        return runs_together  # two lines would become one
 
     def is_covered(self, strand: int) -> bool:
         """Whether nothing is left of what a strand put there, though it is on."""
@@ -162,7 +180,7 @@ class Weave:
         parts = [line.text for line in self._lines[:first] if self._is_visible(line)]
         parts += self._as_switched(strand)
         parts += [line.text for line in self._lines[last:] if self._is_visible(line)]
-        return "".join(_joined(parts))
+        return "".join(self._joined(parts))
 
     def _as_switched(self, strand: int) -> list[str]:
         if self._on[strand]:
@@ -187,13 +205,22 @@ class Weave:
         return [index for index, line in enumerate(self._lines) if self._is_visible(line)]
 
     def _shown(self, visible: Sequence[int]) -> list[str]:
-        return _joined([self._lines[index].text for index in visible])
+        return self._joined([self._lines[index].text for index in visible])
+
+    def _joined(self, lines: list[str]) -> list[str]:
+        """Lines as they follow one another: what was the last one of its text without a line end may be in the middle."""
+        end = self._end or "\n"
+        return [
+            line if line.endswith(("\n", "\r")) or index == len(lines) - 1 else line + end
+            for index, line in enumerate(lines)
+        ]
 
 
-def _joined(lines: list[str]) -> list[str]:
-    """Lines as they follow one another: what was the last one of its text without a line end may be in the middle."""
-    end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
-    return [
-        line if line.endswith(("\n", "\r")) or index == len(lines) - 1 else line + end
-        for index, line in enumerate(lines)
-    ]
+def _line_end(lines: Sequence[str]) -> str:
+    """The line end that a text begins with; empty where it has none."""
+    first = lines[0] if lines else ""
+    return first[len(first.rstrip("\r\n")) :]
+
+
+def _have_returns(lines: Sequence[str]) -> bool:
+    return any(line.endswith("\r") for line in lines)
