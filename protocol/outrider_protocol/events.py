@@ -580,6 +580,27 @@ class WorkspaceChanged(EventData):
     """False where what it is told is not all of it, so that it has to read the file again."""
 
 
+class NotSaved(Wire):
+    """A document that the client did not save."""
+
+    path: str
+    reason: str
+
+
+class WorkspaceSaved(EventData):
+    """Before a command the client was asked to save what the agent had changed: what is saved, by what is seen."""
+
+    TYPE = "workspace.saved"
+    call_id: str
+    """The call of the command."""
+    by: Literal["extension", "refactoring"]
+    """The request `outrider/save`, or an edit marked as a refactoring, after which some clients save."""
+    paths: list[str]
+    """The documents that are saved now."""
+    failed: list[NotSaved] | None = None
+    """Those that are not, and why."""
+
+
 # --- the rest ------------------------------------------------------------------------------------------------
 
 
@@ -648,7 +669,7 @@ EVENTS: tuple[type[EventData], ...] = (
     ToolRequested, ToolStarted, ToolFinished,
     ApprovalRequested, ApprovalResolved, QuestionAsked, QuestionAnswered, ToolAsked, ToolAnswered,
     EditProposed, EditApplying, EditApplied, EditRejected, EditMerged, UndoRequested, UndoAsked,
-    UndoFinished, WorkspaceChanged,
+    UndoFinished, WorkspaceChanged, WorkspaceSaved,
     PlanUpdated, ContextCompacted, ContextPruned, BudgetExhausted, SteeringReceived, ErrorRaised,
 )  # fmt: skip
 

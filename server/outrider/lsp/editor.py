@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, cast
 
 from lsprotocol import types
@@ -16,18 +16,20 @@ from outrider.ports.editor import (
     Applied,
     DocumentEdit,
     EditorTraits,
+    SaveWay,
     ToolAnswer,
     ToolRequest,
     Unanswered,
 )  # fmt: skip
 from outrider.ports.events import LoggedEvent, StreamFrame
-from outrider.ports.text import Place
-from outrider_protocol import EVENT_NOTIFICATION, PROTOCOL_VERSION, TOOL_REQUEST
+from outrider.ports.text import Place, PlacedEdit
+from outrider_protocol import EVENT_NOTIFICATION, PROTOCOL_VERSION, SAVE_REQUEST, TOOL_REQUEST
 
 logger = logging.getLogger(__name__)
 
 APPLY_SECONDS: Final = 10.0
 SHOW_SECONDS: Final = 5.0
+SAVE_SECONDS: Final = 10.0
 
 _LEVELS: Final = {"error": 1, "warning": 2, "info": 3, "log": 4}
 """LSP 3.17, "MessageType"."""
@@ -105,12 +107,34 @@ class ClientEditor:
         """Ask the client to change open documents; see `ports.editor.Editor.apply`."""
         if not self.traits.can_apply_edits:
             return Applied(False, "the client cannot apply edits")
+        return await self._apply({"label": label, "edit": self._workspace_edit(edits)}, APPLY_SECONDS)
+
+    async def save(self, way: SaveWay, versions: Mapping[str, int]) -> Mapping[str, str]:
+        """Ask the client to save open documents; see `ports.editor.Editor.save`."""
+        if way == "refactoring":
+            return await self._save_as_refactoring(versions)
+        reply = await self._protocol.request(SAVE_REQUEST, {"uris": list(versions)}, seconds=SAVE_SECONDS)
+        if isinstance(reply, NoReply):
+            return dict.fromkeys(versions, reply.message)
+        failed = _reasons(_field(reply.result, "failed"))
+        saved = _texts(_field(reply.result, "saved"))
+        return {uri: failed.get(uri, "the editor does not say why") for uri in versions if uri not in saved}
+
+    async def _save_as_refactoring(self, versions: Mapping[str, int]) -> Mapping[str, str]:
+        """Have nothing changed in documents by an edit of the kind that the client saves (LSP 3.18)."""
+        top = Place(0, 0)
+        nothing = [
+            DocumentEdit(uri, version, [PlacedEdit(top, top, "")]) for uri, version in versions.items()
+        ]
+        params = {"label": "Save", "edit": self._workspace_edit(nothing), "metadata": {"isRefactoring": True}}
+        applied = await self._apply(params, SAVE_SECONDS)
+        return (
+            {} if applied.claimed else dict.fromkeys(versions, applied.reason or "the editor did not save it")
+        )
+
+    async def _apply(self, params: Mapping[str, Any], seconds: float) -> Applied:
         async with self._edit:
-            reply = await self._protocol.request(
-                types.WORKSPACE_APPLY_EDIT,
-                {"label": label, "edit": self._workspace_edit(edits)},
-                seconds=APPLY_SECONDS,
-            )
+            reply = await self._protocol.request(types.WORKSPACE_APPLY_EDIT, params, seconds=seconds)
         if isinstance(reply, NoReply):
             return Applied(False, reply.message)
         reason = _field(reply.result, "failureReason")
@@ -171,6 +195,18 @@ def _tool_answer(result: Any) -> ToolAnswer | Unanswered:
     if not isinstance(content, str) or not isinstance(is_error, bool | None):
         return Unanswered("error")
     return ToolAnswer(content, is_error is True)
+
+
+def _reasons(failed: Any) -> dict[str, str]:
+    """By URI why a document was not saved, as far as the client's answer has the shape."""
+    items = cast("list[Any]", failed) if isinstance(failed, list) else []
+    pairs = [(_field(item, "uri"), _field(item, "reason")) for item in items]
+    return {uri: reason for uri, reason in pairs if isinstance(uri, str) and isinstance(reason, str)}
+
+
+def _texts(value: Any) -> set[str]:
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    return {item for item in items if isinstance(item, str)}
 
 
 def _late(titles: Sequence[str], told: Callable[[str], None] | None) -> Callable[[Any], None] | None:

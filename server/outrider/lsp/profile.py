@@ -1,11 +1,12 @@
 """What the client can do, and what it does without saying so. The only place that knows which editor it is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from outrider.ports.editor import EditorTraits
+from outrider.ports.editor import EditorTraits, SaveWay
 from outrider.workspace.documents import Encoding
+from outrider_protocol import SAVE_EXTENSION
 
 _ENCODINGS: Final[Mapping[Any, Encoding]] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
 
@@ -17,6 +18,8 @@ class _Quirk:
     debounce_seconds: float = 0.0
     reject_first: bool = False
     document_changes: bool = False
+    saves_refactorings: int = 0
+    """How many documents an edit marked as a refactoring must change for the client to save them; 0: it does not."""
 
 
 _QUIRKS: Final[Mapping[str, _Quirk]] = {
@@ -28,6 +31,10 @@ _QUIRKS: Final[Mapping[str, _Quirk]] = {
     "helix": _Quirk(reject_first=True),
     # Collects changes for 500 ms.
     "vim-lsp": _Quirk(debounce_seconds=0.5),
+    # Saves what a refactoring changed, but for the file in the active editor, if that is more than one file.
+    "visual studio code": _Quirk(saves_refactorings=2),
+    # Saves what a refactoring changed, if the person's settings say so.
+    "sublime text lsp": _Quirk(saves_refactorings=1),
 }
 
 _SETTLE_SECONDS: Final = 2.0
@@ -82,8 +89,19 @@ def profile_of(params: Mapping[str, Any]) -> ClientProfile:
             settle_seconds=_SETTLE_SECONDS,
             debounce_seconds=float(debounce),
             reject_first=quirk.reject_first,
+            save_ways=tuple(_save_ways(params, quirk)),
         ),
     )
+
+
+def _save_ways(params: Mapping[str, Any], quirk: _Quirk) -> Iterator[tuple[SaveWay, int]]:
+    extensions = _at(params, "initializationOptions", "extensions")
+    if isinstance(extensions, list) and SAVE_EXTENSION in cast("list[Any]", extensions):
+        yield "extension", 1
+    # LSP 3.18, "WorkspaceEditMetadata".
+    knows = _at(params, "capabilities", "workspace", "workspaceEdit", "metadataSupport") is True
+    if knows and quirk.saves_refactorings and _at(params, "capabilities", "workspace", "applyEdit") is True:
+        yield "refactoring", quirk.saves_refactorings
 
 
 def _encoding(offered: Any) -> Encoding:

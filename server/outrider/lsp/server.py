@@ -28,7 +28,13 @@ from outrider.ports.clock import Clock, SystemClock
 from outrider.ports.outside import ClientStart, Outside
 from outrider.ports.text import Place
 from outrider.workspace.documents import ContentChange, DocumentStore
-from outrider_protocol import ACTION_KIND, COMMAND_NAMES, CONFIGURATION_SECTION, PROTOCOL_VERSION
+from outrider_protocol import (
+    ACTION_KIND,
+    COMMAND_NAMES,
+    CONFIGURATION_SECTION,
+    PROTOCOL_VERSION,
+    SAVE_EXTENSION,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -359,7 +365,7 @@ def _capabilities(profile: ClientProfile) -> dict[str, Any]:
         "codeActionProvider": {"codeActionKinds": list(CODE_ACTION_KINDS)},
         "executeCommandProvider": {"commands": list(COMMAND_NAMES), "workDoneProgress": True},
         "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
-        "experimental": {"outrider": {"protocolVersion": PROTOCOL_VERSION}},
+        "experimental": {"outrider": {"protocolVersion": PROTOCOL_VERSION, "extensions": [SAVE_EXTENSION]}},
     }
 
 

@@ -54,6 +54,10 @@ class Applied:
     reason: str | None = None
 
 
+SaveWay = Literal["extension", "refactoring"]
+"""How a client is asked to save: by a request of ours, or by an edit after which it saves."""
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentEdit:
     """Changes of one open document, against the version they were worked out for."""
@@ -75,6 +79,8 @@ class EditorTraits:
     """How long the client may hold back what the person types."""
     reject_first: bool = False
     """Whether the client preselects the first button, so that it must be the harmless one."""
+    save_ways: tuple[tuple[SaveWay, int], ...] = ()
+    """How it can be asked to save, the best way first, each with the fewest documents that it works for."""
 
 
 class Editor(Protocol):
@@ -120,6 +126,18 @@ class Editor(Protocol):
 
     async def apply(self, label: str, edits: Sequence[DocumentEdit]) -> Applied:
         """Ask the client to change open documents, as one step of its undo. One edit at a time."""
+        ...
+
+    async def save(self, way: SaveWay, versions: Mapping[str, int]) -> Mapping[str, str]:
+        """Ask the client to save open documents.
+
+        Args:
+            way: One of those that the traits name.
+            versions: The version of each document, by its URI.
+
+        Returns:
+            By URI why one is not saved, by the client's word, which proves nothing.
+        """
         ...
 
     async def show(self, uri: str, *, take_focus: bool = False) -> bool:

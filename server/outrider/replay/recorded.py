@@ -36,6 +36,7 @@ from outrider.tools.executor import NOTE
 from outrider.tools.registry import Params, Registry, Tool
 from outrider.tools.result import ToolResult
 from outrider.workspace.editing import Change
+from outrider_protocol.events import WorkspaceSaved
 from outrider_protocol.settings import Effect
 
 _CANCELLED = "[cancelled]"
@@ -46,6 +47,7 @@ _WORKED_OUT = frozenset(
         "approval.resolved",
         "question.asked",
         "question.answered",
+        "workspace.saved",
         "tool.started",
         "edit.proposed",
         "edit.applying",
@@ -293,21 +295,28 @@ class RecordedTools(Registry):
             return _result(tape, finished)
 
         questions = self._questions(call, story)
+        saves = [event for event in story if event.type == "workspace.saved"]
 
         async def prepare() -> ToolResult | None:
+            for save in saves:
+                await tape.fed_before(save)
+                context.record(WorkspaceSaved.model_validate(save.data))
             for question in questions:
                 data = question.data
                 options, free_form = data.get("options", []), data.get("allowFreeForm", True)
                 await context.ask(call, data["question"], options, free_form=free_form)
-            if finished is not None and not any(e.type == "tool.started" for e in story):
-                return _result(tape, finished)
+            if not any(e.type == "tool.started" for e in story):
+                if saves and (finished is None or finished.data["status"] in _UNFINISHED):
+                    await tape.hang()
+                if finished is not None:
+                    return _result(tape, finished)
             return None
 
         partial = _partial(finished)
         return Action(
             access=Access(effect, inside=given is None or _stays_inside(effect, given), grant=grant),
             perform=perform,
-            prepare=prepare if questions else None,
+            prepare=prepare if questions or saves else None,
             title=given.data["title"] if given else "",
             detail=given.data["detail"] if given else "",
             digest=given.data["digest"] if given else call.id,

@@ -13,6 +13,7 @@ from outrider.ports.editor import (
     Applied,
     DocumentEdit,
     EditorTraits,
+    SaveWay,
     ToolAnswer,
     ToolRequest,
     Unanswered,
@@ -374,6 +375,10 @@ class RecordedEditor:
     async def apply(self, label: str, edits: Sequence[DocumentEdit]) -> Applied:
         """Never asked for: nothing is open."""
         return Applied(claimed=False)
+
+    async def save(self, way: SaveWay, versions: Mapping[str, int]) -> Mapping[str, str]:
+        """Never asked for: what came of it is in the log."""
+        return {}
 
     async def show(self, uri: str, *, take_focus: bool = False) -> bool:
         """Show nothing."""

@@ -1,0 +1,55 @@
+"""How a fake editor saves for the server: by `outrider/save`, or after an edit that is marked as a refactoring."""
+
+from pathlib import Path
+from typing import Any
+
+from outrider.testing.checks import Watch
+from outrider.testing.desk import targets
+from outrider.testing.document_client import DocumentClient
+from outrider.testing.profiles import Profile
+
+Object = dict[str, Any]
+
+INTERNAL_ERROR = -32603
+
+
+class SavingClient(DocumentClient):
+    """A client that can be asked to save, if its profile can."""
+
+    def __init__(self, profile: Profile, root: Path, watch: Watch) -> None:
+        """A client that is not connected; see `DocumentClient`."""
+        super().__init__(profile, root, watch)
+        self.save_requests: list[list[str]] = []
+        """The URIs of each `outrider/save`."""
+
+    def _save_for_server(self, number: int | str, params: Object) -> None:
+        uris: list[str] = params["uris"]
+        self.save_requests.append(uris)
+        match self.profile.save_fault:
+            case "never_answers":
+                pass
+            case "garbage":
+                self._respond(number, [True])
+            case "error":
+                self._respond_error(number, INTERNAL_ERROR, "the editor cannot save now")
+            case "claims":
+                self._respond(number, {"saved": uris})
+            case "refuses":
+                failed = [{"uri": uri, "reason": "it is write-protected"} for uri in uris]
+                self._respond(number, {"saved": [], "failed": failed})
+            case None:
+                there = [uri for uri in uris if uri in self.desk.buffers]
+                for uri in there:
+                    self.save(uri)
+                failed = [{"uri": uri, "reason": "it is not open"} for uri in uris if uri not in there]
+                self._respond(number, {"saved": there, **({"failed": failed} if failed else {})})
+
+    def _save_refactoring(self, params: Object) -> None:
+        """Save what an edit changed, as VS Code does: only where it is several files, and never the active one."""
+        changed = targets(params["edit"])
+        is_refactoring = (params.get("metadata") or {}).get("isRefactoring") is True
+        if not (self.profile.saves_refactorings and is_refactoring and len(changed) > 1):
+            return
+        for uri in changed:
+            if uri != self.active and self.desk.buffers[uri].dirty:
+                self.save(uri)
