@@ -5,9 +5,9 @@ happened completely enough to be folded again after a crash.
 """
 
 import json
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, StringConstraints, field_validator
 from pydantic_core import to_jsonable_python
 
 from outrider_protocol.settings import Limits, PermissionMode
@@ -445,6 +445,8 @@ class EditEvent(EventData):
     hunks: list[WireHunk]
     encoding: Literal["utf-16-le", "utf-16-be"] | None = None
     """How the file that is created or deleted holds its text, where that is not UTF-8."""
+    mode: Annotated[str, StringConstraints(pattern=r"^[0-7]{3}$")] | None = None
+    """Permission bits, in octal, of the file that is deleted or comes back, where they are not those of any new file."""
 
 
 class EditProposed(EditEvent):
@@ -572,6 +574,8 @@ class WorkspaceChanged(EventData):
     """By a command: the call."""
     encoding: Literal["utf-16-le", "utf-16-be"] | None = None
     """By a command: how the file held its text; absent for UTF-8."""
+    mode: Annotated[str, StringConstraints(pattern=r"^[0-7]{3}$")] | None = None
+    """By a command that deleted the file: its permission bits, in octal, where they were not those of any new file."""
     unshown: bool | None = None
     """True where the file on the disk was changed and the open buffer, which is what the model sees, was not."""
     told: str | None = None

@@ -110,7 +110,7 @@ def _look(folded: Histories, roots: list[ChangeRecord], path: str, text: str, li
         file = folded.of(record.change_id)
         if file is None or file.path != path:
             continue
-        file.catch_up(text)
+        file.look(text)
         for number in record.hunks:
             if file.is_on(record.change_id, number) and _meets(file, record.change_id, number, lines):
                 return hunk_id(record.change_id, number)
@@ -190,7 +190,7 @@ async def _catch_up(services: Services, folded: Histories) -> dict[str, str]:
             problems[file.path] = current.message
             continue
         text = None if isinstance(current, ReadProblem) else current.text
-        await asyncio.to_thread(file.catch_up, text)
+        await asyncio.to_thread(file.look, text)
     return problems
 
 

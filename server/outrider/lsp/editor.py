@@ -16,6 +16,7 @@ from outrider.ports.editor import (
     Applied,
     DocumentEdit,
     EditorTraits,
+    FileOperation,
     SaveWay,
     ToolAnswer,
     ToolRequest,
@@ -109,6 +110,10 @@ class ClientEditor:
             return Applied(False, "the client cannot apply edits")
         return await self._apply({"label": label, "edit": self._workspace_edit(edits)}, APPLY_SECONDS)
 
+    async def operate(self, label: str, operation: FileOperation) -> Applied:
+        """Ask the client to rename or delete a file; see `ports.editor.Editor.operate`."""
+        return await self._apply({"label": label, "edit": _file_edit(operation)}, APPLY_SECONDS)
+
     async def save(self, way: SaveWay, versions: Mapping[str, int]) -> Mapping[str, str]:
         """Ask the client to save open documents; see `ports.editor.Editor.save`."""
         if way == "refactoring":
@@ -195,6 +200,21 @@ def _tool_answer(result: Any) -> ToolAnswer | Unanswered:
     if not isinstance(content, str) or not isinstance(is_error, bool | None):
         return Unanswered("error")
     return ToolAnswer(content, is_error is True)
+
+
+def _file_edit(operation: FileOperation) -> dict[str, Any]:
+    """The operation with all its options, behind an edit that changes nothing: where the version is old, neither is done."""
+    guard: dict[str, Any] = {
+        "textDocument": {"uri": operation.uri, "version": operation.version},
+        "edits": [],
+    }
+    if operation.kind == "delete":
+        options = {"recursive": False, "ignoreIfNotExists": False}
+        done = {"kind": "delete", "uri": operation.uri, "options": options}
+    else:
+        options = {"overwrite": False, "ignoreIfExists": False}
+        done = {"kind": "rename", "oldUri": operation.uri, "newUri": operation.to, "options": options}
+    return {"documentChanges": [guard, done]}
 
 
 def _reasons(failed: Any) -> dict[str, str]:

@@ -67,6 +67,20 @@ class DocumentEdit:
     edits: Sequence[PlacedEdit]
 
 
+FileOperationKind = Literal["rename", "delete"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileOperation:
+    """The renaming or the deletion of the file of an open document, for the version it was worked out for."""
+
+    kind: FileOperationKind
+    uri: str
+    version: int
+    to: str = ""
+    """The new URI of a rename, which must not exist."""
+
+
 @dataclass(frozen=True, slots=True)
 class EditorTraits:
     """What can be expected of the client, for decisions above the LSP room."""
@@ -79,6 +93,8 @@ class EditorTraits:
     """How long the client may hold back what the person types."""
     reject_first: bool = False
     """Whether the client preselects the first button, so that it must be the harmless one."""
+    file_operations: frozenset[FileOperationKind] = frozenset()
+    """What it can do with files whose documents are open, without losing what is typed meanwhile."""
     save_ways: tuple[tuple[SaveWay, int], ...] = ()
     """How it can be asked to save, the best way first, each with the fewest documents that it works for."""
 
@@ -126,6 +142,10 @@ class Editor(Protocol):
 
     async def apply(self, label: str, edits: Sequence[DocumentEdit]) -> Applied:
         """Ask the client to change open documents, as one step of its undo. One edit at a time."""
+        ...
+
+    async def operate(self, label: str, operation: FileOperation) -> Applied:
+        """Ask the client to rename or delete the file of an open document. Never over another file."""
         ...
 
     async def save(self, way: SaveWay, versions: Mapping[str, int]) -> Mapping[str, str]:

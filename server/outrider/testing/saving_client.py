@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from outrider.testing.checks import Watch
+from outrider.testing.checks import Watch, capability
 from outrider.testing.desk import targets
 from outrider.testing.document_client import DocumentClient
 from outrider.testing.profiles import Profile
@@ -47,7 +47,7 @@ class SavingClient(DocumentClient):
     def _save_refactoring(self, params: Object) -> None:
         """Save what an edit changed, as VS Code does: only where it is several files, and never the active one."""
         changed = targets(params["edit"])
-        is_refactoring = (params.get("metadata") or {}).get("isRefactoring") is True
+        is_refactoring = capability(params, "metadata.isRefactoring") is True
         if not (self.profile.saves_refactorings and is_refactoring and len(changed) > 1):
             return
         for uri in changed:

@@ -37,11 +37,12 @@ class TakesBack:
     """The numbers of the hunks, as the first change counts them; None: all."""
 
 
-def action_for(*changes: Change, note: str = "", whole: bool = False) -> Action:
+def action_for(*changes: Change, title: str = "", note: str = "", whole: bool = False) -> Action:
     """The action that makes changes, as it is shown to the person.
 
     Args:
         changes: The changes, in their order.
+        title: What they are called together; empty: by their number.
         note: What the result says besides.
         whole: Whether they were worked out without a look at the text that is there.
     """
@@ -58,7 +59,8 @@ def action_for(*changes: Change, note: str = "", whole: bool = False) -> Action:
     return Action(
         access=Access("edit", inside=inside, grant=grant),
         perform=perform,
-        title=(_title(first) if is_alone else _title_of_all(changes)) + ("" if inside else OUTSIDE),
+        title=(title or (_title(first) if is_alone else _title_of_all(changes)))
+        + ("" if inside else OUTSIDE),
         detail=_detail(changes, inside=inside),
         digest=digest(first) if is_alone else _digest_of_all(changes),
         covers=f"further edits of {first.located.display}" if grant else "",
@@ -146,6 +148,7 @@ def describe(change_id: str, call: ToolCall | None, change: Change) -> dict[str,
         "to": change.to.display if change.to else None,
         "hunks": wire_hunks(change.before or "", change.after or ""),
         "encoding": None if change.encoding == "utf-8" else change.encoding,
+        "mode": None if change.mode is None else f"{change.mode:03o}",
     }
 
 
