@@ -448,6 +448,9 @@ class EditEvent(EventData):
     mode: Annotated[str, StringConstraints(pattern=r"^[0-7]{3}$")] | None = None
     """Permission bits, in octal, of the file that is deleted or comes back, where they are not those of any new file."""
 
+    folder: str | None = None
+    """The folder that goes with the file, which is its last one."""
+
 
 class EditProposed(EditEvent):
     """A change was worked out; nothing has happened yet."""

@@ -88,7 +88,7 @@ async def settle_change(context: ToolContext, data: dict[str, Any]) -> tuple[Too
         now = "both"
     described = {
         key: data[key]
-        for key in ("changeId", "callId", "path", "operation", "to", "hunks", "encoding", "mode")
+        for key in ("changeId", "callId", "path", "operation", "to", "hunks", "encoding", "mode", "folder")
         if key in data
     }
     hashes = {key: data[key] for key in ("before", "after", "undoes", "undoesHunks") if key in data}

@@ -100,6 +100,8 @@ class TakingBack:
         self._ending = ending
         self._redo = redo
         self._report = _Report()
+        self._emptied: list[str] = []
+        """Folders that go with their last files."""
         self._asked = 0
         self._answers = True
 
@@ -118,6 +120,10 @@ class TakingBack:
                 await self._rename(part.record, folded, file)
             else:
                 await self._hunks(part, file)
+        for folder in dict.fromkeys(self._emptied):
+            located = await self._context.folders.locate(folder)
+            if not isinstance(located, PathProblem):
+                await self._context.editing.sweep(located)
         report = self._report
         return UndoResult(
             change_id=report.change_id,
@@ -206,6 +212,8 @@ class TakingBack:
             return False
         self._report.undone[record.path] = self._report.undone.get(record.path, 0) + len(hunks)
         self._report.change_id = change_id
+        if folder := _emptied(record, change):
+            self._emptied.append(folder)
         return True
 
     async def _look(self, record: ChangeRecord, file: FileHistory, located: Located) -> _Shown | None:
@@ -313,6 +321,16 @@ def _switched(file: FileHistory, change_id: str, numbers: Sequence[int], *, over
     for number in numbers:
         file.switch(change_id, number)
     return text
+
+
+def _emptied(record: ChangeRecord, made: Change) -> str | None:
+    """The folder that is empty when all files are gone that went with a file at first, or came with it."""
+    if record.folder is None or made.operation not in {"delete", "rename"}:
+        return None
+    if record.to is None or made.located.display == record.path:
+        return record.folder
+    below = PurePath(record.path).relative_to(record.folder)
+    return str(PurePath(*PurePath(record.to).parts[: -len(below.parts)]))
 
 
 def _cut(text: str) -> str:

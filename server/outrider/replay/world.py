@@ -291,6 +291,9 @@ class RecordedEditing(Editing):
             merged=settled.type == "edit.merged",
         )
 
+    async def sweep(self, folder: Located) -> None:
+        """There is nothing to remove."""
+
     def _failed(self, path: str, settled: LoggedEvent) -> NotWritten:
         reason = settled.data["reason"]
         _, *after = self._tape.story(settled.data.get("callId", ""))

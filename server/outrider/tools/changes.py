@@ -148,6 +148,7 @@ def describe(change_id: str, call: ToolCall | None, change: Change) -> dict[str,
         "to": change.to.display if change.to else None,
         "hunks": wire_hunks(change.before or "", change.after or ""),
         "encoding": None if change.encoding == "utf-8" else change.encoding,
+        "folder": change.folder.display if change.folder else None,
         "mode": None if change.mode is None else f"{change.mode:03o}",
     }
 

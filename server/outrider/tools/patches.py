@@ -9,7 +9,7 @@ from outrider.ports.text import Snapshot
 from outrider.tools.changes import action_for
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
-from outrider.tools.removal import deletion
+from outrider.tools.removal import UNSAVED, deletion
 from outrider.tools.result import ToolResult, error
 from outrider.workspace.editing import Change
 from outrider.workspace.overlay import ReadProblem
@@ -80,7 +80,9 @@ class _Plan:
             self.changes.append(Change("create", located, None, None, patch.content))
 
     async def _delete(self, located: Located, current: Snapshot, left: str, patch: FilePatch) -> None:
-        if patch.hunks and left:
+        if current.unsaved:
+            self.reasons.append(f"{located.display} {UNSAVED}")
+        elif patch.hunks and left:
             self.reasons.append(f"{located.display}: it has other lines than those the patch deletes with it")
         else:
             self.changes.append(await deletion(self._context, located, current))

@@ -25,6 +25,8 @@ MOST_FILES = 200
 """Of a folder."""
 MOST_CHARACTERS = 10_000_000
 """Of all texts of a folder."""
+UNSAVED = "is open with unsaved changes; they have to be saved first"
+"""Why a file can neither be deleted nor renamed."""
 MOST_NAMED = 5
 """Files that a refusal names."""
 
@@ -89,8 +91,6 @@ async def plan_rename(params: RenameFile, _call: ToolCall, context: ToolContext)
         return action_for(Change("rename", located, to, editable.text, editable.text))
     if to.path is None or located.path is None:
         return error(f"{to.display} cannot be the name of a folder.")
-    if to.path.is_relative_to(located.path):
-        return error(f"{to.display} lies in {located.display}, so that one cannot be moved there.")
     old, new = located.path, to.path
 
     async def rename(file: Located, snapshot: Snapshot) -> Change | str:
@@ -102,6 +102,8 @@ async def plan_rename(params: RenameFile, _call: ToolCall, context: ToolContext)
     changes = await _of_folder(located, context, rename)
     if isinstance(changes, str):
         return error(f"The folder {located.display} cannot be renamed: {changes}")
+    if new.is_relative_to(old):
+        return error(f"{to.display} lies in {located.display}, so that one cannot be moved there.")
     return action_for(
         *changes, title=f"Rename the folder {located.display} to {to.display} ({_files(changes)})"
     )
@@ -137,7 +139,7 @@ async def _of_folder(
             reasons.append(snapshot.message)
             continue
         if snapshot.unsaved:
-            reasons.append(f"{file.display} is open with unsaved changes")
+            reasons.append(f"{file.display} {UNSAVED}")
         size += len(snapshot.text)
         if size > MOST_CHARACTERS:
             return f"its files hold more than {MOST_CHARACTERS} characters, which are possible at once."
@@ -185,7 +187,7 @@ def _editable(located: Located, snapshot: Snapshot | ReadProblem) -> Snapshot | 
         return error(snapshot.message)
     if snapshot.read_only:
         return error(f"{located.display} cannot be edited: {snapshot.read_only}")
-    return snapshot
+    return error(f"{located.display} {UNSAVED}.") if snapshot.unsaved else snapshot
 
 
 def _files(changes: list[Change]) -> str:

@@ -201,11 +201,17 @@ class Editing:
         kind = "delete" if to is None else "rename"
         operation = FileOperation(kind, document.uri, document.version, to.uri if to else "")
         applied = await self._editor.operate(label, operation)
-        seconds = self._editor.traits.settle_seconds if applied.claimed else 0.0
-        # Editors that do it let go of the document; its file may be there a moment longer.
-        await self._documents.until(document.uri, lambda now: now is None, self._clock, seconds)
+        # Editors that do it let go of the document; those that refuse it know of a change that is on its way.
+        await self._documents.until(
+            document.uri,
+            lambda now: now is None or (not applied.claimed and now is not document),
+            self._clock,
+            self._editor.traits.settle_seconds,
+        )
         if await asyncio.to_thread(_is_there, change):
-            return None
+            now = self._documents.get(document.uri)
+            changed = now is not None and now.text != document.text
+            return NotWritten("changed", _CHANGED, now.text) if changed else None
         self._documents.set_gone(document.uri, gone=True)
         if change.folder is not None:
             await asyncio.to_thread(_sweep, change.folder)
@@ -216,6 +222,11 @@ class Editing:
             return NotWritten("failed", f"the editor took it away, and {found.message}")
         same = same_text(found.text, change.after or "")
         return Written("disk", change.after if same else found.text, merged=not same)
+
+    async def sweep(self, folder: Located) -> None:
+        """Remove a folder of the workspace in which there are only empty ones."""
+        if folder.inside and not folder.own:
+            await asyncio.to_thread(_sweep, folder)
 
     async def _on_disk(self, change: Change, found: str | None = None) -> Written | NotWritten:
         if change.located.resolved is None:

@@ -54,6 +54,8 @@ class ChangeRecord:
     """How a file that was made, or taken away, held its text."""
     mode: int | None = None
     """Permission bits of such a file, where they were not the usual ones."""
+    folder: str | None = None
+    """The folder that went with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,7 @@ class Journal:
             state=state,
             encoding=data.get("encoding", "utf-8"),
             mode=int(data["mode"], 8) if "mode" in data else None,
+            folder=data.get("folder"),
         )
 
     def _take(self, record: ChangeRecord, seq: int) -> None:
