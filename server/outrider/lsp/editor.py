@@ -51,6 +51,8 @@ class ClientEditor:
         self._question = asyncio.Lock()
         self._edit = asyncio.Lock()
         self._can_ask = True
+        self._lenses_are_old = False
+        self._refreshing: asyncio.Task[None] | None = None
 
     @property
     def traits(self) -> EditorTraits:
@@ -160,6 +162,23 @@ class ClientEditor:
         """Tell the person: a message, or a line of the log for `log`."""
         method = types.WINDOW_LOG_MESSAGE if level == "log" else types.WINDOW_SHOW_MESSAGE
         self._protocol.notify(method, {"type": _LEVELS[level], "message": text})
+
+    def refresh_lenses(self) -> None:
+        """Have the client ask for code lenses again, once for all that happens until it has answered."""
+        if not (self._profile.code_lenses and self._profile.refreshes_lenses):
+            return
+        self._lenses_are_old = True
+        if self._refreshing is None or self._refreshing.done():
+            self._refreshing = asyncio.get_running_loop().create_task(self._refresh_lenses())
+
+    async def _refresh_lenses(self) -> None:
+        while self._lenses_are_old:
+            self._lenses_are_old = False
+            reply = await self._protocol.request(
+                types.WORKSPACE_CODE_LENS_REFRESH, None, seconds=SHOW_SECONDS
+            )
+            if isinstance(reply, NoReply):
+                return
 
     def publish_event(self, event: LoggedEvent) -> None:
         """Send `outrider/event`, after all live text that came before it."""

@@ -57,6 +57,10 @@ class ClientProfile:
     configuration: bool = False
     action_literals: bool = False
     """Whether code actions may be more than a command."""
+    code_lenses: bool = False
+    """Whether it shows them."""
+    refreshes_lenses: bool = False
+    """Whether it can be told to ask for them again."""
     traits: EditorTraits = field(
         default_factory=lambda: EditorTraits(
             can_apply_edits=False,
@@ -87,6 +91,8 @@ def profile_of(params: Mapping[str, Any]) -> ClientProfile:
         progress=_at(says, "window", "workDoneProgress") is True,
         configuration=_at(says, "workspace", "configuration") is True,
         action_literals=isinstance(_at(says, "textDocument", "codeAction", "codeActionLiteralSupport"), dict),
+        code_lenses=isinstance(_at(says, "textDocument", "codeLens"), dict),
+        refreshes_lenses=_at(says, "workspace", "codeLens", "refreshSupport") is True,
         traits=EditorTraits(
             can_apply_edits=_at(says, "workspace", "applyEdit") is True,
             can_show_documents=_at(says, "window", "showDocument", "support") is True,

@@ -120,6 +120,7 @@ class Server(LanguageServer):
             types.WORKSPACE_DID_CHANGE_CONFIGURATION: self._did_change_configuration,
             types.WORKSPACE_EXECUTE_COMMAND: self._execute_command,
             types.TEXT_DOCUMENT_CODE_ACTION: self._code_action,
+            types.TEXT_DOCUMENT_CODE_LENS: self._code_lens,
             types.WINDOW_WORK_DONE_PROGRESS_CANCEL: self._progress_cancel,
         }
         for method, handler in handlers.items():
@@ -324,6 +325,11 @@ class Server(LanguageServer):
         # LSP 3.17, "Code Action Request": clients of old know commands only.
         return actions if self._here().profile.action_literals else [action["command"] for action in actions]
 
+    async def _code_lens(self, params: types.CodeLensParams) -> list[dict[str, Any]]:
+        # Asked for when a document opens: where nothing is built yet there are no changes to show.
+        loading = self._loading()
+        return await (await self._ready()).code_lenses(params.text_document.uri) if loading.done() else []
+
     def _progress_cancel(self, params: types.WorkDoneProgressCancelParams) -> None:
         self._here().progress.cancelled(params.token)
 
@@ -355,7 +361,9 @@ def _ignore(_params: Any) -> None:
 
 
 def _capabilities(profile: ClientProfile) -> dict[str, Any]:
+    lenses = {"codeLensProvider": {"resolveProvider": False}} if profile.code_lenses else {}
     return {
+        **lenses,
         "positionEncoding": profile.encoding,
         "textDocumentSync": {
             "openClose": True,

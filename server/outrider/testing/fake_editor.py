@@ -503,9 +503,10 @@ class FakeEditor(ToolClient):
             case "client/registerCapability":
                 self.registrations.extend(params["registrations"])
                 self._respond(number, None)
-            case (
-                "client/unregisterCapability" | "workspace/codeLens/refresh" | "workspace/diagnostic/refresh"
-            ):
+            case "workspace/codeLens/refresh":
+                self.lens_refreshes += 1
+                self._respond(number, None)
+            case "client/unregisterCapability" | "workspace/diagnostic/refresh":
                 self._respond(number, None)
             case _ if self.profile.unknown_request == "null":
                 self._respond(number, None)

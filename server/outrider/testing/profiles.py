@@ -127,6 +127,7 @@ def _capabilities(
     progress: bool = True,
     configuration: bool = True,
     dynamic: bool = False,
+    lenses: Literal["no", "yes", "refreshed"] = "no",
 ) -> dict[str, Any]:
     # `ask`: what `additionalPropertiesSupport` says; None: questions are not mentioned.
     window: dict[str, Any] = {"workDoneProgress": progress}
@@ -157,6 +158,10 @@ def _capabilities(
             },
         },
     }
+    if lenses != "no":
+        capabilities["textDocument"]["codeLens"] = {"dynamicRegistration": dynamic}
+    if lenses == "refreshed":
+        workspace["codeLens"] = {"refreshSupport": True}
     if encodings is not None:
         capabilities["general"] = {"positionEncodings": list(encodings)}
     return capabilities
@@ -170,6 +175,7 @@ NEOVIM: Final = Profile(
     capabilities=_capabilities(
         encodings=("utf-8", "utf-16", "utf-32"),
         workspace_edit={"resourceOperations": ["rename", "create", "delete"]},
+        lenses="yes",
     ),
     stale="skip_and_claim",
     checks_version_zero=False,
@@ -214,6 +220,7 @@ VSCODE: Final = Profile(
             "metadataSupport": True,
         },
         dynamic=True,
+        lenses="refreshed",
     ),
     first_version=1,
     stale="refuse",

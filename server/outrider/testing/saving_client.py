@@ -1,4 +1,4 @@
-"""How a fake editor saves for the server: by `outrider/save`, or after an edit that is marked as a refactoring."""
+"""What some fake editors do besides: save for the server, by a request or after a refactoring, and show code lenses."""
 
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,15 @@ class SavingClient(DocumentClient):
         super().__init__(profile, root, watch)
         self.save_requests: list[list[str]] = []
         """The URIs of each `outrider/save`."""
+        self.lens_refreshes = 0
+        """How often the server said that code lenses are old."""
+
+    async def code_lenses(self, path: str | Path) -> list[Object]:
+        """Ask for the code lenses of a document; none where the server did not offer them."""
+        if capability(self.server, "capabilities.codeLensProvider") is None:
+            return []
+        params = {"textDocument": {"uri": self.desk.uri(path)}}
+        return await self.request("textDocument/codeLens", params) or []
 
     def _save_for_server(self, number: int | str, params: Object) -> None:
         uris: list[str] = params["uris"]

@@ -211,7 +211,7 @@ class Editing:
         if await asyncio.to_thread(_is_there, change):
             now = self._documents.get(document.uri)
             changed = now is not None and now.text != document.text
-            return NotWritten("changed", _CHANGED, now.text) if changed else None
+            return NotWritten("changed", _CHANGED, now.text if now else None) if changed else None
         self._documents.set_gone(document.uri, gone=True)
         if change.folder is not None:
             await asyncio.to_thread(_sweep, change.folder)
