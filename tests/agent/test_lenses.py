@@ -23,23 +23,23 @@ async def press(editor, lens):
 
 @pytest.mark.parametrize("profile", HONEST)
 async def test_each_change_has_a_lens_that_takes_it_back_and_one_that_brings_it_back(profile, begin):
-    editor = await begin(profile, [step(HEAD), step(FIX), DONE], FULL)
+    editor = await begin(profile, [step(WORDS), step(FIX), DONE], FULL)
     await editor.run("Go.")
     editor.open("tariff.py")
     lenses = await editor.code_lenses("tariff.py")
     if "codeLens" not in PROFILES[profile].capabilities.get("textDocument", {}):
         assert "codeLensProvider" not in editor.server["capabilities"]
         return
-    assert shown(lenses) == [(0, UNDO), (2, UNDO)]
+    assert shown(lenses) == [(1, UNDO), (2, UNDO)]
     undone = await press(editor, lenses[1])
     assert undone["undone"] == [{"path": "tariff.py", "hunks": 1}]
     lenses = await editor.code_lenses("tariff.py")
-    assert shown(lenses) == [(0, UNDO), (2, REDO)]
+    assert shown(lenses) == [(1, UNDO), (2, REDO)]
     editor.type("tariff.py", "# mine\n", at=(0, 0))
     lenses = await editor.code_lenses("tariff.py")
-    assert shown(lenses) == [(1, UNDO), (3, REDO)]
+    assert shown(lenses) == [(2, UNDO), (3, REDO)]
     await press(editor, lenses[1])
-    assert shown(await editor.code_lenses("tariff.py")) == [(1, UNDO), (3, UNDO)]
+    assert shown(await editor.code_lenses("tariff.py")) == [(2, UNDO), (3, UNDO)]
     assert await editor.code_lenses("README.md") == []
 
 
