@@ -7,9 +7,7 @@ from outrider.testing.profiles import PROFILES
 
 FULL = {"permissionMode": "full"}
 UNDO, REDO = "Outrider: undo this change", "Outrider: redo this change"
-HEAD = call(
-    "edit_file", path="tariff.py", old="def price(hours):", new="def price(hours: int):", called="head"
-)
+WORDS = call("edit_file", path="tariff.py", old="Two for", new="Both for", called="words")
 
 
 def shown(lenses):

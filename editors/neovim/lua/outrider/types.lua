@@ -139,7 +139,9 @@
 ---@field callId? string
 ---@field changeId string
 ---@field encoding? 'utf-16-le'|'utf-16-be'
+---@field folder? string
 ---@field hunks outrider.WireHunk[]
+---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
 ---@field to? string
@@ -154,7 +156,9 @@
 ---@field callId? string
 ---@field changeId string
 ---@field encoding? 'utf-16-le'|'utf-16-be'
+---@field folder? string
 ---@field hunks outrider.WireHunk[]
+---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
 ---@field to? string
@@ -168,7 +172,9 @@
 ---@field callId? string
 ---@field changeId string
 ---@field encoding? 'utf-16-le'|'utf-16-be'
+---@field folder? string
 ---@field hunks outrider.WireHunk[]
+---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
 ---@field to? string
@@ -182,7 +188,9 @@
 ---@field callId? string
 ---@field changeId string
 ---@field encoding? 'utf-16-le'|'utf-16-be'
+---@field folder? string
 ---@field hunks outrider.WireHunk[]
+---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
 ---@field to? string
@@ -192,7 +200,9 @@
 ---@field callId? string
 ---@field changeId string
 ---@field encoding? 'utf-16-le'|'utf-16-be'
+---@field folder? string
 ---@field hunks outrider.WireHunk[]
+---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
 ---@field reason string
@@ -329,6 +339,11 @@
 ---@field model string
 ---@field reason string
 
+--- A document that the client did not save.
+---@class outrider.NotSaved
+---@field path string
+---@field reason string
+
 --- What cannot be taken back, and why.
 ---@class outrider.NotUndoable
 ---@field reason string
@@ -439,6 +454,20 @@
 ---@field sessionId string
 ---@field turnId string
 
+--- A document that could not be saved.
+---@class outrider.SaveFailure
+---@field reason string
+---@field uri string
+
+--- `outrider/save`: save open documents, as the person would.
+---@class outrider.SaveParams
+---@field uris string[]
+
+--- What came of it. It is only believed as far as `didSave` or the disk bears it out.
+---@class outrider.SaveReply
+---@field failed? outrider.SaveFailure[]
+---@field saved string[]
+
 --- A selected range.
 ---@class outrider.Selection
 ---@field range outrider.Range
@@ -500,6 +529,7 @@
 
 --- Everything that can be set.
 ---@class outrider.Settings
+---@field codeLens? boolean
 ---@field events? boolean
 ---@field limits? outrider.Limits
 ---@field model? string
@@ -733,10 +763,18 @@
 ---@field changeId? string
 ---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field hunks outrider.WireHunk[]
+---@field mode? string
 ---@field path string
 ---@field told? string
 ---@field unshown? boolean
 ---@field whole? boolean
+
+--- Before a command the client was asked to save what the agent had changed: what is saved, by what is seen.
+---@class outrider.WorkspaceSaved
+---@field by 'extension'|'refactoring'
+---@field callId string
+---@field failed? outrider.NotSaved[]
+---@field paths string[]
 
 --- A command of `workspace/executeCommand`.
 ---@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.open' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.undo' | 'outrider.wait'
@@ -784,3 +822,4 @@
 ---| 'undo.finished' # UndoFinished
 ---| 'undo.requested' # UndoRequested
 ---| 'workspace.changed' # WorkspaceChanged
+---| 'workspace.saved' # WorkspaceSaved
