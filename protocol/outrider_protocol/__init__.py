@@ -41,6 +41,12 @@ STREAM_NOTIFICATION: Final = "outrider/stream"
 # The request to a client that registered tools: run one of them.
 TOOL_REQUEST: Final = "outrider/tool"
 
+# The request to a client that named `save` among its extensions: save some documents.
+SAVE_REQUEST: Final = "outrider/save"
+
+SAVE_EXTENSION: Final = "save"
+"""What a client that takes `outrider/save` says in `initializationOptions.extensions`."""
+
 CONFIGURATION_SECTION: Final = "outrider"
 
 # Titles of the buttons the person sees. Answers are matched by these texts, never by position.

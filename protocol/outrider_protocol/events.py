@@ -5,9 +5,9 @@ happened completely enough to be folded again after a crash.
 """
 
 import json
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, StringConstraints, field_validator
 from pydantic_core import to_jsonable_python
 
 from outrider_protocol.settings import Limits, PermissionMode
@@ -479,6 +479,11 @@ class EditEvent(EventData):
     hunks: list[WireHunk]
     encoding: Literal["utf-16-le", "utf-16-be"] | None = None
     """How the file that is created or deleted holds its text, where that is not UTF-8."""
+    mode: Annotated[str, StringConstraints(pattern=r"^[0-7]{3}$")] | None = None
+    """Permission bits, in octal, of the file that is deleted or comes back, where they are not those of any new file."""
+
+    folder: str | None = None
+    """The folder that goes with the file, which is its last one."""
 
 
 class EditProposed(EditEvent):
@@ -606,12 +611,35 @@ class WorkspaceChanged(EventData):
     """By a command: the call."""
     encoding: Literal["utf-16-le", "utf-16-be"] | None = None
     """By a command: how the file held its text; absent for UTF-8."""
+    mode: Annotated[str, StringConstraints(pattern=r"^[0-7]{3}$")] | None = None
+    """By a command that deleted the file: its permission bits, in octal, where they were not those of any new file."""
     unshown: bool | None = None
     """True where the file on the disk was changed and the open buffer, which is what the model sees, was not."""
     told: str | None = None
     """What the model is told of it with the next request; absent where it never saw the file."""
     whole: bool | None = None
     """False where what it is told is not all of it, so that it has to read the file again."""
+
+
+class NotSaved(Wire):
+    """A document that the client did not save."""
+
+    path: str
+    reason: str
+
+
+class WorkspaceSaved(EventData):
+    """Before a command the client was asked to save what the agent had changed: what is saved, by what is seen."""
+
+    TYPE = "workspace.saved"
+    call_id: str
+    """The call of the command."""
+    by: Literal["extension", "refactoring"]
+    """The request `outrider/save`, or an edit marked as a refactoring, after which some clients save."""
+    paths: list[str]
+    """The documents that are saved now."""
+    failed: list[NotSaved] | None = None
+    """Those that are not, and why."""
 
 
 # --- the rest ------------------------------------------------------------------------------------------------
@@ -682,7 +710,7 @@ EVENTS: tuple[type[EventData], ...] = (
     ToolRequested, ToolStarted, ToolFinished,
     ApprovalRequested, ApprovalResolved, QuestionAsked, QuestionAnswered, ToolAsked, ToolAnswered,
     EditProposed, EditApplying, EditApplied, EditRejected, EditMerged, UndoRequested, UndoAsked,
-    UndoFinished, WorkspaceChanged,
+    UndoFinished, WorkspaceChanged, WorkspaceSaved,
     PlanUpdated, ContextCompacted, ContextPruned, BudgetExhausted, SteeringReceived, ErrorRaised,
 )  # fmt: skip
 

@@ -10,7 +10,7 @@ from outrider_protocol.commands import COMMANDS
 from outrider_protocol.events import EVENTS
 from outrider_protocol.export import Export
 from outrider_protocol.notifications import Event, Frame
-from outrider_protocol.requests import ToolParams, ToolReply
+from outrider_protocol.requests import REQUESTS
 from outrider_protocol.scenario import Scenario
 from outrider_protocol.script import Script
 from outrider_protocol.settings import Settings
@@ -18,7 +18,8 @@ from outrider_protocol.settings import Settings
 
 def build() -> dict[str, Any]:
     """Give the schema: commands, events, notifications, requests, settings, script, scenario, export; shared `$defs`."""
-    models = [Settings, Script, Scenario, Export, Event, Frame, ToolParams, ToolReply, *EVENTS]
+    models = [Settings, Script, Scenario, Export, Event, Frame, *EVENTS]
+    models += [model for both in REQUESTS.values() for model in both]
     for command in COMMANDS.values():
         models += [command.params, command.result]
     unique = list(dict.fromkeys(models))
@@ -38,7 +39,10 @@ def build() -> dict[str, Any]:
             for name, row in COMMANDS.items()
         },
         "notifications": {"outrider/event": ref[Event], "outrider/stream": ref[Frame]},
-        "requests": {"outrider/tool": {"params": ref[ToolParams], "result": ref[ToolReply]}},
+        "requests": {
+            name: {"params": ref[params], "result": ref[result]}
+            for name, (params, result) in REQUESTS.items()
+        },
         "events": {event.TYPE: ref[event] for event in EVENTS},
         "$defs": top["$defs"],
     }

@@ -138,6 +138,8 @@ class Settings(Wire):
     """Folder of the log; absent means the user's state folder."""
     events: bool = False
     """Whether the client wants `outrider/event` and `outrider/stream`."""
+    code_lens: bool = True
+    """Whether clients that show code lenses get them at changes."""
     trusted: bool | None = None
     """Whether the client vouches for the workspace. False: it runs read-only."""
     tools: Annotated[list[ClientTool], Field(max_length=MOST_TOOLS)] = Field(default_factory=list[ClientTool])

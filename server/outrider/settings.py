@@ -199,7 +199,7 @@ def narrowed(base: Settings, values: Any) -> Layered:
     """Apply what `workspace/configuration` says, which the repository may have written, to `base`.
 
     `permissionMode` may only become narrower, limits only smaller, `trusted` only false; `model` may name
-    another model of a provider that is configured already; `events` is harmless. All else is ignored, and said
+    another model of a provider that is configured already; `events` and `codeLens` are harmless. All else is ignored, and said
     unless it is what holds anyway.
 
     Args:
@@ -224,11 +224,11 @@ def narrowed(base: Settings, values: Any) -> Layered:
                     update["trusted"] = False
                 elif base.trusted is not True:
                     messages.append("trusted: a workspace cannot vouch for itself; it is ignored")
-            case "events" if isinstance(value, bool):
-                update["events"] = value
+            case "events" | "codeLens" if isinstance(value, bool):
+                update["events" if key == "events" else "code_lens"] = value
             case "model" if isinstance(value, str):
                 _choose_model(base, value, update, messages)
-            case "trusted" | "events" | "model":
+            case "trusted" | "events" | "codeLens" | "model":
                 messages.append(f"{key}: {_shown(value)} is of the wrong type; it is ignored")
             case _ if value != holds.get(key):
                 messages.append(f"{_cut(key)}: cannot be set by the workspace; it is ignored")

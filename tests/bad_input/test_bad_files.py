@@ -127,11 +127,10 @@ async def test_a_big_file_that_is_no_text_is_not_read_either(workspace):
     assert "is not UTF-8" in latin["content"]
 
 
-async def test_a_folder_is_not_deleted_as_a_file(workspace):
-    (deleted,) = await results(workspace, ("delete_file", {"path": "tests"}))
-    assert deleted["status"] == "error"
-    assert "tests is a folder" in deleted["content"]
-    assert (workspace / "tests" / "test_tariff.py").exists()
+async def test_a_folder_is_not_edited_as_a_file(workspace):
+    (edited,) = await results(workspace, ("edit_file", {"path": "tests", "old": "a", "new": "b"}))
+    assert edited["status"] == "error"
+    assert "tests is a folder" in edited["content"]
 
 
 async def test_links_lead_nowhere_outside_and_cycles_end(workspace, tmp_path):

@@ -33,6 +33,7 @@ VALUES: dict[str, type[Wire]] = {
     "PlanItem": events.PlanItem,
     "SessionStatus": commands.SessionStatus,
     "SessionSummary": commands.SessionSummary,
+    "NotSaved": events.NotSaved,
     "UndonePath": commands.UndonePath,
     "Conflict": commands.Conflict,
     "NotUndoable": commands.NotUndoable,
@@ -142,6 +143,7 @@ def test_what_the_page_lets_the_workspace_set_is_what_it_may_set(page: Page) -> 
         "events": True,
         "trusted": False,
         "fallbackModels": ["my/c"],
+        "codeLens": False,
         "providers": {},
         "stateDir": "/elsewhere",
         "testing": {"ids": "sequential"},
@@ -206,6 +208,9 @@ def test_the_request_to_the_client_is_described(page: Page) -> None:
     for column, model in (("param", requests.ToolParams), ("result", requests.ToolReply)):
         table = page.table("Tools of the client", column)
         check_keys(column, keys_of(table, column), model)
+    for column, model in (("param", requests.SaveParams), ("result", requests.SaveReply)):
+        table = page.table("Saving", column)
+        check_keys(column, keys_of(table, column), model)
     section = page.text.partition("\n## Tools of the client\n")[2].partition("\n## ")[0]
     for bound in (settings.MOST_TOOLS, settings.SCHEMA_BYTES):
         assert str(bound) in section
@@ -220,7 +225,7 @@ def test_every_title_is_described(page: Page) -> None:
     assert {quoted(row["title"])[0] for row in page.table("Titles", "title").rows} == titles
     others = {
         *names.COMMAND_NAMES, names.EVENT_NOTIFICATION, names.STREAM_NOTIFICATION,
-        names.TOOL_REQUEST, names.CONFIGURATION_SECTION, names.ACTION_PREFIX, names.ACTION_KIND,
+        names.TOOL_REQUEST, names.SAVE_REQUEST, names.SAVE_EXTENSION, names.CONFIGURATION_SECTION, names.ACTION_PREFIX, names.ACTION_KIND,
     }  # fmt: skip
     constants = {value for name, value in vars(names).items() if name.isupper() and isinstance(value, str)}
     assert constants == titles | others, "a constant is of no kind that this test knows"
@@ -298,15 +303,16 @@ def test_the_examples_are_valid(page: Page) -> None:
 
 
 def test_the_messages_of_the_session_are_valid(page: Page) -> None:
-    session, review, tool_call = page.blocks("text")
-    check_messages(session)
-    check_messages(review)
-    check_messages(tool_call)
+    blocks = page.blocks("text")
+    assert len(blocks) == 4, "a review, a tool of the client, saving, and a whole session"
+    for block in blocks:
+        check_messages(block)
 
 
 def check_messages(block: str) -> None:
     asked: dict[Any, dict[str, Any]] = {}
     handed: set[Any] = set()
+    saving: set[Any] = set()
     for line in block.splitlines():
         way, _, text = line.partition(" ")
         assert way in {"→", "←"}
@@ -319,12 +325,18 @@ def check_messages(block: str) -> None:
                 commands.COMMANDS[params["command"]].params.from_wire(argument)
                 asked[message["id"]] = params
             case "initialize":
-                settings.Settings.from_wire(params["initializationOptions"])
+                options = params["initializationOptions"]
+                settings.Settings.from_wire({key: options[key] for key in options if key != "extensions"})
             case names.TOOL_REQUEST:
                 requests.ToolParams.from_wire(params)
                 handed.add(message["id"])
+            case names.SAVE_REQUEST:
+                requests.SaveParams.from_wire(params)
+                saving.add(message["id"])
             case None if message["id"] in handed:
                 requests.ToolReply.from_wire(message["result"])
+            case None if message["id"] in saving:
+                requests.SaveReply.from_wire(message["result"])
             case names.EVENT_NOTIFICATION:
                 event = notifications.Event.from_wire(params)
                 events.EVENT_TYPES[event.type].from_wire(event.data)

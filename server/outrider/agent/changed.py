@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from dataclasses import dataclass
 
 from outrider.agent.services import Services
 from outrider.agent.undo import histories_of, leads_out
@@ -21,6 +22,8 @@ _REASONS = {
     "conflict": "somebody changed the same place since",
 }
 
+MOST_PLACED = 100
+"""Hunks of one document that are given at once, the latest first."""
 MOST_KNOWN = 8
 """Sessions whose places are kept."""
 _NOTHING = WireHunk(line=1, removed="", added="")
@@ -64,6 +67,17 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
     return "".join(patches)
 
 
+@dataclass(frozen=True, slots=True)
+class PlacedHunk:
+    """A hunk, and where it is in a document."""
+
+    id: str
+    line: int
+    """From 1."""
+    undone: bool
+    """Whether it can be brought back; else it can be taken back."""
+
+
 class Places:
     """Where the hunks of sessions are in open documents. What was worked out is kept until a session changes more."""
 
@@ -95,6 +109,25 @@ class Places:
             folded = await self._fold(session_id, journal)
             return await asyncio.to_thread(_look, folded, roots, path, text, lines)
 
+    async def hunks_in(self, session_id: str, journal: Journal, path: str, text: str) -> list[PlacedHunk]:
+        """The hunks of a session in a document that can be taken back or brought back.
+
+        Args:
+            session_id: The session.
+            journal: Its changes.
+            path: The document.
+            text: Its text.
+
+        Raises:
+            StoreReadError: the log is damaged or cannot be read.
+        """
+        roots = [one for one in journal.roots() if path in {one.path, one.to} and one.operation != "rename"]
+        if not roots:
+            return []
+        async with self._looking:
+            folded = await self._fold(session_id, journal)
+            return await asyncio.to_thread(_placed, folded, roots, path, text)
+
     async def _fold(self, session_id: str, journal: Journal) -> Histories:
         made = sum(one.state == "applied" for one in journal.records)
         known = self._known.get(session_id)
@@ -110,11 +143,28 @@ def _look(folded: Histories, roots: list[ChangeRecord], path: str, text: str, li
         file = folded.of(record.change_id)
         if file is None or file.path != path:
             continue
-        file.catch_up(text)
+        file.look(text)
         for number in record.hunks:
             if file.is_on(record.change_id, number) and _meets(file, record.change_id, number, lines):
                 return hunk_id(record.change_id, number)
     return None
+
+
+def _placed(folded: Histories, roots: list[ChangeRecord], path: str, text: str) -> list[PlacedHunk]:
+    found: list[PlacedHunk] = []
+    for record in reversed(roots):
+        file = folded.of(record.change_id)
+        if file is None or file.path != path:
+            continue
+        file.look(text)
+        for number in record.hunks:
+            state = (
+                file.state(record.change_id, number) if file.knows(record.change_id, number) else "altered"
+            )
+            if state != "altered" and len(found) < MOST_PLACED:
+                line = file.place(record.change_id, number).line
+                found.append(PlacedHunk(hunk_id(record.change_id, number), line, state == "undone"))
+    return found
 
 
 def _meets(file: FileHistory, change_id: str, number: int, lines: range) -> bool:
@@ -190,7 +240,7 @@ async def _catch_up(services: Services, folded: Histories) -> dict[str, str]:
             problems[file.path] = current.message
             continue
         text = None if isinstance(current, ReadProblem) else current.text
-        await asyncio.to_thread(file.catch_up, text)
+        await asyncio.to_thread(file.look, text)
     return problems
 
 

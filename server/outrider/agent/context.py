@@ -23,6 +23,7 @@ from outrider.workspace.editing import Editing
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folders
 from outrider.workspace.review import Review
+from outrider.workspace.saving import Tried, have_saved
 from outrider.workspace.search import Search
 from outrider_protocol.events import EventData, Mode, PlanItem, PlanUpdated, ToolStarted
 from outrider_protocol.settings import Limits, PermissionMode
@@ -226,6 +227,11 @@ class TurnContext:
             if document is not None and document.saves == saves:
                 waiting.append(uri)
         return waiting
+
+    async def have_saved(self, uris: Sequence[str]) -> Sequence[Tried]:
+        """Have the client save these documents."""
+        with self._waiting():
+            return await have_saved(uris, self.overlay, self.documents, self._services.editor, self.clock)
 
     async def saved(self, uris: Sequence[str]) -> None:
         """Wait until the client has saved these documents, for as long as a question may take."""

@@ -91,11 +91,13 @@ async def settle_change(context: ToolContext, data: dict[str, Any]) -> tuple[Too
         now = "both"
     described = {
         key: data[key]
-        for key in ("changeId", "callId", "path", "operation", "to", "hunks", "encoding")
+        for key in ("changeId", "callId", "path", "operation", "to", "hunks", "encoding", "mode", "folder")
         if key in data
     }
     hashes = {key: data[key] for key in ("before", "after", "undoes", "undoesHunks") if key in data}
     before = None if renamed else data.get("before")
+    if data["operation"] == "delete" and now == before and await _is_gone(context, at):
+        now = None
     if now == data.get("after"):
         where = await _where(context, at)
         context.record(EditApplied.model_validate({**described, **hashes, "where": where}))
@@ -136,6 +138,16 @@ async def _hash_of(context: ToolContext, path: str) -> str | None:
     if isinstance(snapshot, ReadProblem):
         return None if snapshot.kind == "not_found" else "unreadable"
     return content_hash(changes.encode(snapshot.text))
+
+
+async def _is_gone(context: ToolContext, path: str) -> bool:
+    """Whether only the document of a deleted file is left, which the editor has not closed."""
+    located = await context.folders.locate(path)
+    if isinstance(located, PathProblem) or await context.overlay.on_disk(located) is not None:
+        return False
+    if (document := await context.overlay.document_of(located)) is not None:
+        context.documents.set_gone(document.uri, gone=True)
+    return document is not None
 
 
 async def _where(context: ToolContext, path: str) -> str:

@@ -1,7 +1,7 @@
 """The sessions of a workspace: those that run in this process, and those that are only in the log."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, get_args
 
 from outrider.agent import changed
@@ -308,6 +308,14 @@ class Sessions:
                 }
                 return UnderReview(item, tuple(Proposed.of(data) for data in proposed), befores)
         return None
+
+    async def hunks_in(self, path: str, text: str) -> Sequence[tuple[str, changed.PlacedHunk]]:
+        """The hunks in a document of the sessions that are open here, each with its session."""
+        placed = [
+            (session.id, await self._places.hunks_in(session.id, session.record.state.journal, path, text))
+            for session in reversed(self.running)
+        ]
+        return [(session_id, hunk) for session_id, hunks in placed for hunk in hunks]
 
     async def _state(self, session_id: str) -> SessionState:
         """A session as it is here, or as its log tells."""

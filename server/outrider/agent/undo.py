@@ -16,9 +16,10 @@ from outrider.ports.editor import Answered
 from outrider.tools import changes
 from outrider.tools.changes import TakesBack
 from outrider.workspace.editing import Change
+from outrider.workspace.encoding import BOM
 from outrider.workspace.histories import FileHistory, Histories, histories, texts_named
 from outrider.workspace.journal import ChangeRecord, Journal, Part, hunk_id
-from outrider.workspace.overlay import ReadProblem
+from outrider.workspace.overlay import ReadProblem, same_text
 from outrider.workspace.paths import Located, PathProblem
 from outrider_protocol import KEEP_MINE, OPEN_BOTH, TAKE_THE_UNDO
 from outrider_protocol.commands import UndoResult
@@ -46,6 +47,21 @@ async def histories_of(services: Services, journal: Journal) -> Histories:
 def leads_out(located: Located, path: str) -> bool:
     """Whether a path of the workspace is outside by a link: what was approved may have been another place."""
     return not located.inside and not PurePath(path).is_absolute()
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The text of a file as it is seen now: an editor may hide its byte order mark and the kind of its line ends."""
+
+    text: str | None
+
+    def of(self, text: str) -> str:
+        """Another text of the file, in the same way."""
+        if self.text is None or self.text.startswith(BOM) or not text.startswith(BOM):
+            shown = text
+        else:
+            shown = text.removeprefix(BOM)
+        return shown if self.text is None or "\r" in self.text else shown.replace("\r\n", "\n")
 
 
 @dataclass(slots=True)
@@ -84,6 +100,8 @@ class TakingBack:
         self._ending = ending
         self._redo = redo
         self._report = _Report()
+        self._emptied: list[str] = []
+        """Folders that go with their last files."""
         self._asked = 0
         self._answers = True
 
@@ -102,6 +120,10 @@ class TakingBack:
                 await self._rename(part.record, folded, file)
             else:
                 await self._hunks(part, file)
+        for folder in dict.fromkeys(self._emptied):
+            located = await self._context.folders.locate(folder)
+            if not isinstance(located, PathProblem):
+                await self._context.editing.sweep(located)
         report = self._report
         return UndoResult(
             change_id=report.change_id,
@@ -134,7 +156,8 @@ class TakingBack:
         change_id = record.change_id
         for _ in range(TIMES_TRIED):
             located = await self._reached(record, file.path)
-            if located is None or not await self._catch_up(record, file, located):
+            shown = None if located is None else await self._look(record, file, located)
+            if located is None or shown is None:
                 return {}
             wanted = [
                 number
@@ -151,8 +174,7 @@ class TakingBack:
             done: bool | None = True
             # What changes no text now may do so once others are taken back: that it is undone must be known then.
             if before != after or (taken and before is not None):
-                operation = "create" if before is None else "delete" if after is None else "edit"
-                change = Change(operation, located, None, before, after, record.encoding)
+                change = await self._change(record, located, before, after, shown)
                 done = await self._make(record, change, tuple(taken))
             if done is None:
                 continue  # the person is typing there: what they wrote belongs into it
@@ -163,6 +185,20 @@ class TakingBack:
             return {} if over else held
         self._no(record, "somebody is changing it right now; try again")
         return {}
+
+    async def _change(
+        self, record: ChangeRecord, located: Located, before: str | None, after: str | None, shown: _Shown
+    ) -> Change:
+        """The change from one text to another; a file that comes or goes is taken to the byte, with its mode."""
+        if before is None:
+            gone = self._journal.last_deletion(located.display) or record
+            return Change("create", located, None, None, after, gone.encoding, gone.mode)
+        if after is None:
+            found = await self._context.overlay.on_disk(located)
+            if found is None or not same_text(before, found.text):
+                return Change("delete", located, None, shown.text, None, record.encoding)
+            return Change("delete", located, None, found.text, None, found.encoding, found.mode)
+        return Change("edit", located, None, shown.text, shown.of(after), record.encoding)
 
     async def _make(self, record: ChangeRecord, change: Change, hunks: tuple[int, ...]) -> bool | None:
         """Write a change; None if the text is not any more what it was worked out for."""
@@ -177,16 +213,18 @@ class TakingBack:
             return False
         self._report.undone[record.path] = self._report.undone.get(record.path, 0) + len(hunks)
         self._report.change_id = change_id
+        if folder := _emptied(record, change):
+            self._emptied.append(folder)
         return True
 
-    async def _catch_up(self, record: ChangeRecord, file: FileHistory, located: Located) -> bool:
+    async def _look(self, record: ChangeRecord, file: FileHistory, located: Located) -> _Shown | None:
         current = await self._context.overlay.read(located)
         if isinstance(current, ReadProblem) and current.kind != "not_found":
             self._no(record, current.message)
-            return False
+            return None
         text = None if isinstance(current, ReadProblem) else current.text
-        await asyncio.to_thread(file.catch_up, text)
-        return True
+        await asyncio.to_thread(file.look, text)
+        return _Shown(text)
 
     # --- renames -------------------------------------------------------------------------------------------------
 
@@ -284,6 +322,16 @@ def _switched(file: FileHistory, change_id: str, numbers: Sequence[int], *, over
     for number in numbers:
         file.switch(change_id, number)
     return text
+
+
+def _emptied(record: ChangeRecord, made: Change) -> str | None:
+    """The folder that is empty when all files are gone that went with a file at first, or came with it."""
+    if record.folder is None or made.operation not in {"delete", "rename"}:
+        return None
+    if record.to is None or made.located.display == record.path:
+        return record.folder
+    below = PurePath(record.path).relative_to(record.folder)
+    return str(PurePath(*PurePath(record.to).parts[: -len(below.parts)]))
 
 
 def _cut(text: str) -> str:

@@ -10,6 +10,7 @@ from outrider.lsp.actions import Cursor, code_actions
 from outrider.lsp.commands import Commands
 from outrider.lsp.editor import ClientEditor
 from outrider.lsp.errors import CommandError
+from outrider.lsp.lenses import code_lenses
 from outrider.lsp.progress import ProgressFactory
 from outrider.lsp.reporter import Reporter
 from outrider.ports.events import LoggedEvent, StreamFrame
@@ -18,6 +19,9 @@ from outrider.ports.text import Place
 from outrider.store.problem import StoreProblem, StoreReadError
 from outrider.workspace.documents import DocumentStore
 from outrider_protocol import REQUEST_FAILED, WAIT
+
+_MOVES_CHANGES = frozenset({"edit.applied", "edit.merged", "workspace.changed", "session.restored"})
+"""Events after which changes are elsewhere."""
 
 _log = logging.getLogger(__name__)
 
@@ -37,6 +41,8 @@ class Bridge:
         if self._app.current.events:
             self._editor.publish_event(event)
         self._reporter.on_event(event)
+        if event.type in _MOVES_CHANGES and self._app.current.code_lens:
+            self._editor.refresh_lenses()
 
     def on_frame(self, frame: StreamFrame) -> None:
         """Pass live text on."""
@@ -68,9 +74,16 @@ class Bridge:
                 _log.warning("open items are not looked for: %s", error)
         return await code_actions(self._app, Cursor(uri, start, end), diagnostics, only)
 
+    async def code_lenses(self, uri: str) -> list[dict[str, Any]]:
+        """The code lenses of a document."""
+        return await code_lenses(self._app, uri)
+
     async def configure(self, values: Mapping[str, Any] | None) -> None:
         """Take over what the client's configuration says."""
+        before = self._app.current.code_lens
         self._say(self._app.configure(values))
+        if self._app.current.code_lens != before:
+            self._editor.refresh_lenses()
 
     async def folders_changed(self, folders: tuple[tuple[str, str], ...]) -> None:
         """Take over other workspace folders."""
@@ -111,6 +124,10 @@ class ClosedBridge:
         only: list[str] | None,
         automatic: bool,
     ) -> list[dict[str, Any]]:
+        """None."""
+        return []
+
+    async def code_lenses(self, uri: str) -> list[dict[str, Any]]:
         """None."""
         return []
 

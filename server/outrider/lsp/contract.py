@@ -29,6 +29,10 @@ class Bridge(Protocol):
         """The code actions at a place."""
         ...
 
+    async def code_lenses(self, uri: str) -> list[dict[str, Any]]:
+        """The code lenses of a document."""
+        ...
+
     async def configure(self, values: Mapping[str, Any] | None) -> None:
         """Take over what the client's configuration says."""
         ...

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, cast
 
 from lsprotocol import types
@@ -16,18 +16,21 @@ from outrider.ports.editor import (
     Applied,
     DocumentEdit,
     EditorTraits,
+    FileOperation,
+    SaveWay,
     ToolAnswer,
     ToolRequest,
     Unanswered,
 )  # fmt: skip
 from outrider.ports.events import LoggedEvent, StreamFrame
-from outrider.ports.text import Place
-from outrider_protocol import EVENT_NOTIFICATION, PROTOCOL_VERSION, TOOL_REQUEST
+from outrider.ports.text import Place, PlacedEdit
+from outrider_protocol import EVENT_NOTIFICATION, PROTOCOL_VERSION, SAVE_REQUEST, TOOL_REQUEST
 
 logger = logging.getLogger(__name__)
 
 APPLY_SECONDS: Final = 10.0
 SHOW_SECONDS: Final = 5.0
+SAVE_SECONDS: Final = 10.0
 
 _LEVELS: Final = {"error": 1, "warning": 2, "info": 3, "log": 4}
 """LSP 3.17, "MessageType"."""
@@ -48,6 +51,8 @@ class ClientEditor:
         self._question = asyncio.Lock()
         self._edit = asyncio.Lock()
         self._can_ask = True
+        self._lenses_are_old = False
+        self._refreshing: asyncio.Task[None] | None = None
 
     @property
     def traits(self) -> EditorTraits:
@@ -105,12 +110,38 @@ class ClientEditor:
         """Ask the client to change open documents; see `ports.editor.Editor.apply`."""
         if not self.traits.can_apply_edits:
             return Applied(False, "the client cannot apply edits")
+        return await self._apply({"label": label, "edit": self._workspace_edit(edits)}, APPLY_SECONDS)
+
+    async def operate(self, label: str, operation: FileOperation) -> Applied:
+        """Ask the client to rename or delete a file; see `ports.editor.Editor.operate`."""
+        return await self._apply({"label": label, "edit": _file_edit(operation)}, APPLY_SECONDS)
+
+    async def save(self, way: SaveWay, versions: Mapping[str, int]) -> Mapping[str, str]:
+        """Ask the client to save open documents; see `ports.editor.Editor.save`."""
+        if way == "refactoring":
+            return await self._save_as_refactoring(versions)
+        reply = await self._protocol.request(SAVE_REQUEST, {"uris": list(versions)}, seconds=SAVE_SECONDS)
+        if isinstance(reply, NoReply):
+            return dict.fromkeys(versions, reply.message)
+        failed = _reasons(_field(reply.result, "failed"))
+        saved = _texts(_field(reply.result, "saved"))
+        return {uri: failed.get(uri, "the editor does not say why") for uri in versions if uri not in saved}
+
+    async def _save_as_refactoring(self, versions: Mapping[str, int]) -> Mapping[str, str]:
+        """Have nothing changed in documents by an edit of the kind that the client saves (LSP 3.18)."""
+        top = Place(0, 0)
+        nothing = [
+            DocumentEdit(uri, version, [PlacedEdit(top, top, "")]) for uri, version in versions.items()
+        ]
+        params = {"label": "Save", "edit": self._workspace_edit(nothing), "metadata": {"isRefactoring": True}}
+        applied = await self._apply(params, SAVE_SECONDS)
+        return (
+            {} if applied.claimed else dict.fromkeys(versions, applied.reason or "the editor did not save it")
+        )
+
+    async def _apply(self, params: Mapping[str, Any], seconds: float) -> Applied:
         async with self._edit:
-            reply = await self._protocol.request(
-                types.WORKSPACE_APPLY_EDIT,
-                {"label": label, "edit": self._workspace_edit(edits)},
-                seconds=APPLY_SECONDS,
-            )
+            reply = await self._protocol.request(types.WORKSPACE_APPLY_EDIT, params, seconds=seconds)
         if isinstance(reply, NoReply):
             return Applied(False, reply.message)
         reason = _field(reply.result, "failureReason")
@@ -131,6 +162,23 @@ class ClientEditor:
         """Tell the person: a message, or a line of the log for `log`."""
         method = types.WINDOW_LOG_MESSAGE if level == "log" else types.WINDOW_SHOW_MESSAGE
         self._protocol.notify(method, {"type": _LEVELS[level], "message": text})
+
+    def refresh_lenses(self) -> None:
+        """Have the client ask for code lenses again, once for all that happens until it has answered."""
+        if not (self._profile.code_lenses and self._profile.refreshes_lenses):
+            return
+        self._lenses_are_old = True
+        if self._refreshing is None or self._refreshing.done():
+            self._refreshing = asyncio.get_running_loop().create_task(self._refresh_lenses())
+
+    async def _refresh_lenses(self) -> None:
+        while self._lenses_are_old:
+            self._lenses_are_old = False
+            reply = await self._protocol.request(
+                types.WORKSPACE_CODE_LENS_REFRESH, None, seconds=SHOW_SECONDS
+            )
+            if isinstance(reply, NoReply):
+                return
 
     def publish_event(self, event: LoggedEvent) -> None:
         """Send `outrider/event`, after all live text that came before it."""
@@ -171,6 +219,33 @@ def _tool_answer(result: Any) -> ToolAnswer | Unanswered:
     if not isinstance(content, str) or not isinstance(is_error, bool | None):
         return Unanswered("error")
     return ToolAnswer(content, is_error is True)
+
+
+def _file_edit(operation: FileOperation) -> dict[str, Any]:
+    """The operation with all its options, behind an edit that changes nothing: where the version is old, neither is done."""
+    guard: dict[str, Any] = {
+        "textDocument": {"uri": operation.uri, "version": operation.version},
+        "edits": [],
+    }
+    if operation.kind == "delete":
+        options = {"recursive": False, "ignoreIfNotExists": False}
+        done = {"kind": "delete", "uri": operation.uri, "options": options}
+    else:
+        options = {"overwrite": False, "ignoreIfExists": False}
+        done = {"kind": "rename", "oldUri": operation.uri, "newUri": operation.to, "options": options}
+    return {"documentChanges": [guard, done]}
+
+
+def _reasons(failed: Any) -> dict[str, str]:
+    """By URI why a document was not saved, as far as the client's answer has the shape."""
+    items = cast("list[Any]", failed) if isinstance(failed, list) else []
+    pairs = [(_field(item, "uri"), _field(item, "reason")) for item in items]
+    return {uri: reason for uri, reason in pairs if isinstance(uri, str) and isinstance(reason, str)}
+
+
+def _texts(value: Any) -> set[str]:
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    return {item for item in items if isinstance(item, str)}
 
 
 def _late(titles: Sequence[str], told: Callable[[str], None] | None) -> Callable[[Any], None] | None:

@@ -1,11 +1,12 @@
 """What the client can do, and what it does without saying so. The only place that knows which editor it is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from outrider.ports.editor import EditorTraits
+from outrider.ports.editor import EditorTraits, FileOperationKind, SaveWay
 from outrider.workspace.documents import Encoding
+from outrider_protocol import SAVE_EXTENSION
 
 _ENCODINGS: Final[Mapping[Any, Encoding]] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
 
@@ -17,17 +18,27 @@ class _Quirk:
     debounce_seconds: float = 0.0
     reject_first: bool = False
     document_changes: bool = False
+    file_operations: frozenset[FileOperationKind] = frozenset()
+    """What it does well with files that are open, where it advertises that. Others lose what is typed meanwhile, or
+    leave the document open."""
+    saves_refactorings: int = 0
+    """How many documents an edit marked as a refactoring must change for the client to save them; 0: it does not."""
 
 
 _QUIRKS: Final[Mapping[str, _Quirk]] = {
-    # Collects changes for 150 ms; takes `documentChanges` although it does not advertise them.
-    "neovim": _Quirk(debounce_seconds=0.15, document_changes=True),
+    # Collects changes for 150 ms; takes `documentChanges` although it does not advertise them. A rename takes the buffer
+    # along; a deletion throws it away with all that was typed, since it does not look at versions.
+    "neovim": _Quirk(debounce_seconds=0.15, document_changes=True, file_operations=frozenset({"rename"})),
     # Collects changes for `eglot-send-changes-idle-time`; RET takes the first action.
     "eglot": _Quirk(debounce_seconds=0.5, reject_first=True),
-    # Return takes the first action.
-    "helix": _Quirk(reject_first=True),
+    # Return takes the first action. A deleted file stays open.
+    "helix": _Quirk(reject_first=True, file_operations=frozenset({"rename"})),
     # Collects changes for 500 ms.
     "vim-lsp": _Quirk(debounce_seconds=0.5),
+    # Saves what a refactoring changed, but for the file in the active editor, if that is more than one file.
+    "visual studio code": _Quirk(saves_refactorings=2, file_operations=frozenset({"rename", "delete"})),
+    # Saves what a refactoring changed, if the person's settings say so.
+    "sublime text lsp": _Quirk(saves_refactorings=1),
 }
 
 _SETTLE_SECONDS: Final = 2.0
@@ -46,6 +57,10 @@ class ClientProfile:
     configuration: bool = False
     action_literals: bool = False
     """Whether code actions may be more than a command."""
+    code_lenses: bool = False
+    """Whether it shows them."""
+    refreshes_lenses: bool = False
+    """Whether it can be told to ask for them again."""
     traits: EditorTraits = field(
         default_factory=lambda: EditorTraits(
             can_apply_edits=False,
@@ -76,6 +91,8 @@ def profile_of(params: Mapping[str, Any]) -> ClientProfile:
         progress=_at(says, "window", "workDoneProgress") is True,
         configuration=_at(says, "workspace", "configuration") is True,
         action_literals=isinstance(_at(says, "textDocument", "codeAction", "codeActionLiteralSupport"), dict),
+        code_lenses=isinstance(_at(says, "textDocument", "codeLens"), dict),
+        refreshes_lenses=_at(says, "workspace", "codeLens", "refreshSupport") is True,
         traits=EditorTraits(
             can_apply_edits=_at(says, "workspace", "applyEdit") is True,
             can_show_documents=_at(says, "window", "showDocument", "support") is True,
@@ -83,8 +100,31 @@ def profile_of(params: Mapping[str, Any]) -> ClientProfile:
             debounce_seconds=float(debounce),
             reject_first=quirk.reject_first,
             can_disable_actions=_at(says, "textDocument", "codeAction", "disabledSupport") is True,
+            file_operations=_file_operations(says, quirk),
+            save_ways=tuple(_save_ways(params, quirk)),
         ),
     )
+
+
+def _file_operations(says: Any, quirk: _Quirk) -> frozenset[FileOperationKind]:
+    edits = _at(says, "workspace", "workspaceEdit")
+    if _at(says, "workspace", "applyEdit") is not True:
+        return frozenset()
+    if _at(edits, "documentChanges") is not True and not quirk.document_changes:
+        return frozenset()
+    listed = _at(edits, "resourceOperations")
+    operations = cast("list[Any]", listed) if isinstance(listed, list) else []
+    return frozenset(kind for kind in quirk.file_operations if kind in operations)
+
+
+def _save_ways(params: Mapping[str, Any], quirk: _Quirk) -> Iterator[tuple[SaveWay, int]]:
+    extensions = _at(params, "initializationOptions", "extensions")
+    if isinstance(extensions, list) and SAVE_EXTENSION in cast("list[Any]", extensions):
+        yield "extension", 1
+    # LSP 3.18, "WorkspaceEditMetadata".
+    knows = _at(params, "capabilities", "workspace", "workspaceEdit", "metadataSupport") is True
+    if knows and quirk.saves_refactorings and _at(params, "capabilities", "workspace", "applyEdit") is True:
+        yield "refactoring", quirk.saves_refactorings
 
 
 def _encoding(offered: Any) -> Encoding:

@@ -28,7 +28,13 @@ from outrider.ports.clock import Clock, SystemClock
 from outrider.ports.outside import ClientStart, Outside
 from outrider.ports.text import Place
 from outrider.workspace.documents import ContentChange, DocumentStore
-from outrider_protocol import ACTION_KIND, COMMAND_NAMES, CONFIGURATION_SECTION, PROTOCOL_VERSION
+from outrider_protocol import (
+    ACTION_KIND,
+    COMMAND_NAMES,
+    CONFIGURATION_SECTION,
+    PROTOCOL_VERSION,
+    SAVE_EXTENSION,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -114,6 +120,7 @@ class Server(LanguageServer):
             types.WORKSPACE_DID_CHANGE_CONFIGURATION: self._did_change_configuration,
             types.WORKSPACE_EXECUTE_COMMAND: self._execute_command,
             types.TEXT_DOCUMENT_CODE_ACTION: self._code_action,
+            types.TEXT_DOCUMENT_CODE_LENS: self._code_lens,
             types.WINDOW_WORK_DONE_PROGRESS_CANCEL: self._progress_cancel,
         }
         for method, handler in handlers.items():
@@ -320,6 +327,11 @@ class Server(LanguageServer):
             return actions
         return [action["command"] for action in actions if "command" in action]
 
+    async def _code_lens(self, params: types.CodeLensParams) -> list[dict[str, Any]]:
+        # Asked for when a document opens: where nothing is built yet there are no changes to show.
+        loading = self._loading()
+        return await (await self._ready()).code_lenses(params.text_document.uri) if loading.done() else []
+
     def _progress_cancel(self, params: types.WorkDoneProgressCancelParams) -> None:
         self._here().progress.cancelled(params.token)
 
@@ -351,7 +363,9 @@ def _ignore(_params: Any) -> None:
 
 
 def _capabilities(profile: ClientProfile) -> dict[str, Any]:
+    lenses = {"codeLensProvider": {"resolveProvider": False}} if profile.code_lenses else {}
     return {
+        **lenses,
         "positionEncoding": profile.encoding,
         "textDocumentSync": {
             "openClose": True,
@@ -361,7 +375,7 @@ def _capabilities(profile: ClientProfile) -> dict[str, Any]:
         "codeActionProvider": {"codeActionKinds": list(CODE_ACTION_KINDS)},
         "executeCommandProvider": {"commands": list(COMMAND_NAMES), "workDoneProgress": True},
         "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
-        "experimental": {"outrider": {"protocolVersion": PROTOCOL_VERSION}},
+        "experimental": {"outrider": {"protocolVersion": PROTOCOL_VERSION, "extensions": [SAVE_EXTENSION]}},
     }
 
 

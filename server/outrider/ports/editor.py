@@ -54,6 +54,10 @@ class Applied:
     reason: str | None = None
 
 
+SaveWay = Literal["extension", "refactoring"]
+"""How a client is asked to save: by a request of ours, or by an edit after which it saves."""
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentEdit:
     """Changes of one open document, against the version they were worked out for."""
@@ -61,6 +65,20 @@ class DocumentEdit:
     uri: str
     version: int
     edits: Sequence[PlacedEdit]
+
+
+FileOperationKind = Literal["rename", "delete"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileOperation:
+    """The renaming or the deletion of the file of an open document, for the version it was worked out for."""
+
+    kind: FileOperationKind
+    uri: str
+    version: int
+    to: str = ""
+    """The new URI of a rename, which must not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +95,10 @@ class EditorTraits:
     """Whether the client preselects the first button, so that it must be the harmless one."""
     can_disable_actions: bool = False
     """Whether it shows an action that cannot be taken, with the reason."""
+    file_operations: frozenset[FileOperationKind] = frozenset()
+    """What it can do with files whose documents are open, without losing what is typed meanwhile."""
+    save_ways: tuple[tuple[SaveWay, int], ...] = ()
+    """How it can be asked to save, the best way first, each with the fewest documents that it works for."""
 
 
 class Editor(Protocol):
@@ -122,6 +144,22 @@ class Editor(Protocol):
 
     async def apply(self, label: str, edits: Sequence[DocumentEdit]) -> Applied:
         """Ask the client to change open documents, as one step of its undo. One edit at a time."""
+        ...
+
+    async def operate(self, label: str, operation: FileOperation) -> Applied:
+        """Ask the client to rename or delete the file of an open document. Never over another file."""
+        ...
+
+    async def save(self, way: SaveWay, versions: Mapping[str, int]) -> Mapping[str, str]:
+        """Ask the client to save open documents.
+
+        Args:
+            way: One of those that the traits name.
+            versions: The version of each document, by its URI.
+
+        Returns:
+            By URI why one is not saved, by the client's word, which proves nothing.
+        """
         ...
 
     async def show(self, uri: str, *, take_focus: bool = False) -> bool:

@@ -41,7 +41,7 @@ from outrider.tools.result import ToolResult
 from outrider.tools.review import REVIEWED
 from outrider.workspace.editing import Change
 from outrider.workspace.review import Review
-from outrider_protocol.events import ReviewedHunk
+from outrider_protocol.events import ReviewedHunk, WorkspaceSaved
 from outrider_protocol.settings import Effect
 
 _AGAIN = frozenset({"model.retried", "model.fellBack"})
@@ -53,6 +53,7 @@ _WORKED_OUT = frozenset(
         "approval.resolved",
         "question.asked",
         "question.answered",
+        "workspace.saved",
         "tool.started",
         "edit.proposed",
         "edit.applying",
@@ -325,21 +326,28 @@ class RecordedTools(Registry):
             return _result(tape, finished)
 
         questions = self._questions(call, story)
+        saves = [event for event in story if event.type == "workspace.saved"]
 
         async def prepare() -> ToolResult | None:
+            for save in saves:
+                await tape.fed_before(save)
+                context.record(WorkspaceSaved.model_validate(save.data))
             for question in questions:
                 data = question.data
                 options, free_form = data.get("options", []), data.get("allowFreeForm", True)
                 await context.ask(call, data["question"], options, free_form=free_form)
-            if finished is not None and not any(e.type == "tool.started" for e in story):
-                return _result(tape, finished)
+            if not any(e.type == "tool.started" for e in story):
+                if saves and (finished is None or finished.data["status"] in _UNFINISHED):
+                    await tape.hang()
+                if finished is not None:
+                    return _result(tape, finished)
             return None
 
         partial = _partial(finished)
         return Action(
             access=Access(effect, inside=given is None or _stays_inside(effect, given), grant=grant),
             perform=perform,
-            prepare=prepare if questions else None,
+            prepare=prepare if questions or saves else None,
             title=given.data["title"] if given else "",
             detail=given.data["detail"] if given else "",
             digest=self._digest(call, asked, given),
@@ -464,6 +472,8 @@ class RecordedTools(Registry):
             self._tape.text(data.get("before")),
             self._tape.text(data.get("after")),
             data.get("encoding", "utf-8"),
+            int(data["mode"], 8) if "mode" in data else None,
+            located(data["folder"]) if "folder" in data else None,
         )
 
 

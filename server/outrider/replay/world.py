@@ -13,6 +13,8 @@ from outrider.ports.editor import (
     Applied,
     DocumentEdit,
     EditorTraits,
+    FileOperation,
+    SaveWay,
     ToolAnswer,
     ToolRequest,
     Unanswered,
@@ -25,7 +27,7 @@ from outrider.replay.tape import Tape
 from outrider.tools.review import REVIEWED
 from outrider.workspace.documents import Document, DocumentStore
 from outrider.workspace.editing import Change, Editing, NotWritten, Written
-from outrider.workspace.overlay import Overlay, ReadProblem
+from outrider.workspace.overlay import OnDisk, Overlay, ReadProblem
 from outrider.workspace.paths import Folder, Folders, Located, path_of
 from outrider.workspace.sightings import Moved, Sightings
 from outrider_protocol import REJECT, REVIEW
@@ -218,6 +220,18 @@ class RecordedOverlay(Overlay):
                 return self._tape.text(event.data.get("before"))
         return None
 
+    async def on_disk(self, located: Located) -> OnDisk | None:
+        """The file that is deleted next, as it was found."""
+        for event in self._tape.ahead():
+            data = event.data
+            if event.type == "edit.applying" and data.get("operation") == "delete":
+                if data["path"] != located.display:
+                    break
+                mode = int(data["mode"], 8) if "mode" in data else None
+                text = self._tape.text(data.get("before")) or ""
+                return OnDisk(text, data.get("encoding", "utf-8"), mode)
+        return None
+
     async def document_of(self, located: Located) -> Document | None:
         """None: nothing is open."""
         return None
@@ -277,6 +291,9 @@ class RecordedEditing(Editing):
             tape.text(settled.data.get("after")),
             merged=settled.type == "edit.merged",
         )
+
+    async def sweep(self, folder: Located) -> None:
+        """There is nothing to remove."""
 
     def _failed(self, path: str, settled: LoggedEvent) -> NotWritten:
         reason = settled.data["reason"]
@@ -375,6 +392,14 @@ class RecordedEditor:
     async def apply(self, label: str, edits: Sequence[DocumentEdit]) -> Applied:
         """Never asked for: nothing is open."""
         return Applied(claimed=False)
+
+    async def operate(self, label: str, operation: FileOperation) -> Applied:
+        """Never asked for: nothing is open."""
+        return Applied(claimed=False)
+
+    async def save(self, way: SaveWay, versions: Mapping[str, int]) -> Mapping[str, str]:
+        """Never asked for: what came of it is in the log."""
+        return {}
 
     async def show(self, uri: str, *, take_focus: bool = False) -> bool:
         """Show nothing."""

@@ -15,7 +15,7 @@ import outrider_protocol as names
 from outrider_protocol.commands import COMMANDS
 from outrider_protocol.events import EVENT_TYPES
 from outrider_protocol.notifications import Event, Frame
-from outrider_protocol.requests import ToolParams
+from outrider_protocol.requests import SaveParams, ToolParams
 
 Object = dict[str, Any]
 
@@ -64,6 +64,7 @@ class Watch:
         self._lenient_edits = lenient_edits
         self._tools = {tool.get("name") for tool in cast("list[Object]", options.get("tools") or [])}
         self._tools_asked: set[str] = set()
+        self._saves = names.SAVE_EXTENSION in cast("list[Any]", options.get("extensions") or [])
         self._sent: dict[int | str, Object] = {}
         self._received: set[int | str] = set()
         self._ever_received: set[int | str] = set()
@@ -150,6 +151,8 @@ class Watch:
                 self._question(message, params)
             case names.TOOL_REQUEST:
                 self._tool_call(message, params)
+            case names.SAVE_REQUEST:
+                self._save(message, params)
             case _:
                 pass
 
@@ -174,6 +177,14 @@ class Watch:
         if call.id in self._tools_asked:
             self._wrong(message, f"{call.id} was asked before on this connection")
         self._tools_asked.add(call.id)
+
+    def _save(self, message: Object, params: Object) -> None:
+        if not self._saves:
+            self._wrong(message, f"the client does not name the extension {names.SAVE_EXTENSION!r}")
+        try:
+            SaveParams.from_wire(params)
+        except ValidationError as problem:
+            self._wrong(message, str(problem))
 
     def _workspace_edit(self, message: Object, edit: Object) -> None:
         edit_capabilities: Object = capability(self._capabilities, "workspace.workspaceEdit") or {}

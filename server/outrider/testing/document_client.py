@@ -37,12 +37,14 @@ class DocumentClient(WireClient):
         self.desk = Desk(profile, root)
         self.server: Object = {}
         """The result of `initialize`."""
+        self.active: str | None = None
+        """URI of the document that the person opened last."""
         self.now = 0.0
         """The editor's clock, in seconds."""
 
     def open(self, path: str | Path) -> None:
         """Open a file; one that is open stays as it is."""
-        uri = self.desk.uri(path)
+        uri = self.active = self.desk.uri(path)
         if uri in self.desk.buffers:
             self.desk.buffers[uri].opened_by_edit = False
             return
@@ -101,6 +103,10 @@ class DocumentClient(WireClient):
     def save(self, path: str | Path) -> None:
         """Save an open document."""
         buffer = self.desk.buffer(path)
+        formatted = self.profile.formats_on_save
+        if formatted is not None and not buffer.text.startswith(formatted):
+            buffer.replace_text(formatted + buffer.text)
+            self._flush(buffer)
         self.desk.save(buffer)
         self._flush(buffer)
         save = self._sync("save")

@@ -87,8 +87,9 @@ class FakeEditor(ToolClient):
             folders: The workspace folders; absent means `root` alone.
             configuration: What the section `outrider` of its configuration holds.
         """
-        super().__init__(profile, root, _watch(profile, options or {}))
-        self.options = dict(options or {})
+        own: Object = {"extensions": [names.SAVE_EXTENSION]} if profile.takes_save else {}
+        self.options = {**own, **(options or {})}
+        super().__init__(profile, root, _watch(profile, self.options))
         self.folders = list(folders) if folders is not None else [root]
         self.configuration: Mapping[str, Any] | None = configuration
         self.answers: Answers = []
@@ -443,6 +444,8 @@ class FakeEditor(ToolClient):
             outcome = self.desk.apply(applied, self._edit_groups)
         for buffer in outcome.opened:
             self._send_open(buffer, as_on_disk=True)
+        if outcome.applied:
+            self._save_refactoring(params)
         if self.profile.change_before_answer and self.auto_settle:
             self._flush_outcome(outcome)
             self._answer_edit(number, label, edit, outcome)
@@ -495,12 +498,15 @@ class FakeEditor(ToolClient):
                 self._respond(number, [_folder(path) for path in self.folders])
             case names.TOOL_REQUEST if self.tool_answers is not None:
                 self._run_tool(number, params)
+            case names.SAVE_REQUEST if self.profile.takes_save:
+                self._save_for_server(number, params)
             case "client/registerCapability":
                 self.registrations.extend(params["registrations"])
                 self._respond(number, None)
-            case (
-                "client/unregisterCapability" | "workspace/codeLens/refresh" | "workspace/diagnostic/refresh"
-            ):
+            case "workspace/codeLens/refresh":
+                self.lens_refreshes += 1
+                self._respond(number, None)
+            case "client/unregisterCapability" | "workspace/diagnostic/refresh":
                 self._respond(number, None)
             case _ if self.profile.unknown_request == "null":
                 self._respond(number, None)

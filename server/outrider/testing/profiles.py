@@ -32,6 +32,13 @@ ToolFault = Literal["twice", "garbage", "error"]
 error.
 """
 
+SaveFault = Literal["claims", "never_answers", "garbage", "error", "refuses"]
+"""How a hostile client treats `outrider/save`.
+
+`claims`: says that it saved and does nothing. `never_answers`: does nothing and says nothing. `garbage`: saves nothing and
+answers in another shape. `error`: a JSON-RPC error. `refuses`: says that it could not.
+"""
+
 _NULL: Final = Reply(None)
 
 
@@ -83,6 +90,13 @@ class Profile:
     keeps_final_newline: bool = False
     adds_line_at_end: bool = False
 
+    takes_save: bool = False
+    """Whether it names the extension `save` and answers `outrider/save`, as our plugins do."""
+    saves_refactorings: bool = False
+    """Whether it saves what an edit marked as a refactoring changed in several files, but for the active one (VS Code)."""
+    formats_on_save: str | None = None
+    """What a formatter puts at the start of a document when it is saved, once."""
+
     pulls_configuration: bool = True
     """Whether `didChangeConfiguration` carries null, and the values have to be asked for."""
     answers_show_document: bool = True
@@ -91,6 +105,7 @@ class Profile:
     """Whether it stops reading what the server sends once it is initialized, until it is told to read on."""
     edit_fault: EditFault | None = None
     tool_fault: ToolFault | None = None
+    save_fault: SaveFault | None = None
     types_before_edit: str | None = None
     """What the person types at the start of a document just before an edit of it is applied."""
     typing_times: int = 1
@@ -113,6 +128,7 @@ def _capabilities(
     configuration: bool = True,
     dynamic: bool = False,
     disabled_actions: bool = False,
+    lenses: Literal["no", "yes", "refreshed"] = "no",
 ) -> dict[str, Any]:
     # `ask`: what `additionalPropertiesSupport` says; None: questions are not mentioned.
     window: dict[str, Any] = {"workDoneProgress": progress}
@@ -144,6 +160,10 @@ def _capabilities(
             },
         },
     }
+    if lenses != "no":
+        capabilities["textDocument"]["codeLens"] = {"dynamicRegistration": dynamic}
+    if lenses == "refreshed":
+        workspace["codeLens"] = {"refreshSupport": True}
     if encodings is not None:
         capabilities["general"] = {"positionEncodings": list(encodings)}
     return capabilities
@@ -157,6 +177,7 @@ NEOVIM: Final = Profile(
     capabilities=_capabilities(
         encodings=("utf-8", "utf-16", "utf-32"),
         workspace_edit={"resourceOperations": ["rename", "create", "delete"]},
+        lenses="yes",
     ),
     stale="skip_and_claim",
     checks_version_zero=False,
@@ -202,12 +223,14 @@ VSCODE: Final = Profile(
             "metadataSupport": True,
         },
         dynamic=True,
+        lenses="refreshed",
     ),
     first_version=1,
     stale="refuse",
     change_before_answer=False,
     undo_spans_files=True,
     late_changes_after_close=True,
+    saves_refactorings=True,
     line_ends="majority",
     extra={"locale": "en"},
 )
@@ -309,11 +332,15 @@ STOCK: Final = Profile(
 )
 """A client that does what the specification says and has no name."""
 
+SAVES: Final = replace(STOCK, name="saves", takes_save=True)
+"""A client with the extension `save` and nothing else of its own."""
+
 BARE: Final = Profile(name="bare", capabilities={}, can_ask=False)
 """A client with no capabilities at all."""
 
 EDITORS: Final = (
-    NEOVIM, NEOVIM_0_10, NEOVIM_PLUGIN, VSCODE, EGLOT, HELIX, HELIX_25_01, KATE, KATE_22_12, VIM_LSP, STOCK, BARE,
+    NEOVIM, NEOVIM_0_10, NEOVIM_PLUGIN, VSCODE, EGLOT, HELIX, HELIX_25_01, KATE, KATE_22_12, VIM_LSP, STOCK, SAVES,
+    BARE,
 )  # fmt: skip
 """Profiles of clients that mean well."""
 
@@ -363,7 +390,17 @@ BAD_TOOLS: Final = (
 )
 """Clients that do something else with a call of their tool than they should."""
 
-HOSTILE: Final = NEVER_YES + BAD_EDITS + MOVING + SILENT + BAD_TOOLS
+BAD_SAVES: Final = (
+    replace(SAVES, name="claims-saves", save_fault="claims"),
+    replace(SAVES, name="never-answers-saves", save_fault="never_answers"),
+    replace(SAVES, name="answers-saves-garbage", save_fault="garbage"),
+    replace(SAVES, name="answers-saves-error", save_fault="error"),
+    replace(SAVES, name="refuses-saves", save_fault="refuses"),
+    replace(SAVES, name="formats-on-save", formats_on_save="# formatted\n"),
+)
+"""Clients that do something else than save what they are asked to."""
+
+HOSTILE: Final = NEVER_YES + BAD_EDITS + MOVING + SILENT + BAD_TOOLS + BAD_SAVES
 
 PROFILES: Final[Mapping[str, Profile]] = {profile.name: profile for profile in EDITORS + HOSTILE}
 """Every profile by its name."""

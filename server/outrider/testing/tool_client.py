@@ -15,14 +15,14 @@ from outrider.testing.answers import (
     Wrong,
 )  # fmt: skip
 from outrider.testing.checks import Watch
-from outrider.testing.document_client import DocumentClient
 from outrider.testing.profiles import Profile
+from outrider.testing.saving_client import SavingClient
 from outrider.testing.wire_client import WAIT_SECONDS
 
 Object = dict[str, Any]
 
 
-class ToolClient(DocumentClient):
+class ToolClient(SavingClient):
     """A client that runs the tools it registered, as it is told."""
 
     def __init__(self, profile: Profile, root: Path, watch: Watch) -> None:

@@ -18,7 +18,7 @@ from outrider.tools.context import ToolContext
 from outrider.tools.told import MOST_COMPARED, telling
 from outrider.workspace.encoding import Decoded
 from outrider.workspace.marks import Mark, mark_of
-from outrider.workspace.overlay import ReadProblem, read_text, same_text
+from outrider.workspace.overlay import ReadProblem, read_text, same_text, unusual_mode
 from outrider.workspace.paths import Folders, Located
 from outrider_protocol.events import WorkspaceChanged
 
@@ -44,6 +44,8 @@ class Was:
     located: Located
     mark: Mark
     content: Decoded | ReadProblem
+    mode: int | None
+    """Its permission bits, where they are not those of any new file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ def _look(folders: Folders, paths: Sequence[str], known: frozenset[str]) -> list
                 content = ReadProblem("too_big", f"{path} is too big to be kept")
             else:
                 left -= len(content.text)
-        found.append(Was(path, located, mark, content))
+        found.append(Was(path, located, mark, content, unusual_mode(located)))
     return found[::-1]
 
 
@@ -181,6 +183,7 @@ async def _event(
         change_id=context.new_id("chg") if is_kept else None,
         call_id=call.id,
         encoding=_encoding(changed),
+        mode=f"{mode:03o}" if (mode := changed.was.mode) is not None and now is None else None,
         unshown=True if unshown else None,
         told=told.text if told else None,
         whole=False if told and not told.whole else None,

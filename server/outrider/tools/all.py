@@ -1,11 +1,12 @@
 """The tools that Outrider brings."""
 
 from outrider.tools.commands import RUN_COMMAND
-from outrider.tools.edits import DELETE_FILE, EDIT_FILE, INSERT_LINES, RENAME_FILE, WRITE_FILE
+from outrider.tools.edits import EDIT_FILE, INSERT_LINES, WRITE_FILE
 from outrider.tools.patches import APPLY_PATCH
 from outrider.tools.person import ASK_USER, UPDATE_PLAN
 from outrider.tools.reading import FIND_FILES, LIST_FILES, READ_FILE, SEARCH
 from outrider.tools.registry import Registry
+from outrider.tools.removal import DELETE_FILE, RENAME_FILE
 
 
 def own_tools() -> Registry:

@@ -37,11 +37,12 @@ class TakesBack:
     """The numbers of the hunks, as the first change counts them; None: all."""
 
 
-def action_for(*changes: Change, note: str = "", whole: bool = False) -> Action:
+def action_for(*changes: Change, title: str = "", note: str = "", whole: bool = False) -> Action:
     """The action that makes changes, as it is shown to the person.
 
     Args:
         changes: The changes, in their order.
+        title: What they are called together; empty: by their number.
         note: What the result says besides.
         whole: Whether they were worked out without a look at the text that is there.
     """
@@ -52,15 +53,14 @@ def action_for(*changes: Change, note: str = "", whole: bool = False) -> Action:
         f"edit:{first.located.uri}" if is_alone and inside and first.operation in {"edit", "create"} else None
     )
 
-    involved = [place for change in changes for place in (change.located, change.to) if place is not None]
-
     async def perform() -> ToolResult:
         raise AssertionError("a change is written by the executor")
 
     return Action(
         access=Access("edit", inside=inside, grant=grant),
         perform=perform,
-        title=(_title(first) if is_alone else _title_of_all(changes)) + ("" if inside else OUTSIDE),
+        title=(title or (_title(first) if is_alone else _title_of_all(changes)))
+        + ("" if inside else OUTSIDE),
         detail=_detail(changes, inside=inside),
         digest=digest(first) if is_alone else _digest_of_all(changes),
         covers=f"further edits of {first.located.display}" if grant else "",
@@ -148,6 +148,8 @@ def describe(change_id: str, call: ToolCall | None, change: Change) -> dict[str,
         "to": change.to.display if change.to else None,
         "hunks": wire_hunks(change.before or "", change.after or ""),
         "encoding": None if change.encoding == "utf-8" else change.encoding,
+        "folder": change.folder.display if change.folder else None,
+        "mode": None if change.mode is None else f"{change.mode:03o}",
     }
 
 

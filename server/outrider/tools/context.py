@@ -16,6 +16,7 @@ from outrider.workspace.editing import Change, Editing
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folders
 from outrider.workspace.review import Review
+from outrider.workspace.saving import Tried
 from outrider.workspace.search import Search
 from outrider_protocol.events import Decision, EventData, PlanItem
 from outrider_protocol.settings import Limits
@@ -196,6 +197,10 @@ class ToolContext(Protocol):
 
     def agent_buffers(self) -> Sequence[str]:
         """URIs of the open documents that this session has changed and that were not saved since."""
+        ...
+
+    async def have_saved(self, uris: Sequence[str]) -> Sequence[Tried]:
+        """Have the client save these documents, without a question, in whatever ways it can."""
         ...
 
     async def saved(self, uris: Sequence[str]) -> None:

@@ -78,19 +78,6 @@ class WriteFile(Params):
     overwrite: bool = Field(default=False, description="Replace the file if it exists.")
 
 
-class DeleteFile(Params):
-    """Arguments of `delete_file`."""
-
-    path: str = Field(min_length=1, description="Path relative to the workspace.")
-
-
-class RenameFile(Params):
-    """Arguments of `rename_file`."""
-
-    from_: str = Field(alias="from", min_length=1, description="Path relative to the workspace.")
-    to: str = Field(min_length=1, description="New path relative to the workspace; it must not exist.")
-
-
 async def plan_edit(params: EditFile, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
     """Replace a text in a file."""
     found = await _existing(params.path, context)
@@ -144,32 +131,6 @@ async def plan_write(params: WriteFile, _call: ToolCall, context: ToolContext) -
     return action_for(Change("edit", located, None, current.text, content), whole=True)
 
 
-async def plan_delete(params: DeleteFile, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
-    """Delete a file."""
-    found = await _existing(params.path, context)
-    if isinstance(found, ToolResult):
-        return found
-    located, snapshot = found
-    return action_for(Change("delete", located, None, snapshot.text, None, snapshot.encoding))
-
-
-async def plan_rename(params: RenameFile, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
-    """Rename a file."""
-    found = await _existing(params.from_, context)
-    if isinstance(found, ToolResult):
-        return found
-    located, snapshot = found
-    to = await context.folders.locate(params.to)
-    if isinstance(to, PathProblem):
-        return error(to.message)
-    there = await context.overlay.read(to)
-    if not isinstance(there, ReadProblem):
-        return error(f"{to.display} exists already.")
-    if there.kind != "not_found":
-        return error(there.message)
-    return action_for(Change("rename", located, to, snapshot.text, snapshot.text))
-
-
 async def _existing(path: str, context: ToolContext) -> tuple[Located, Snapshot] | ToolResult:
     located = await context.folders.locate(path)
     if isinstance(located, PathProblem):
@@ -203,5 +164,3 @@ WRITE_FILE = Tool(
     WriteFile,
     plan_write,
 )
-DELETE_FILE = Tool("delete_file", "Delete a file.", "edit", DeleteFile, plan_delete)
-RENAME_FILE = Tool("rename_file", "Rename or move a file.", "edit", RenameFile, plan_rename)

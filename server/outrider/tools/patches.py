@@ -9,6 +9,7 @@ from outrider.ports.text import Snapshot
 from outrider.tools.changes import action_for
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
+from outrider.tools.removal import UNSAVED, deletion
 from outrider.tools.result import ToolResult, error
 from outrider.workspace.editing import Change
 from outrider.workspace.overlay import ReadProblem
@@ -62,7 +63,7 @@ class _Plan:
             return
         self.notes += [f"{located.display}: {note}" for note in done.notes]
         if patch.operation == "delete":
-            self._delete(located, current, done.text, patch)
+            await self._delete(located, current, done.text, patch)
         elif patch.to is not None:
             await self._move(located, patch.to, current.text, done.text)
         elif done.text == current.text:
@@ -78,11 +79,13 @@ class _Plan:
         else:
             self.changes.append(Change("create", located, None, None, patch.content))
 
-    def _delete(self, located: Located, current: Snapshot, left: str, patch: FilePatch) -> None:
-        if patch.hunks and left:
+    async def _delete(self, located: Located, current: Snapshot, left: str, patch: FilePatch) -> None:
+        if current.unsaved:
+            self.reasons.append(f"{located.display} {UNSAVED}")
+        elif patch.hunks and left:
             self.reasons.append(f"{located.display}: it has other lines than those the patch deletes with it")
         else:
-            self.changes.append(Change("delete", located, None, current.text, None, current.encoding))
+            self.changes.append(await deletion(self._context, located, current))
 
     async def _move(self, located: Located, path: str, before: str, after: str) -> None:
         to = await self._locate(path)

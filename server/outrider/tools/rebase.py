@@ -9,6 +9,7 @@ from outrider.tools.context import Action, SeenText, ToolContext
 from outrider.tools.result import ToolResult, error
 from outrider.workspace.diff import split_lines
 from outrider.workspace.editing import Change
+from outrider.workspace.overlay import same_text
 from outrider.workspace.rebase import Clash, clash
 
 AROUND = 3
@@ -47,6 +48,8 @@ async def _clash(
         )
     if seen is None or seen.text == change.before:
         return None
+    if change.after is None and seen.text is not None and same_text(seen.text, change.before):
+        return None  # what is deleted is the file on the disk, whose line ends an editor may hide
     if action.whole or change.after is None or seen.text is None:
         return _changed(change, Clash(0, len(split_lines(change.before))))
     place = await asyncio.to_thread(clash, seen.text, change.before, change.after)

@@ -99,7 +99,7 @@ async def _inverse(context: ToolContext, done: _Done) -> Change | str:
         case "delete":
             if now is not None:
                 return "the file exists again"
-            return Change("create", at, None, None, change.before, change.encoding)
+            return Change("create", at, None, None, change.before, change.encoding, change.mode)
         case "create":
             return Change("delete", at, None, now, None) if now == was else "it was changed since"
         case "edit":

@@ -84,6 +84,41 @@ def _name(folder: int, one: "os.DirEntry[str]") -> Name:
     return Name(one.name, "file" if one.is_file(follow_symlinks=False) else "other")
 
 
+def folder_files(path: Path, most: int) -> list[Path] | DiskProblem:
+    """The files in a folder and in those below it, sorted; a problem where there is anything else than files and folders.
+
+    Args:
+        path: The folder.
+        most: How many are given at most.
+    """
+    found: list[Path] = []
+    waiting = [path]
+    while waiting and len(found) < most:
+        folder = waiting.pop()
+        names = list_folder(folder)
+        if isinstance(names, DiskProblem):
+            return DiskProblem(names.kind, f"{folder.name} {names.message}")
+        for one in sorted(names, key=lambda name: name.name):
+            if one.kind in {"link", "other"}:
+                what = "a link" if one.kind == "link" else "no regular file"
+                return DiskProblem("unreadable", f"{folder / one.name} is {what}")
+            (waiting if one.kind == "directory" else found).append(folder / one.name)
+    return sorted(found)[:most]
+
+
+def remove_empty(path: Path) -> None:
+    """Remove a folder and those below it, as far as there is nothing in them."""
+    folders, waiting = list[Path](), [path]
+    while waiting:
+        folders.append(folder := waiting.pop())
+        names = list_folder(folder)
+        if not isinstance(names, DiskProblem):
+            waiting += [folder / one.name for one in names if one.kind == "directory"]
+    for folder in reversed(folders):  # a folder comes before those in it
+        with suppress(OSError), _folder(folder.parent) as parent:
+            os.rmdir(folder.name, dir_fd=parent)
+
+
 def read_bytes(path: Path, limit: int) -> bytes | DiskProblem:
     """The content of a regular file of at most `limit` bytes."""
     try:
@@ -131,10 +166,29 @@ def replace(path: Path, before: bytes, after: bytes) -> DiskProblem | None:
     return None
 
 
-def create(path: Path, content: bytes, *, parents: bool) -> DiskProblem | None:
-    """Make a file that must not exist, with its folders where `parents`."""
+def mode_of(path: Path) -> int | None:
+    """The permission bits of a regular file; None where there is none."""
+    with suppress(OSError):
+        status = os.lstat(path)
+        if stat.S_ISREG(status.st_mode):
+            return stat.S_IMODE(status.st_mode) & 0o777
+    return None
+
+
+def create(path: Path, content: bytes, *, parents: bool, mode: int | None = None) -> DiskProblem | None:
+    """Make a file that must not exist.
+
+    Args:
+        path: Where.
+        content: What it holds.
+        parents: Whether to make its folders, too.
+        mode: Its permission bits; None: what new files get.
+    """
     try:
-        with _folder(path.parent, create=parents) as folder, _new_file(folder, content, None) as temporary:
+        with (
+            _folder(path.parent, create=parents) as folder,
+            _new_file(folder, content, None, mode) as temporary,
+        ):
             problem = _link(folder, temporary, folder, path.name)
             _sync(folder)
             return problem
@@ -193,7 +247,7 @@ def _link(folder: int, name: str, other: int, new: str) -> DiskProblem | None:
 
 @contextmanager
 def _new_file(
-    folder: int, content: bytes, like: tuple[str, os.stat_result] | None
+    folder: int, content: bytes, like: tuple[str, os.stat_result] | None, mode: int | None = None
 ) -> Generator[str, None, None]:
     """A file with that content that is on the disk, under a name of its own; afterwards the name is gone.
 
@@ -201,12 +255,13 @@ def _new_file(
         folder: Where it lies.
         content: What it holds.
         like: The file that it is to replace, and its status; None for a new one.
+        mode: The permission bits of a new one; None: as the umask says.
     """
     _sweep(folder)
     name = f"{_PREFIX}{os.getpid()}-{secrets.token_hex(8)}{_SUFFIX}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     # The process's umask makes the mode of a new file; one that replaces another is shut until it has its mode.
-    file = os.open(name, flags, 0o666 if like is None else 0o600, dir_fd=folder)
+    file = os.open(name, flags, 0o666 if like is None and mode is None else 0o600, dir_fd=folder)
     try:
         try:
             # Whoever sweeps sees by the lock that it is still being written, in another container too.
@@ -221,6 +276,8 @@ def _new_file(
                     os.fchown(file, status.st_uid, status.st_gid)
                 _copy_attributes(folder, replaced, file)
                 os.fchmod(file, stat.S_IMODE(status.st_mode))
+            elif mode is not None:
+                os.fchmod(file, mode & 0o777)
             os.fsync(file)
             yield name
         finally:

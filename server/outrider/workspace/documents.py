@@ -149,6 +149,8 @@ class Document:
     text: str
     saves: int
     """How often it was saved since it was opened."""
+    gone: bool = False
+    """Whether its file was taken away on purpose and nothing has happened to it since: it is only not closed yet."""
 
 
 class _Buffer:
@@ -159,20 +161,24 @@ class _Buffer:
         self.language_id = language_id
         self.version = version
         self.saves = 0
+        self.gone = False
         self.lines = split_lines(_with_whole_pairs(text))
         self._document: Document | None = None
 
     def document(self) -> Document:
         if self._document is None:
             text = "".join(self.lines)
-            self._document = Document(self.uri, self.language_id, self.version, text, self.saves)
+            self._document = Document(self.uri, self.language_id, self.version, text, self.saves, self.gone)
         return self._document
 
     def update(self, lines: list[str], version: int) -> None:
-        self.lines, self.version, self._document = lines, version, None
+        self.lines, self.version, self.gone, self._document = lines, version, False, None
 
     def saved(self) -> None:
-        self.saves, self._document = self.saves + 1, None
+        self.saves, self.gone, self._document = self.saves + 1, False, None
+
+    def is_gone(self, gone: bool) -> None:
+        self.gone, self._document = gone, None
 
 
 def _with_whole_pairs(text: str) -> str:
@@ -251,6 +257,14 @@ class DocumentStore:
             buffer.update(split_lines(_with_whole_pairs(text)), buffer.version)
         buffer.saved()
         self._tell(uri)
+
+    def set_gone(self, uri: str, *, gone: bool) -> None:
+        """Take note that the file of a document was taken away on purpose, or is back.
+
+        Until something happens to the document it stands for nothing: the editor has just not closed it.
+        """
+        if (buffer := self._buffers.get(uri_key(uri))) is not None and buffer.gone != gone:
+            buffer.is_gone(gone)
 
     def close(self, uri: str) -> None:
         """Let go of a document."""

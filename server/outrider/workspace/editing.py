@@ -5,21 +5,22 @@ until the text itself says so, whatever a client claims.
 """
 
 import asyncio
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from outrider.ports.clock import Clock
-from outrider.ports.editor import DocumentEdit, Editor
+from outrider.ports.editor import DocumentEdit, Editor, FileOperation
 from outrider.ports.text import Hunk, PlacedEdit, Snapshot, TextEncoding
 from outrider.workspace import disk
 from outrider.workspace.diff import text_hunks
-from outrider.workspace.disk import DiskProblem
+from outrider.workspace.disk import DiskProblem, folder_files
 from outrider.workspace.documents import Document, DocumentStore, Lines, uri_key
 from outrider.workspace.encoding import BOM, Decoded, decode, encode
 from outrider.workspace.held import HeldFiles
 from outrider.workspace.merge import merge
-from outrider.workspace.overlay import SIZE_LIMIT, Overlay, read_text, same_text, why_read_only
+from outrider.workspace.overlay import SIZE_LIMIT, Overlay, ReadProblem, read_text, same_text, why_read_only
 from outrider.workspace.paths import Located
 
 _CHANGED = "the text is not the one the change was worked out for"
@@ -40,6 +41,10 @@ class Change:
     """The text it leaves, written exactly so; None: no file."""
     encoding: TextEncoding = "utf-8"
     """How a file that it makes, or takes away, holds its text. An edit keeps what it finds."""
+    mode: int | None = None
+    """Permission bits of such a file, where they are not those of any new one."""
+    folder: Located | None = None
+    """The folder that goes with the last file in it: with any other file in it nothing is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +106,7 @@ class Editing:
             case "edit" if self._editor.traits.can_apply_edits:
                 return await self._in_buffer(change, document.uri, label)
             case _:
-                return await self._under_buffer(change, document)
+                return await self._under_buffer(change, document, label)
 
     async def _in_buffer(self, change: Change, uri: str, label: str) -> Written | NotWritten:
         before, planned = change.before or "", change.after or ""
@@ -159,8 +164,11 @@ class Editing:
             for hunk in hunks
         ]
 
-    async def _under_buffer(self, change: Change, document: Document) -> Written | NotWritten:
+    async def _under_buffer(self, change: Change, document: Document, label: str) -> Written | NotWritten:
         """A change on the disk of a file that is open: only while the buffer holds nothing else."""
+        if change.operation in self._editor.traits.file_operations:
+            await self._clock.sleep(self._editor.traits.debounce_seconds)
+            document = self._documents.get(document.uri) or document
         if change.located.path is None:
             return NotWritten(
                 "unsupported", "the editor cannot be told to change it, and it is not on the disk"
@@ -173,7 +181,52 @@ class Editing:
             kind = "unsupported" if change.operation == "edit" else "changed"
             return NotWritten(kind, _UNSAVED, document.text)
         after = change.after and _as_on_disk(change.after, on_disk)
-        return await self._on_disk(replace(change, before=on_disk, after=after), found=change.after)
+        exact = replace(change, before=on_disk, after=after)
+        if change.operation in self._editor.traits.file_operations:
+            done = await self._by_editor(exact, document, label)
+            if done is not None:
+                return done
+        written = await self._on_disk(exact, found=change.after)
+        if isinstance(written, Written) and change.operation in {"delete", "rename"}:
+            self._documents.set_gone(document.uri, gone=True)
+        return written
+
+    async def _by_editor(self, change: Change, document: Document, label: str) -> Written | NotWritten | None:
+        """Have the editor rename or delete a file that is open; None: it did nothing, so it is done on the disk."""
+        to = change.to
+        if to is not None and await self._overlay.document_of(to) is not None:
+            return NotWritten("exists", f"{to.display} is open in the editor already")
+        if (problem := await asyncio.to_thread(_in_the_way, change, self._held)) is not None:
+            return await self._not_written(change, problem)
+        kind = "delete" if to is None else "rename"
+        operation = FileOperation(kind, document.uri, document.version, to.uri if to else "")
+        applied = await self._editor.operate(label, operation)
+        # Editors that do it let go of the document; those that refuse it know of a change that is on its way.
+        await self._documents.until(
+            document.uri,
+            lambda now: now is None or (not applied.claimed and now is not document),
+            self._clock,
+            self._editor.traits.settle_seconds,
+        )
+        if await asyncio.to_thread(_is_there, change):
+            now = self._documents.get(document.uri)
+            changed = now is not None and now.text != document.text
+            return NotWritten("changed", _CHANGED, now.text if now else None) if changed else None
+        self._documents.set_gone(document.uri, gone=True)
+        if change.folder is not None:
+            await asyncio.to_thread(_sweep, change.folder)
+        if to is None:
+            return Written("disk", None, merged=False)
+        found = await self._overlay.read(to)
+        if isinstance(found, ReadProblem):
+            return NotWritten("failed", f"the editor took it away, and {found.message}")
+        same = same_text(found.text, change.after or "")
+        return Written("disk", change.after if same else found.text, merged=not same)
+
+    async def sweep(self, folder: Located) -> None:
+        """Remove a folder of the workspace in which there are only empty ones."""
+        if folder.inside and not folder.own:
+            await asyncio.to_thread(_sweep, folder)
 
     async def _on_disk(self, change: Change, found: str | None = None) -> Written | NotWritten:
         if change.located.resolved is None:
@@ -190,6 +243,7 @@ class Editing:
             raise
         if problem is not None:
             return await self._not_written(change, problem)
+        self._documents.set_gone((change.to or change.located).uri, gone=False)
         return Written("disk", change.after if found is None else found, merged=False)
 
     async def _not_written(self, change: Change, problem: DiskProblem) -> NotWritten:
@@ -259,19 +313,12 @@ def _write(change: Change, held: HeldFiles | None) -> DiskProblem | None:
     path, to = change.located.resolved, change.to.resolved if change.to else None
     if path is None:
         raise ValueError("a change on the disk needs a path")
-    for one in (path, to):
-        if held is not None and one is not None and (holder := held.holder(one)) is not None:
-            name = (
-                ""
-                if one == path or change.to is None
-                else f"would take the place of {change.to.display}, which "
-            )
-            return DiskProblem("failed", f"{name}has unsaved changes in another editor (process {holder})")
-    if change.operation in {"delete", "rename"} and change.located.path and change.located.path.is_symlink():
-        return DiskProblem("failed", "is a link; neither it nor what it points to is touched")
+    if problem := _in_the_way(change, held):
+        return problem
     if change.operation == "create":
         new = encode(change.after or "", change.encoding)
-        return disk.create(path, new, parents=change.located.inside) or _verify(path, new)
+        made = disk.create(path, new, parents=change.located.inside, mode=change.mode)
+        return made or _verify(path, new)
     before = disk.read_bytes(path, SIZE_LIMIT)
     if isinstance(before, DiskProblem):
         return before
@@ -283,12 +330,48 @@ def _write(change: Change, held: HeldFiles | None) -> DiskProblem | None:
             new = encode(change.after or "", decoded.encoding)
             return disk.replace(path, before, new) or _verify(path, new)
         case "delete":
-            return disk.delete(path, before)
+            problem = disk.delete(path, before)
         case "rename":
             if to is None:
                 raise ValueError("a rename needs a new path")
             parents = change.to is not None and change.to.inside
-            return disk.rename(path, to, before, parents=parents) or _verify(to, before)
+            problem = disk.rename(path, to, before, parents=parents) or _verify(to, before)
+    if problem is None and change.folder is not None:
+        _sweep(change.folder)
+    return problem
+
+
+def _in_the_way(change: Change, held: HeldFiles | None) -> DiskProblem | None:
+    """What a change would do harm to, as far as it can be seen before. Blocks."""
+    path, to = change.located.resolved, change.to.resolved if change.to else None
+    for one in (path, to):
+        if held is not None and one is not None and (holder := held.holder(one)) is not None:
+            name = (
+                ""
+                if one == path or change.to is None
+                else f"would take the place of {change.to.display}, which "
+            )
+            return DiskProblem("failed", f"{name}has unsaved changes in another editor (process {holder})")
+    if change.operation in {"delete", "rename"} and change.located.path and change.located.path.is_symlink():
+        return DiskProblem("failed", "is a link; neither it nor what it points to is touched")
+    if to is not None and os.path.lexists(to):
+        return DiskProblem("exists", "exists already")
+    if change.folder is not None and path is not None and change.folder.resolved is not None:
+        others = folder_files(change.folder.resolved, 2)
+        if isinstance(others, DiskProblem) or others != [path]:
+            return DiskProblem("changed", f"is not the last file of {change.folder.display} any more")
+    return None
+
+
+def _is_there(change: Change) -> bool:
+    """Whether a file is still where a rename or a deletion found it. Blocks."""
+    return change.located.resolved is not None and os.path.lexists(change.located.resolved)
+
+
+def _sweep(folder: Located) -> None:
+    """Remove a folder in which there are only empty ones. Blocks."""
+    if folder.resolved is not None:
+        disk.remove_empty(folder.resolved)
 
 
 def _verify(path: Path, content: bytes) -> DiskProblem | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from outrider.workspace.journal import ChangeRecord, Journal
+from outrider.workspace.overlay import same_text
 from outrider.workspace.weave import Place, Weave
 
 HunkState = Literal["applied", "undone", "altered", "conflict"]
@@ -36,6 +37,11 @@ class FileHistory:
         if (text is not None) != self.exists and not self._whole_again(text):
             self.exists = text is not None
         self.weave.catch_up(text or "")
+
+    def look(self, text: str | None) -> None:
+        """Take in what the file is seen to be now, apart from what an editor hides of it."""
+        if text is None or self.text is None or not same_text(text, self.text):
+            self.catch_up(text)
 
     def _whole_again(self, text: str | None) -> bool:
         """Whether somebody undid, or did again, just the creation or the deletion of the file."""

@@ -52,6 +52,10 @@ class ChangeRecord:
     state: ChangeState
     encoding: TextEncoding = "utf-8"
     """How a file that was made, or taken away, held its text."""
+    mode: int | None = None
+    """Permission bits of such a file, where they were not the usual ones."""
+    folder: str | None = None
+    """The folder that went with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,8 @@ class Journal:
             takes_away=undone is not None and not undone.takes_away,
             state=state,
             encoding=data.get("encoding", "utf-8"),
+            mode=int(data["mode"], 8) if "mode" in data else None,
+            folder=data.get("folder"),
         )
 
     def _take(self, record: ChangeRecord, seq: int) -> None:
@@ -171,6 +177,17 @@ class Journal:
     def last_undo(self, change_id: str) -> str | None:
         """What took hunks of a change back last."""
         return self._last_undo.get(change_id)
+
+    def last_deletion(self, path: str) -> ChangeRecord | None:
+        """What took a file away last, be it a change or an undo; None where nothing did."""
+        return next(
+            (
+                one
+                for one in reversed(self._records.values())
+                if one.state == "applied" and one.operation == "delete" and one.path == path
+            ),
+            None,
+        )
 
     def to_undo(self, scope: Scope, id: str | None) -> list[Part]:  # noqa: A002 - as on the wire
         """What to take back, the latest first; what takes a change back is none of it.

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from outrider.ports.text import Snapshot
-from outrider.workspace.disk import DiskProblem, EntryKind, list_folder, look_through, read_bytes
+from outrider.ports.text import Snapshot, TextEncoding
+from outrider.workspace.disk import DiskProblem, EntryKind, list_folder, look_through, mode_of, read_bytes
 from outrider.workspace.documents import Document, DocumentStore
 from outrider.workspace.encoding import BOM, Decoded, NoText, decode
 from outrider.workspace.parts import Part, part_of
@@ -26,6 +26,8 @@ ProblemKind = Literal[
     "not_found", "directory", "binary", "too_big", "encoding", "vanished", "own", "unreadable"
 ]
 
+_USUAL_MODES = frozenset({0o644, 0o664})
+"""Of a new file with the common umasks; such a file comes back as any other new one."""
 _HIDDEN = frozenset({".git", OWN_FOLDER})
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -93,6 +95,16 @@ def why_read_only(text: str) -> str | None:
     return "it has mixed line ends, which editors make alike" if len(ends) > 1 else None
 
 
+@dataclass(frozen=True, slots=True)
+class OnDisk:
+    """A file, with what it takes to make it again."""
+
+    text: str
+    encoding: TextEncoding
+    mode: int | None
+    """Its permission bits, where they are not what any new file has."""
+
+
 class Overlay:
     """Open buffers over the disk."""
 
@@ -109,7 +121,7 @@ class Overlay:
         alias, disk = await asyncio.to_thread(_look, located, self._documents.uris())
         # Looked at after the disk, so that what was typed meanwhile is in it.
         document = self._documents.get(located.uri) or (self._documents.get(alias) if alias else None)
-        if document is not None:
+        if document is not None and not (document.gone and _is_missing(disk)):
             return _of_buffer(located, document, disk)
         if isinstance(disk, ReadProblem):
             return await asyncio.to_thread(self._with_vanished_folder, located, disk)
@@ -145,10 +157,17 @@ class Overlay:
 
     async def document_of(self, located: Located) -> Document | None:
         """The open document of a file, even where the client reached it by another path."""
-        if (document := self._documents.get(located.uri)) is not None or located.resolved is None:
-            return document
-        alias = await asyncio.to_thread(_alias, located.resolved, self._documents.uris())
-        return self._documents.get(alias) if alias else None
+        document = self._documents.get(located.uri)
+        if document is None and located.resolved is not None:
+            alias = await asyncio.to_thread(_alias, located.resolved, self._documents.uris())
+            document = self._documents.get(alias) if alias else None
+        if document is not None and document.gone and located.resolved is not None:
+            return document if await asyncio.to_thread(os.path.lexists, located.resolved) else None
+        return document
+
+    async def on_disk(self, located: Located) -> OnDisk | None:
+        """What lies on the disk, to the byte, whatever is open; None where there is no file, or no text in it."""
+        return await asyncio.to_thread(_on_disk, located)
 
     async def unsaved(self) -> tuple[str, ...]:
         """URIs of the open documents that differ from the disk, in the order they were opened."""
@@ -245,7 +264,24 @@ def _of_buffer(located: Located, document: Document, disk: Decoded | ReadProblem
 def _is_unsaved(document: Document, disk: Decoded | ReadProblem) -> bool:
     if isinstance(disk, Decoded):
         return not same_text(document.text, disk.text)
-    return bool(document.text) or disk.kind != "not_found"
+    return not _is_missing(disk) or (bool(document.text) and not document.gone)
+
+
+def _is_missing(disk: Decoded | ReadProblem) -> bool:
+    return isinstance(disk, ReadProblem) and disk.kind == "not_found"
+
+
+def _on_disk(located: Located) -> OnDisk | None:
+    found = read_text(located)
+    if isinstance(found, ReadProblem) or located.resolved is None:
+        return None
+    return OnDisk(found.text, found.encoding, unusual_mode(located))
+
+
+def unusual_mode(located: Located) -> int | None:
+    """The permission bits of a file on the disk, where they are not those of any new file. Blocks."""
+    mode = None if located.resolved is None else mode_of(located.resolved)
+    return None if mode in _USUAL_MODES else mode
 
 
 def _look(located: Located, open_uris: Iterable[str]) -> tuple[str | None, Decoded | ReadProblem]:

@@ -8,6 +8,7 @@
 ---@field error? string
 ---@field id string
 ---@field note? string
+---@field review? outrider.ReviewedHunk[]
 
 --- The item that is answered now.
 ---@class outrider.AnswerResult
@@ -16,11 +17,13 @@
 --- An effect waits for a yes.
 ---@class outrider.ApprovalRequested
 ---@field callId string
+---@field changeIds? string[]
 ---@field detail string
 ---@field digest string
 ---@field grant? string
 ---@field id string
 ---@field options string[]
+---@field reviewed? boolean
 ---@field title string
 
 --- An effect was allowed or rejected.
@@ -29,9 +32,11 @@
 ---@field callId string
 ---@field channel? string
 ---@field decision 'allow_once'|'allow_session'|'reject'
+---@field digest? string
 ---@field grant? string
 ---@field id string
 ---@field note? string
+---@field review? outrider.ReviewedHunk[]
 ---@field rule? string
 
 --- A budget of the turn is spent.
@@ -139,7 +144,9 @@
 ---@field callId? string
 ---@field changeId string
 ---@field encoding? 'utf-16-le'|'utf-16-be'
+---@field folder? string
 ---@field hunks outrider.WireHunk[]
+---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
 ---@field to? string
@@ -154,7 +161,9 @@
 ---@field callId? string
 ---@field changeId string
 ---@field encoding? 'utf-16-le'|'utf-16-be'
+---@field folder? string
 ---@field hunks outrider.WireHunk[]
+---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
 ---@field to? string
@@ -168,7 +177,9 @@
 ---@field callId? string
 ---@field changeId string
 ---@field encoding? 'utf-16-le'|'utf-16-be'
+---@field folder? string
 ---@field hunks outrider.WireHunk[]
+---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
 ---@field to? string
@@ -182,7 +193,9 @@
 ---@field callId? string
 ---@field changeId string
 ---@field encoding? 'utf-16-le'|'utf-16-be'
+---@field folder? string
 ---@field hunks outrider.WireHunk[]
+---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
 ---@field to? string
@@ -192,7 +205,9 @@
 ---@field callId? string
 ---@field changeId string
 ---@field encoding? 'utf-16-le'|'utf-16-be'
+---@field folder? string
 ---@field hunks outrider.WireHunk[]
+---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
 ---@field reason string
@@ -332,6 +347,11 @@
 ---@field model string
 ---@field reason string
 
+--- A document that the client did not save.
+---@class outrider.NotSaved
+---@field path string
+---@field reason string
+
 --- What cannot be taken back, and why.
 ---@class outrider.NotUndoable
 ---@field reason string
@@ -427,6 +447,13 @@
 ---@class outrider.ResumeParams
 ---@field sessionId string
 
+--- What the person decided about one hunk of an edit that they were asked about.
+---@class outrider.ReviewedHunk
+---@field decision 'take'|'reject'
+---@field id string
+---@field reason? string
+---@field text? string
+
 --- A task. Without `sessionId` a new session is made.
 ---@class outrider.RunParams
 ---@field context? outrider.Context
@@ -441,6 +468,20 @@
 ---@field queued? boolean
 ---@field sessionId string
 ---@field turnId string
+
+--- A document that could not be saved.
+---@class outrider.SaveFailure
+---@field reason string
+---@field uri string
+
+--- `outrider/save`: save open documents, as the person would.
+---@class outrider.SaveParams
+---@field uris string[]
+
+--- What came of it. It is only believed as far as `didSave` or the disk bears it out.
+---@class outrider.SaveReply
+---@field failed? outrider.SaveFailure[]
+---@field saved string[]
 
 --- A selected range.
 ---@class outrider.Selection
@@ -503,6 +544,7 @@
 
 --- Everything that can be set.
 ---@class outrider.Settings
+---@field codeLens? boolean
 ---@field events? boolean
 ---@field fallbackModels? string[]
 ---@field limits? outrider.Limits
@@ -742,10 +784,18 @@
 ---@field changeId? string
 ---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field hunks outrider.WireHunk[]
+---@field mode? string
 ---@field path string
 ---@field told? string
 ---@field unshown? boolean
 ---@field whole? boolean
+
+--- Before a command the client was asked to save what the agent had changed: what is saved, by what is seen.
+---@class outrider.WorkspaceSaved
+---@field by 'extension'|'refactoring'
+---@field callId string
+---@field failed? outrider.NotSaved[]
+---@field paths string[]
 
 --- A command of `workspace/executeCommand`.
 ---@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.open' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.undo' | 'outrider.wait'
@@ -793,3 +843,4 @@
 ---| 'undo.finished' # UndoFinished
 ---| 'undo.requested' # UndoRequested
 ---| 'workspace.changed' # WorkspaceChanged
+---| 'workspace.saved' # WorkspaceSaved

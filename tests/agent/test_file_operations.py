@@ -1,0 +1,369 @@
+"""Files and folders that are deleted and renamed: through the editor where that works, and back again."""
+
+from dataclasses import replace
+
+import pytest
+from scripting import DONE, HONEST, call, result, results, step
+
+from outrider.testing.profiles import NEOVIM, PROFILES, VSCODE
+from outrider.workspace import disk
+from outrider.workspace.disk import DiskProblem
+
+FULL = {"permissionMode": "full"}
+DELETE = call("delete_file", path="tariff.py", called="delete")
+RENAME = call("rename_file", **{"from": "tariff.py", "to": "src/price.py"}, called="rename")
+PRICE = 'def price(hours):\n    """Two for each hour begun."""\n    return hours * 3\n'
+BY_EDITOR = {"delete": {"vscode"}, "rename": {"vscode", "neovim-0.11", "neovim-0.10", "neovim-0.11-no-debounce",
+             "helix-25.07", "helix-25.01"}}  # fmt: skip
+
+
+def operations(editor):
+    """The resource operations that the editor was sent."""
+    changes = [change for edit in editor.edits for change in edit.edit.get("documentChanges", ())]
+    return [change for change in changes if "kind" in change]
+
+
+def files_below(root):
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*") if "__pycache__" not in str(path))
+
+
+# --- files that are open -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("profile", HONEST)
+async def test_promise_5_the_delete_of_an_open_file_comes_back_and_goes_again(profile, begin, workspace):
+    (workspace / "tariff.py").chmod(0o755)
+    editor = await begin(profile, [step(DELETE), step(call("read_file", path="tariff.py")), DONE], FULL)
+    editor.open("tariff.py")
+    await editor.run("Go.")
+    assert result(editor) == ("ok", "Deleted tariff.py.")
+    assert result(editor, 1) == ("error", "tariff.py does not exist")
+    assert not (workspace / "tariff.py").exists()
+    assert editor.events_of("workspace.changed") == []
+    by_editor = profile in BY_EDITOR["delete"]
+    assert [one["kind"] for one in operations(editor)] == (["delete"] if by_editor else [])
+    assert (editor.desk.uri("tariff.py") not in editor.desk.buffers) == by_editor
+    for _ in range(2):
+        undone = await editor.command("outrider.undo", {})
+        assert undone["undone"] == [{"path": "tariff.py", "hunks": 1}]
+        assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
+        assert editor.disk("tariff.py") == PRICE
+        assert (workspace / "tariff.py").stat().st_mode & 0o777 == 0o755
+        (listed,) = (await editor.command("outrider.changes", {}))["changes"]
+        assert [hunk["state"] for hunk in listed["hunks"]] == ["undone"]
+        redone = await editor.command("outrider.redo", {})
+        assert redone["undone"] == [{"path": "tariff.py", "hunks": 1}]
+        assert not (workspace / "tariff.py").exists()
+
+
+@pytest.mark.parametrize("profile", HONEST)
+async def test_promise_5_the_rename_of_an_open_file_comes_back_and_goes_again(profile, begin, workspace):
+    editor = await begin(profile, [step(RENAME), step(call("read_file", path="src/price.py")), DONE], FULL)
+    editor.open("tariff.py")
+    await editor.run("Go.")
+    assert result(editor) == ("ok", "Renamed tariff.py to src/price.py.")
+    assert result(editor, 1)[0] == "ok"
+    assert (editor.disk("src/price.py"), (workspace / "tariff.py").exists()) == (PRICE, False)
+    by_editor = profile in BY_EDITOR["rename"]
+    assert [one["options"] for one in operations(editor)] == (
+        [{"overwrite": False, "ignoreIfExists": False}] if by_editor else []
+    )
+    assert (editor.desk.uri("src/price.py") in editor.desk.buffers) == by_editor
+    for _ in range(2):
+        assert (await editor.command("outrider.undo", {}))["notUndoable"] == []
+        assert (editor.disk("tariff.py"), (workspace / "src/price.py").exists()) == (PRICE, False)
+        assert (await editor.command("outrider.redo", {}))["notUndoable"] == []
+        assert (editor.disk("src/price.py"), (workspace / "tariff.py").exists()) == (PRICE, False)
+    assert editor.events_of("workspace.changed") == []
+
+
+@pytest.mark.parametrize("profile", HONEST)
+@pytest.mark.parametrize("text", ["\ufeffone\r\ntwo\r\n", "\ufeffone\n", "one\r\ntwo\r\n", "no end"])
+async def test_promise_5_a_deleted_open_file_comes_back_to_the_byte(profile, text, begin, workspace):
+    (workspace / "exact.txt").write_bytes(text.encode())
+    delete = call("delete_file", path="exact.txt", called="delete")
+    editor = await begin(profile, [step(call("read_file", path="exact.txt"), delete), DONE], FULL)
+    editor.open("exact.txt")
+    await editor.run("Go.")
+    assert results(editor)["delete"] == ("ok", "Deleted exact.txt.")
+    for _ in range(3):
+        await editor.command("outrider.undo", {})
+        assert (workspace / "exact.txt").read_bytes() == text.encode()
+        await editor.command("outrider.redo", {})
+        assert not (workspace / "exact.txt").exists()
+
+
+@pytest.mark.parametrize("fault", ["claims", "refuses", "fails", "ignores", "types"])
+async def test_promise_4_an_editor_that_does_it_otherwise_is_seen_through(
+    fault, begin, workspace, monkeypatch
+):
+    monkeypatch.setattr("outrider.lsp.profile._SETTLE_SECONDS", 0.2)
+    how = {
+        "claims": {"edit_fault": "claims"},
+        "refuses": {"edit_fault": "refuses"},
+        "fails": {"edit_fault": "fails"},
+        "ignores": {"resource_operations": "ignore"},
+        "types": {"types_before_edit": "# typed\n"},
+    }[fault]
+    editor = await begin(replace(VSCODE, name=f"vscode-{fault}", **how), [step(DELETE), DONE], FULL)
+    editor.open("tariff.py")
+    await editor.run("Go.")
+    assert len(operations(editor)) == 1
+    if fault == "types":
+        assert result(editor)[0] == "error"
+        assert editor.text("tariff.py") == f"# typed\n{PRICE}"
+        assert editor.disk("tariff.py") == PRICE
+    else:
+        assert result(editor) == ("ok", "Deleted tariff.py.")
+        assert not (workspace / "tariff.py").exists()
+        await editor.command("outrider.undo", {})
+        assert editor.disk("tariff.py") == PRICE
+
+
+@pytest.mark.parametrize("profile", ["vscode", "neovim-0.11", "stock"])
+@pytest.mark.parametrize("wanted", [DELETE, RENAME])
+async def test_promise_4_a_file_with_unsaved_text_is_neither_deleted_nor_renamed(profile, wanted, begin):
+    editor = await begin(profile, [step(wanted), DONE], FULL)
+    editor.open("tariff.py")
+    editor.type("tariff.py", "# mine\n", at=(0, 0))
+    await editor.run("Go.")
+    status, content = result(editor)
+    assert status == "error"
+    assert "unsaved changes" in content
+    assert operations(editor) == []
+    assert editor.disk("tariff.py") == PRICE
+
+
+async def test_what_is_typed_into_the_document_of_a_deleted_file_is_the_persons(begin, workspace):
+    editor = await begin("stock", [step(DELETE), DONE], FULL)
+    editor.open("tariff.py")
+    await editor.run("Go.")
+    editor.type("tariff.py", "# mine\n", at=(0, 0))
+    undone = await editor.command("outrider.undo", {})
+    assert [one["reason"] for one in undone["conflicts"]] == ["the file exists again"]
+    assert not (workspace / "tariff.py").exists()
+    assert editor.text("tariff.py") == f"# mine\n{PRICE}"
+
+
+async def test_a_document_that_is_left_can_be_written_anew(begin, workspace):
+    write = call("write_file", path="tariff.py", content="new\n", called="write")
+    editor = await begin("stock", [step(DELETE), step(write), DONE], FULL)
+    editor.open("tariff.py")
+    await editor.run("Go.")
+    assert results(editor)["write"] == ("ok", "Created tariff.py.")
+    assert editor.disk("tariff.py") == "new\n"
+
+
+async def test_a_patch_that_fails_gives_a_deleted_open_file_back_to_the_byte(begin, workspace):
+    (workspace / "tariff.py").write_bytes(b"\xef\xbb\xbfone\r\n")
+    (workspace / "tariff.py").chmod(0o700)
+    (workspace / "kept.txt").write_text("kept\n")
+    (workspace / "kept.txt").chmod(0o444)
+    patch = "*** Begin Patch\n*** Delete File: tariff.py\n*** Update File: kept.txt\n@@\n-kept\n+gone\n*** End Patch"
+    editor = await begin("eglot", [step(call("apply_patch", patch=patch)), DONE], FULL)
+    editor.open("tariff.py")
+    await editor.run("Go.")
+    assert result(editor)[0] == "error"
+    assert (workspace / "tariff.py").read_bytes() == b"\xef\xbb\xbfone\r\n"
+    assert (workspace / "tariff.py").stat().st_mode & 0o777 == 0o700
+
+
+# --- modes ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o600, 0o400])
+async def test_promise_5_a_deleted_file_comes_back_with_its_mode(mode, begin, workspace):
+    (workspace / "tariff.py").chmod(mode)
+    editor = await begin("stock", [step(DELETE), DONE], FULL)
+    await editor.run("Go.")
+    (applied,) = editor.events_of("edit.applied")
+    assert applied["data"]["mode"] == f"{mode:o}"
+    await editor.command("outrider.undo", {})
+    assert (workspace / "tariff.py").stat().st_mode & 0o777 == mode
+
+
+async def test_promise_5_a_created_file_keeps_the_mode_it_was_given_since(begin, workspace):
+    editor = await begin("stock", [step(call("write_file", path="run.sh", content="true\n")), DONE], FULL)
+    await editor.run("Go.")
+    assert "mode" not in editor.events_of("edit.applied")[0]["data"]
+    (workspace / "run.sh").chmod(0o755)
+    await editor.command("outrider.undo", {})
+    assert not (workspace / "run.sh").exists()
+    await editor.command("outrider.redo", {})
+    assert (workspace / "run.sh").stat().st_mode & 0o777 == 0o755
+
+
+async def test_promise_5_what_a_command_deleted_comes_back_with_its_mode(begin, workspace):
+    (workspace / "tariff.py").chmod(0o755)
+    calls = step(call("read_file", path="tariff.py"), call("run_command", command="rm tariff.py"))
+    editor = await begin("stock", [calls, DONE], FULL)
+    await editor.run("Go.")
+    await editor.command("outrider.undo", {})
+    assert (workspace / "tariff.py").stat().st_mode & 0o777 == 0o755
+
+
+# --- folders -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tree(workspace):
+    (workspace / "src/deep/empty").mkdir(parents=True)
+    (workspace / "src/a.py").write_text("a = 1\n")
+    (workspace / "src/deep/b.sh").write_text("true\n")
+    (workspace / "src/deep/b.sh").chmod(0o755)
+    (workspace / "src/none.txt").write_text("")
+    return workspace
+
+
+@pytest.mark.parametrize("profile", HONEST)
+@pytest.mark.parametrize("is_open", [False, True])
+async def test_promise_5_a_folder_goes_as_one_and_comes_back(profile, is_open, begin, tree):
+    editor = await begin(profile, [step(call("delete_file", path="src")), DONE], FULL)
+    if is_open:
+        editor.open("src/a.py")
+        editor.open("src/none.txt")
+    await editor.run("Go.")
+    assert result(editor) == ("ok", "Deleted src/a.py.\nDeleted src/deep/b.sh.\nDeleted src/none.txt.")
+    assert not (tree / "src").exists()
+    for _ in range(2):
+        undone = await editor.command("outrider.undo", {})
+        assert len(undone["undone"]) == 3
+        assert files_below(tree / "src") == ["a.py", "deep", "deep/b.sh", "none.txt"]
+        assert (editor.disk("src/a.py"), editor.disk("src/none.txt")) == ("a = 1\n", "")
+        assert (tree / "src/deep/b.sh").stat().st_mode & 0o777 == 0o755
+        await editor.command("outrider.redo", {})
+        assert not (tree / "src").exists()
+
+
+@pytest.mark.parametrize("profile", HONEST)
+async def test_promise_5_a_folder_is_renamed_as_one_and_back(profile, begin, tree):
+    move = call("rename_file", **{"from": "src", "to": "lib/code"})
+    editor = await begin(profile, [step(move), DONE], FULL)
+    editor.open("src/a.py")
+    await editor.run("Go.")
+    assert result(editor)[0] == "ok"
+    assert not (tree / "src").exists()
+    assert files_below(tree / "lib") == ["code", "code/a.py", "code/deep", "code/deep/b.sh", "code/none.txt"]
+    assert (tree / "lib/code/deep/b.sh").stat().st_mode & 0o777 == 0o755
+    assert (await editor.command("outrider.undo", {}))["notUndoable"] == []
+    assert files_below(tree / "src") == ["a.py", "deep", "deep/b.sh", "none.txt"]
+    assert files_below(tree / "lib") == []
+    await editor.command("outrider.redo", {})
+    assert not (tree / "src").exists()
+    assert editor.disk("lib/code/a.py") == "a = 1\n"
+
+
+async def test_promise_2_the_approval_of_a_folder_lists_its_files(begin, tree):
+    editor = await begin("stock", [step(call("delete_file", path="src")), DONE], answers=["Reject"])
+    await editor.run("Go.")
+    (asked,) = editor.events_of("approval.requested")
+    assert asked["data"]["title"] == "Delete the folder src (3 files)"
+    for line in ("Delete src/a.py (−1)", "Delete src/deep/b.sh (−1)", "Delete src/none.txt (−0)"):
+        assert line in asked["data"]["detail"]
+    assert "Allow for this session" not in asked["data"]["options"]
+    assert files_below(tree / "src") == ["a.py", "deep", "deep/b.sh", "deep/empty", "none.txt"]
+
+
+async def test_promise_2_a_file_that_comes_into_the_folder_is_asked_about(begin, tree):
+    editor = await begin("stock", [step(call("delete_file", path="src")), DONE])
+
+    def person(_question):
+        (tree / "src/new.txt").write_text("new\n")
+        return "Allow once"
+
+    editor.answers = person
+    await editor.run("Go.")
+    assert [question.message.partition("\n")[0] for question in editor.questions] == [
+        "Delete the folder src (3 files)",
+        "Delete the folder src (4 files)",
+    ]
+    assert not (tree / "src").exists()
+
+
+REFUSED = {
+    "binary": "src/image.png is binary",
+    "link": "src/link is a link",
+    "many": "it holds more than 200 files",
+    "unsaved": "src/a.py is open with unsaved changes",
+    "empty": "it holds no files",
+    "workspace": "it is, or holds, a folder of the workspace",
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+@pytest.mark.parametrize("tool", ["delete_file", "rename_file"])
+async def test_a_folder_that_could_not_be_brought_back_is_refused(what, tool, begin, tree):
+    path = {"empty": "src/deep/empty", "workspace": "."}.get(what, "src")
+    arguments = {"path": path} if tool == "delete_file" else {"from": path, "to": "elsewhere"}
+    editor = await begin("stock", [step(call(tool, **arguments)), DONE], FULL)
+    match what:
+        case "binary":
+            (tree / "src/image.png").write_bytes(b"\x89PNG\0\0")
+        case "link":
+            (tree / "src/link").symlink_to(tree / "README.md")
+        case "many":
+            for number in range(200):
+                (tree / f"src/{number}.txt").write_text("x\n")
+        case "unsaved":
+            editor.open("src/a.py")
+            editor.type("src/a.py", "mine\n")
+        case _:
+            pass
+    before = files_below(tree)
+    await editor.run("Go.")
+    status, content = result(editor)
+    assert status == "error"
+    assert REFUSED[what] in content
+    assert files_below(tree) == before
+
+
+@pytest.mark.parametrize(
+    ("to", "told"),
+    [
+        ("README.md", "README.md exists already."),
+        ("readme.md", "readme.md differs from README.md, which exists already, only in case"),
+        ("tests", "tests exists already."),
+        ("Tests", "Tests differs from tests, which exists already, only in case"),
+    ],
+)
+@pytest.mark.parametrize("source", ["tariff.py", "src"])
+async def test_a_rename_onto_what_exists_is_refused(to, told, source, begin, tree):
+    editor = await begin("stock", [step(call("rename_file", **{"from": source, "to": to})), DONE], FULL)
+    await editor.run("Go.")
+    status, content = result(editor)
+    assert (status, told in content) == ("error", True), content
+
+
+async def test_a_folder_is_not_moved_into_itself(begin, tree):
+    move = call("rename_file", **{"from": "src", "to": "src/deep/src"})
+    editor = await begin("stock", [step(move), DONE], FULL)
+    await editor.run("Go.")
+    assert result(editor) == ("error", "src/deep/src lies in src, so that one cannot be moved there.")
+
+
+async def test_a_rename_that_changes_only_case_is_possible(begin, workspace):
+    move = call("rename_file", **{"from": "README.md", "to": "Readme.md"})
+    editor = await begin("stock", [step(move), DONE], FULL)
+    await editor.run("Go.")
+    assert result(editor)[0] == "ok"
+    assert editor.disk("Readme.md").startswith("# Parking")
+
+
+async def test_a_folder_half_of_which_cannot_go_stays_whole(begin, tree, monkeypatch):
+    delete = disk.delete
+
+    def full(path, before):
+        return DiskProblem("failed", "cannot be deleted") if path.name == "b.sh" else delete(path, before)
+
+    monkeypatch.setattr(disk, "delete", full)
+    editor = await begin("stock", [step(call("delete_file", path="src")), DONE], FULL)
+    await editor.run("Go.")
+    status, content = result(editor)
+    assert status == "error"
+    assert "Taken back again: src/a.py." in content
+    assert files_below(tree / "src") == ["a.py", "deep", "deep/b.sh", "deep/empty", "none.txt"]
+
+
+def test_every_profile_with_file_operations_is_tried():
+    assert BY_EDITOR["rename"] <= set(HONEST)
+    assert NEOVIM.name in PROFILES
