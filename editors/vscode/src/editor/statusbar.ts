@@ -1,0 +1,45 @@
+/** The status bar: how it stands, and a button that stops it. */
+
+import * as vscode from "vscode";
+
+import type { SessionState } from "../core/session.js";
+import { type ServerState, statusText } from "../core/status.js";
+
+export class StatusBar implements vscode.Disposable {
+  private readonly item = vscode.window.createStatusBarItem("outrider.status", vscode.StatusBarAlignment.Left, 10);
+  private readonly stop = vscode.window.createStatusBarItem("outrider.stop", vscode.StatusBarAlignment.Left, 9);
+
+  constructor() {
+    this.item.name = "Outrider";
+    this.stop.name = "Outrider: Cancel";
+    this.stop.text = "$(debug-stop)";
+    this.stop.tooltip = "Cancel Outrider's turn";
+    this.stop.command = "outrider.client.cancel";
+    this.stop.accessibilityInformation = { label: "Cancel Outrider's turn", role: "button" };
+    this.item.show();
+  }
+
+  dispose(): void {
+    this.item.dispose();
+    this.stop.dispose();
+  }
+
+  update(server: ServerState, session: SessionState | undefined, model: string): void {
+    const { text, tooltip, calls, running } = statusText(server, session, model);
+    this.item.text = text;
+    this.item.tooltip = tooltip;
+    this.item.accessibilityInformation = {
+      label: `${text.replace(/\$\([^)]*\)\s*/g, "")}. ${tooltip}`,
+      role: "button",
+    };
+    this.item.command =
+      server === "failed"
+        ? "outrider.client.showLog"
+        : calls
+          ? "outrider.client.answerPending"
+          : "outrider.client.showView";
+    this.item.backgroundColor = calls ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
+    if (running) this.stop.show();
+    else this.stop.hide();
+  }
+}
