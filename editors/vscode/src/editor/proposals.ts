@@ -76,14 +76,10 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Cod
   /** Show the changes of an item in the editor's diff view. */
   async showDiff(item: OpenItem): Promise<void> {
     for (const change of item.proposals) {
-      const target = uriOf(change.path);
-      if (change.operation === "rename" || target === undefined) continue;
-      const empty = change.operation === "create";
-      const left = empty ? this.uri({ item, change }, "before") : target;
+      if (change.operation === "rename") continue;
       const title = `${change.path} (proposed)`;
-      await vscode.commands.executeCommand("vscode.diff", left, this.uri({ item, change }, "after"), title, {
-        preview: true,
-      });
+      const [before, after] = [this.uri({ item, change }, "before"), this.uri({ item, change }, "after")];
+      await vscode.commands.executeCommand("vscode.diff", before, after, title, { preview: true });
     }
   }
 
@@ -96,19 +92,15 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Cod
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
     const proposed = this.at(uri)[0];
-    const side = new URLSearchParams(uri.query).get("side");
-    if (proposed === undefined || side === "before") return this.lastGood.get(uri.toString()) ?? "";
-    const { change } = proposed;
-    if (change.operation === "delete") return "";
-    if (change.operation === "create") return change.hunks.map((hunk) => hunk.added).join("");
-    const target = uriOf(change.path);
-    const text = target === undefined ? undefined : await textOf(target);
-    const after = text === undefined ? undefined : withHunks(text, change.hunks);
-    if (after !== undefined) this.lastGood.set(uri.toString(), after);
-    return after ?? this.lastGood.get(uri.toString()) ?? "";
+    const target = proposed === undefined ? undefined : uriOf(proposed.change.path);
+    const now = proposed === undefined ? undefined : sideOf(uri, proposed.change, target && (await textOf(target)));
+    if (now !== undefined) this.lastGood.set(uri.toString(), now);
+    // Where the text is not what the change was worked out for any more, it will be asked again if it is allowed.
+    return now ?? this.lastGood.get(uri.toString()) ?? "";
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
+    if (isBefore(document.uri)) return [];
     return this.at(document.uri).flatMap(({ item, change }) => {
       const isDiff = document.uri.scheme === PROPOSAL;
       const places = isDiff ? placesAfter(change.hunks) : change.hunks.map(placeBefore);
@@ -161,7 +153,8 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Cod
 
   private textChanged(document: vscode.TextDocument): void {
     for (const proposed of this.at(document.uri)) {
-      if (document.uri.scheme !== PROPOSAL) this.contents.fire(this.uri(proposed, "after"));
+      if (document.uri.scheme === PROPOSAL) continue;
+      for (const side of ["before", "after"] as const) this.contents.fire(this.uri(proposed, side));
     }
   }
 
@@ -176,6 +169,18 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Cod
     if (decided.length > 0) await vscode.window.tabGroups.close(decided, true);
     for (const key of this.lastGood.keys()) if (this.at(vscode.Uri.parse(key)).length === 0) this.lastGood.delete(key);
   }
+}
+
+function isBefore(uri: vscode.Uri): boolean {
+  return uri.scheme === PROPOSAL && new URLSearchParams(uri.query).get("side") === "before";
+}
+
+/** One side of a diff, from the text as it is now; undefined where the change does not fit it. */
+function sideOf(uri: vscode.Uri, change: EditProposed, text: string | undefined): string | undefined {
+  if (isBefore(uri)) return change.operation === "create" ? "" : text;
+  if (change.operation === "delete") return "";
+  if (change.operation === "create") return change.hunks.map((hunk) => hunk.added).join("");
+  return text === undefined ? undefined : withHunks(text, change.hunks);
 }
 
 function lensesOf(

@@ -7,7 +7,7 @@ import { h } from "./dom.js";
 
 /** What a status looks like, and how it is said. */
 const STATUS: Readonly<Record<CallStatus, readonly [string, string]>> = {
-  asked: ["○", "asked for"],
+  asked: ["○", "waiting"],
   running: ["◐", "running"],
   ok: ["✓", "done"],
   error: ["✗", "failed"],
@@ -22,6 +22,7 @@ export function draw(entry: Entry, before: HTMLElement | undefined, openFile: (p
   const element = h("article", { class: `entry ${entry.kind}`, tabindex: -1, "data-key": entry.key });
   element.append(...body(entry, openFile));
   element.setAttribute("aria-label", labelOf(entry));
+  element.hidden = element.childElementCount === 0;
   const open = [...(before?.querySelectorAll("details") ?? [])].map((details) => details.open);
   element.querySelectorAll("details").forEach((details, index) => {
     if (open[index] !== undefined) details.open = open[index];

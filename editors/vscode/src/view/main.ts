@@ -1,6 +1,7 @@
 /** The session view, in the webview: keeps the page as the extension says, and tells it what the person does. */
 
 import type { Frame, FromView, ToView, ViewCommand } from "../core/messages.js";
+import { shortModel } from "../core/status.js";
 import { type Mode, spent } from "../core/words.js";
 import { button, h } from "./dom.js";
 import { draw } from "./entries.js";
@@ -34,8 +35,6 @@ const toolbar = h(
   "div",
   { class: "toolbar", role: "toolbar", "aria-label": "Session" },
   stop,
-  button("New", command("newSession"), { class: "secondary", title: "Begin a new session" }),
-  button("Sessions", command("sessions"), { class: "secondary", title: "Look at another session" }),
   button("Changes", command("reviewChanges"), { class: "secondary", title: "Review what this session changed" }),
   button("Undo turn", command("undo"), { class: "secondary", title: "Take back what the last turn changed" }),
 );
@@ -146,7 +145,8 @@ function showFrame(now: Frame): void {
   text.setAttribute("aria-label", steering ? "Say something to the running turn" : "Task");
   give.textContent = steering ? "Steer" : "Send";
   mode.hidden = steering;
-  model.textContent = now.model || "choose a model";
+  model.textContent = now.model === "" ? "choose a model" : shortModel(now.model);
+  model.title = `${now.model} (choose another)`;
   permission.textContent = now.permissionMode;
   const [first] = now.open;
   if (first !== undefined && before?.open[0]?.id !== first.id) said.textContent = `Outrider needs you: ${first.title}`;
@@ -218,7 +218,7 @@ feed.addEventListener("keydown", (event) => {
   const step = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 }[event.key];
   const target = event.target as HTMLElement;
   if (target.closest("pre, button, summary") !== null && !["j", "k"].includes(event.key)) return;
-  const entries = [...feed.querySelectorAll<HTMLElement>(".entry")];
+  const entries = [...feed.querySelectorAll<HTMLElement>(".entry:not([hidden])")];
   const index = entries.findIndex((entry) => entry.contains(document.activeElement));
   const next =
     event.key === "Home"

@@ -29,7 +29,7 @@ export function card(item: OpenView, send: (message: FromView) => void): HTMLEle
     };
     const key = decision === undefined ? String(index + 1) : KEYS[decision];
     byKey.set(key, act);
-    const kind = decision === "reject" || (decision === undefined && index > 0) ? "secondary" : "primary";
+    const kind = decision === "allow_once" || (decision === undefined && index === 0) ? "primary" : "secondary";
     buttons.push(button(title, act, { class: kind, "aria-keyshortcuts": key, title: `${title} (${key})` }));
   }
   if (item.diffs > 0) {

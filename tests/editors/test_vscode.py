@@ -1,0 +1,256 @@
+"""VS Code as people have it: the packaged extension in a real workbench, and the server of this checkout.
+
+Not part of the usual run, see `README.md` beside this file.
+"""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from editors.workbench import Workbench, install_extension, missing, plain, workbench
+
+pytestmark = [
+    pytest.mark.skipif(missing() is not None, reason=str(missing())),
+    pytest.mark.timeout(240),
+    # Playwright runs an event loop of its own in the thread of the test.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+BEFORE = '''"""What parking costs."""
+
+
+def price(hours):
+    """Two for each hour begun."""
+    return hours * 3
+
+
+def label(hours):
+    return f"{hours} h: {price(hours)}"
+'''
+AFTER = BEFORE.replace("hours * 3", "hours * 2").replace(
+    "def label(hours):\n", 'def label(hours):\n    """How a ticket shows it."""\n'
+)
+CHECK = 'from tariff import price\n\nassert price(2) == 4\nprint("1 passed")\n'
+
+WHOLE_TASK: list[dict[str, Any]] = [
+    {
+        "text": "I look at the file first.",
+        "reasoning": "The docstring says two, the code says three.",
+        "tool_calls": [
+            {"name": "read_file", "input": {"path": "tariff.py"}},
+            {
+                "name": "update_plan",
+                "input": {
+                    "items": [
+                        {"text": "Correct the price", "status": "in_progress"},
+                        {"text": "Run the check", "status": "pending"},
+                    ]
+                },
+            },
+        ],
+        "usage": {"inputTokens": 1200, "outputTokens": 40, "cost": 0.0021},
+    },
+    {
+        "tool_calls": [
+            {"name": "write_file", "input": {"path": "tariff.py", "content": AFTER, "overwrite": True}}
+        ],
+        "usage": {"inputTokens": 1500, "outputTokens": 80, "cost": 0.003},
+    },
+    {
+        "tool_calls": [{"name": "run_command", "input": {"command": "python3 check.py"}}],
+        "usage": {"inputTokens": 1700, "outputTokens": 20, "cost": 0.003},
+    },
+    {
+        "text": "The price is **two** for each hour now, as its docstring says:\n\n```python\nreturn hours * 2\n```\n\n"
+        "- `check.py` passes.",
+        "chunk": 12,
+        "delay": 0.01,
+        "usage": {"inputTokens": 1800, "outputTokens": 60, "cost": 0.004},
+    },
+]
+
+
+def edit(old: str, new: str, call_id: str = "edit") -> dict[str, Any]:
+    """An answer of the model that edits tariff.py."""
+    given = {"path": "tariff.py", "old": old, "new": new}
+    return {"tool_calls": [{"name": "edit_file", "input": given, "id": call_id}]}
+
+
+Begin = Callable[..., AbstractContextManager[Workbench]]
+
+
+@pytest.fixture(scope="module")
+def extensions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The extension, installed from its package."""
+    folder = tmp_path_factory.mktemp("vscode") / "extensions"
+    install_extension(folder)
+    return folder
+
+
+@pytest.fixture
+def begin(extensions: Path, tmp_path: Path) -> Iterator[Begin]:
+    """Starts a workbench on a small project."""
+    project = tmp_path / "parking"
+    project.mkdir()
+    (project / "tariff.py").write_text(BEFORE, encoding="utf-8")
+    (project / "check.py").write_text(CHECK, encoding="utf-8")
+    wanted = os.environ.get("OUTRIDER_SHOTS")
+    shots = Path(wanted) if wanted else None
+    if shots is not None:
+        shots.mkdir(parents=True, exist_ok=True)
+
+    def start(turns: list[dict[str, Any]], **options: Any) -> AbstractContextManager[Workbench]:
+        return workbench(project, tmp_path / "home", extensions, turns, shots=shots, **options)
+
+    yield start
+
+
+def asked(bench: Workbench, title: str) -> None:
+    """Wait until the person is asked, in the view too."""
+    bench.until(lambda: title in plain(bench.view_text()), f"the question “{title}”")
+    bench.until(lambda: "needs you" in bench.status(), "the status bar that calls")
+
+
+def give(bench: Workbench, prompt: str) -> None:
+    """Give a task from the command palette."""
+    bench.command("Outrider: Run Task…")
+    bench.type_input(prompt)
+
+
+def chord(bench: Workbench, key: str) -> None:
+    """Press the keys of a command."""
+    bench.page.keyboard.press("Control+Alt+o")
+    bench.page.keyboard.press(key)
+
+
+def test_a_whole_task(begin: Begin) -> None:
+    with begin(WHOLE_TASK) as bench:
+        bench.open("tariff.py")
+        give(bench, "Make the price what its docstring says")
+        asked(bench, "Edit tariff.py (+2 −1)")
+        view = bench.view_text()
+        assert "I look at the file first." in view
+        assert "Correct the price" in view
+        assert bench.view.locator("details.reasoning:not([open])").count() == 1
+        bench.until(lambda: any("Allow all once" in lens for lens in bench.lenses()), "the lenses at the lines")
+        assert bench.text() == BEFORE
+        bench.shot("approval")
+
+        bench.focus_editor()
+        chord(bench, "d")
+        bench.page.locator(".tab.active", has_text="tariff.py (proposed)").wait_for()
+        bench.until(lambda: bench.page.locator(".diff-editor.side-by-side, .monaco-diff-editor").count(), "the diff")
+        bench.until(lambda: len(bench.lenses()) >= 2, "the lenses of the diff")
+        bench.shot("diff")
+        chord(bench, "y")
+        bench.until(lambda: "hours * 2" in bench.text(), "the edit in the buffer")
+        bench.until(lambda: not bench.page.locator(".tab", has_text="proposed").count(), "the diff is closed")
+        assert (bench.folder / "tariff.py").read_text(encoding="utf-8") == BEFORE
+
+        # One undo of the editor takes it all out, one redo puts it back.
+        bench.focus_editor()
+        bench.page.keyboard.press("Control+z")
+        bench.until(lambda: bench.text() == BEFORE, "the text without the edit")
+        bench.page.keyboard.press("Control+Shift+z")
+        bench.until(lambda: bench.text() == AFTER, "the text with the edit")
+
+        asked(bench, "Run: python3 check.py")
+        bench.view.locator(".card button", has_text="Allow once").click()
+        asked(bench, "reads files from the disk")
+        bench.view.locator(".card button", has_text="Save and continue").click()
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+        bench.until(lambda: "two for each hour now" in plain(bench.view_text()), "the answer")
+        assert (bench.folder / "tariff.py").read_text(encoding="utf-8") == AFTER
+        assert "a command succeeded after the last change" in plain(bench.view_text())
+        bench.until(lambda: "needs you" not in bench.status(), "a status bar at rest")
+        bench.shot("session")
+
+
+def test_cancel_from_the_status_bar(begin: Begin) -> None:
+    with begin([{"text": "Thinking about it for a while. " * 200, "chunk": 4, "delay": 0.2}]) as bench:
+        give(bench, "Think about it")
+        bench.until(lambda: "step 1" in bench.status(), "the running turn")
+        bench.until(lambda: "Thinking" in bench.view_text(), "the text as it comes")
+        bench.page.locator('[id$="outrider.stop"] a').click()
+        bench.until(lambda: "Cancelled" in bench.view_text(), "the end")
+        bench.until(lambda: not bench.page.locator('[id$="outrider.stop"]').is_visible(), "no button to stop")
+
+
+def test_what_is_typed_while_an_edit_is_asked_is_kept_also_by_undo(begin: Begin) -> None:
+    with begin([edit("* 3", "* 2"), {"text": "Done."}]) as bench:
+        bench.open("tariff.py")
+        give(bench, "Two an hour")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.focus_editor()
+        bench.page.keyboard.press("Control+Home")
+        bench.page.keyboard.type("# mine\n")
+        chord(bench, "y")
+        bench.until(lambda: bench.text() == "# mine\n" + BEFORE.replace("* 3", "* 2"), "both changes")
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+        bench.page.keyboard.type("# more\n")
+        bench.command("Outrider: Undo Turn")
+        bench.until(lambda: bench.text() == "# mine\n# more\n" + BEFORE, "the undo, and what was typed")
+
+
+def test_reject_with_a_reason(begin: Begin) -> None:
+    turns = [
+        edit("* 3", "* 2"),
+        {"text": "I leave it.", "expect": {"last_message_contains": "the price is right"}},
+    ]
+    with begin(turns) as bench:
+        bench.open("tariff.py")
+        give(bench, "Two an hour")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.focus_editor()
+        chord(bench, "n")
+        bench.type_input("the price is right")
+        bench.until(lambda: "I leave it." in bench.view_text(), "the answer of the model")
+        assert bench.text() == BEFORE
+
+
+def test_a_question_that_is_open_is_asked_again_after_a_reload(begin: Begin) -> None:
+    with begin([edit("* 3", "* 2"), {"text": "Done."}]) as bench:
+        bench.open("tariff.py")
+        give(bench, "Two an hour")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.page.reload()
+        bench.until(lambda: "needs you" in bench.status(), "the question after the reload", 60)
+        bench.until(lambda: any("Allow once" in lens for lens in bench.lenses()), "the lenses after the reload")
+        bench.focus_editor()
+        chord(bench, "y")
+        bench.until(lambda: "hours * 2" in bench.text(), "the edit")
+        bench.until(lambda: "needs you" not in bench.status(), "a status bar at rest")
+
+
+def test_a_server_that_is_killed_is_started_again_and_the_session_goes_on(begin: Begin) -> None:
+    with begin([edit("* 3", "* 2"), {"text": "Done."}]) as bench:
+        bench.open("tariff.py")
+        give(bench, "Two an hour")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        (server,) = [
+            process
+            for process in psutil.process_iter(["cmdline", "environ"])
+            if "serve" in (process.info["cmdline"] or [])
+            and (process.info["environ"] or {}).get("HOME") == str(bench.folder.parent / "home")
+        ]
+        server.send_signal(signal.SIGKILL)
+        bench.until(lambda: any("ended unexpectedly" in toast for toast in bench.toasts()), "what happened")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.view.locator(".card button", has_text="Allow once").click()
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+
+
+def test_a_server_that_is_missing_is_said_with_what_to_do(begin: Begin) -> None:
+    with begin([], settings={"outrider.server.command": ["/nowhere/outrider"]}) as bench:
+        toast = bench.until(lambda: next(iter(bench.toasts()), None), "a message")
+        assert "/nowhere/outrider" in toast
+        assert "outrider.server.command" in toast
+        assert "Open Settings" in toast
+        bench.command("Outrider: Show Session View")
+        bench.until(lambda: "server is not running" in plain(bench.view_text()), "the view says it too")
