@@ -5,12 +5,12 @@ Not part of the usual run, see `README.md` beside this file.
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from editors.workbench import Workbench, install_extension, missing, plain, workbench
@@ -138,14 +138,18 @@ def test_a_whole_task(begin: Begin) -> None:
         assert "I look at the file first." in view
         assert "Correct the price" in view
         assert bench.view.locator("details.reasoning:not([open])").count() == 1
-        bench.until(lambda: any("Allow all once" in lens for lens in bench.lenses()), "the lenses at the lines")
+        bench.until(
+            lambda: any("Allow all once" in lens for lens in bench.lenses()), "the lenses at the lines"
+        )
         assert bench.text() == BEFORE
         bench.shot("approval")
 
         bench.focus_editor()
         chord(bench, "d")
         bench.page.locator(".tab.active", has_text="tariff.py (proposed)").wait_for()
-        bench.until(lambda: bench.page.locator(".diff-editor.side-by-side, .monaco-diff-editor").count(), "the diff")
+        bench.until(
+            lambda: bench.page.locator(".diff-editor.side-by-side, .monaco-diff-editor").count(), "the diff"
+        )
         bench.until(lambda: len(bench.lenses()) >= 2, "the lenses of the diff")
         bench.shot("diff")
         chord(bench, "y")
@@ -169,7 +173,17 @@ def test_a_whole_task(begin: Begin) -> None:
         assert (bench.folder / "tariff.py").read_text(encoding="utf-8") == AFTER
         assert "a command succeeded after the last change" in plain(bench.view_text())
         bench.until(lambda: "needs you" not in bench.status(), "a status bar at rest")
+        bench.until(lambda: not bench.lenses(), "the lines without lenses")
         bench.shot("session")
+
+        bench.command("Outrider: Review Changes")
+        bench.page.locator(".tab.active", has_text="changes of this session").wait_for()
+        bench.until(lambda: bench.page.locator(".monaco-diff-editor .view-line").count() > 5, "the changes")
+        bench.shot("review")
+        bench.command("Outrider: Undo Turn")
+        bench.until(lambda: "undone" in bench.view_text(), "the undo")
+        bench.open("tariff.py")
+        bench.until(lambda: bench.text() == BEFORE, "the text of before")
 
 
 def test_cancel_from_the_status_bar(begin: Begin) -> None:
@@ -221,7 +235,9 @@ def test_a_question_that_is_open_is_asked_again_after_a_reload(begin: Begin) -> 
         asked(bench, "Edit tariff.py (+1 −1)")
         bench.page.reload()
         bench.until(lambda: "needs you" in bench.status(), "the question after the reload", 60)
-        bench.until(lambda: any("Allow once" in lens for lens in bench.lenses()), "the lenses after the reload")
+        bench.until(
+            lambda: any("Allow once" in lens for lens in bench.lenses()), "the lenses after the reload"
+        )
         bench.focus_editor()
         chord(bench, "y")
         bench.until(lambda: "hours * 2" in bench.text(), "the edit")
@@ -233,12 +249,8 @@ def test_a_server_that_is_killed_is_started_again_and_the_session_goes_on(begin:
         bench.open("tariff.py")
         give(bench, "Two an hour")
         asked(bench, "Edit tariff.py (+1 −1)")
-        (server,) = [
-            process
-            for process in psutil.process_iter(["cmdline", "environ"])
-            if "serve" in (process.info["cmdline"] or [])
-            and (process.info["environ"] or {}).get("HOME") == str(bench.folder.parent / "home")
-        ]
+        server = bench.server()
+        assert server is not None
         server.send_signal(signal.SIGKILL)
         bench.until(lambda: any("ended unexpectedly" in toast for toast in bench.toasts()), "what happened")
         asked(bench, "Edit tariff.py (+1 −1)")
@@ -254,3 +266,57 @@ def test_a_server_that_is_missing_is_said_with_what_to_do(begin: Begin) -> None:
         assert "Open Settings" in toast
         bench.command("Outrider: Show Session View")
         bench.until(lambda: "server is not running" in plain(bench.view_text()), "the view says it too")
+
+
+def test_what_is_no_server_is_said_and_ended(begin: Begin) -> None:
+    with begin([], settings={"outrider.server.command": ["/bin/echo", "Content-Length: x"]}) as bench:
+        toast = bench.until(lambda: next(iter(bench.toasts()), None), "a message")
+        assert "/bin/echo" in toast
+        assert "Restart" in toast
+        bench.until(lambda: bench.server() is None, "nothing is left running")
+
+
+def test_a_key_reaches_the_server_by_its_environment_alone(begin: Begin) -> None:
+    with begin([{"text": "Done."}]) as bench:
+        bench.until(bench.server, "the server")
+        bench.command("Outrider: Set a Provider's Key…")
+        bench.type_input("PARKING_KEY")
+        box = bench.page.locator(".quick-input-widget input[type=password]")
+        box.wait_for()
+        box.fill("sk-of-the-person")
+        box.press("Enter")
+
+        def given() -> bool:
+            server = bench.server()
+            return server is not None and server.environ().get("PARKING_KEY") == "sk-of-the-person"
+
+        bench.until(given, "a server with the key")
+        home = bench.folder.parent / "home"
+        written = [
+            path for path in (home / "data").rglob("*") if path.is_file() and path.suffix in {".json", ".log"}
+        ]
+        assert written
+        assert not [path for path in written if "sk-of-the-person" in path.read_text(errors="replace")]
+
+
+def test_a_workspace_that_is_not_trusted_is_only_read(begin: Begin) -> None:
+    trust = {"security.workspace.trust.enabled": True, "security.workspace.trust.startupPrompt": "never"}
+    turns = [edit("* 3", "* 2"), {"text": "I cannot change anything here."}]
+    with begin(turns, settings=trust) as bench:
+        give(bench, "Two an hour")
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+        assert "denied" in bench.view_text() or "failed" in bench.view_text()
+        assert "read-only" in bench.view_text()
+        assert (bench.folder / "tariff.py").read_text(encoding="utf-8") == BEFORE
+
+
+def test_a_server_is_made_where_there_is_none(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Without this checkout's environment, whose `outrider` would be found.
+    own = str(Path(sys.prefix) / "bin")
+    monkeypatch.setenv("PATH", os.pathsep.join(p for p in os.environ["PATH"].split(os.pathsep) if p != own))
+    with begin([{"text": "Done."}], settings={"outrider.server.command": None}) as bench:
+        bench.until(lambda: any("installing the server" in toast for toast in bench.toasts()), "the progress")
+        server = bench.until(bench.server, "the server", 180)
+        assert "globalStorage/outrider.outrider/server/bin/python" in server.cmdline()[0]
+        give(bench, "Say that you are done")
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")

@@ -18,9 +18,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 ROOT = Path(__file__).resolve().parents[2]
 EXTENSION = ROOT / "editors" / "vscode"
-SECONDS = 30.0
+SECONDS = 45.0
 """How long anything may take to be seen."""
 
 SETTINGS: Mapping[str, Any] = {
@@ -120,19 +122,20 @@ class Workbench:
 
     def toasts(self) -> list[str]:
         """The messages that are up."""
-        return [toast.inner_text() for toast in self.page.locator(".notification-toast").all()]
+        return self._texts(".notification-toast")
+
+    def _texts(self, selector: str) -> list[str]:
+        return self.page.locator(selector).evaluate_all("found => found.map(one => one.innerText)")
 
     def text(self) -> str:
         """What the active editor shows, as far as it is in sight."""
         lines = self.page.locator(".editor-group-container.active .editor-instance .view-line")
-        rows = lines.evaluate_all(
-            "rows => rows.map(row => [parseFloat(row.style.top), row.innerText])"
-        )
+        rows = lines.evaluate_all("rows => rows.map(row => [parseFloat(row.style.top), row.innerText])")
         return "\n".join(text.replace("\u00a0", " ") for _, text in sorted(rows))
 
     def lenses(self) -> list[str]:
         """The code lenses in sight."""
-        return [lens.inner_text() for lens in self.page.locator(".codelens-decoration a").all()]
+        return self._texts(".codelens-decoration a")
 
     # The session view
 
@@ -148,7 +151,7 @@ class Workbench:
         """All that the session view says."""
         try:
             return self.view.locator("#root").inner_text()
-        except Exception as error:  # a frame that is just being replaced
+        except _playwright().Error as error:  # a frame that is just being replaced
             return f"({error})"
 
     # Doing
@@ -186,15 +189,28 @@ class Workbench:
         """Put the keyboard into the active editor."""
         self.page.locator(".editor-group-container.active .editor-instance .view-lines").first.click()
 
+    def server(self) -> psutil.Process | None:
+        """The process of the server."""
+        for process in psutil.process_iter(["cmdline", "environ"]):
+            command, environ = process.info["cmdline"] or [], process.info["environ"] or {}
+            if command[-1:] == ["serve"] and environ.get("HOME") == str(self.folder.parent / "home"):
+                return process
+        return None
+
     def click_toast(self, title: str) -> None:
         """Click a button of a message."""
         self.page.locator(".notification-toast .monaco-button", has_text=title).first.click()
 
 
+def _playwright() -> Any:
+    # Not among the dependencies of the suite: only who runs these tests has it.
+    return importlib.import_module("playwright.sync_api")
+
+
 def _holds(frame: Any) -> bool:
     try:
         return frame.locator("#root .composer").count() > 0
-    except Exception:  # a frame that is gone already
+    except _playwright().Error:  # a frame that is gone already
         return False
 
 
@@ -215,7 +231,7 @@ def workbench(
         home: A folder for everything else.
         extensions: Where the extension is installed.
         turns: The answers of the model.
-        settings: Further settings of the person.
+        settings: Further settings of the person; None takes one out.
         shots: Where pictures go; None for none.
     """
     script = home / "script.json"
@@ -230,7 +246,8 @@ def workbench(
     data = home / "data"
     for name in ("User", "Machine"):  # what has the scope `machine` is read from the latter
         (data / name).mkdir(parents=True, exist_ok=True)
-        text = json.dumps({**SETTINGS, **own, **(settings or {})})
+        given = {**SETTINGS, **own, **(settings or {})}
+        text = json.dumps({key: value for key, value in given.items() if value is not None})
         (data / name / "settings.json").write_text(text, encoding="utf-8")
     port = _free_port()
     command = _code_server_command(
@@ -262,13 +279,12 @@ def _started(page: Any, folder: Path, shots: Path | None) -> Workbench:
 
 @contextmanager
 def _page(address: str) -> Iterator[Any]:
-    sync_playwright = importlib.import_module("playwright.sync_api").sync_playwright
-    with sync_playwright() as playwright:
+    with _playwright().sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=_chromium(), args=["--no-sandbox", "--disable-gpu"]
         )
         try:
-            page = browser.new_page(viewport={"width": 1280, "height": 800})
+            page = browser.new_page(viewport={"width": 1180, "height": 720})
             page.set_default_timeout(SECONDS * 1000)
             page.goto(address)
             yield page

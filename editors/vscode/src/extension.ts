@@ -15,7 +15,7 @@ import { modelCommands, nextModel } from "./editor/models.js";
 import { uriOf } from "./editor/places.js";
 import { Proposals } from "./editor/proposals.js";
 import { serve } from "./editor/requests.js";
-import { setupCommands } from "./editor/setup.js";
+import { settingsChanged, setupCommands } from "./editor/setup.js";
 import { StatusBar } from "./editor/statusbar.js";
 import { cancel, run, steer, taskCommands } from "./editor/tasks.js";
 import { SessionView, VIEW } from "./editor/view.js";
@@ -129,7 +129,7 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration("outrider.server")) void own.restart();
-      else if (event.affectsConfiguration("outrider")) tell(log, own.settingsChanged());
+      else if (event.affectsConfiguration("outrider")) tell(log, settingsChanged(house));
       update();
     }),
   );

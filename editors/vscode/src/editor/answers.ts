@@ -14,6 +14,8 @@ const SHOW_DIFF = "Show Diff";
 const SHOW = "Show";
 const OTHER = "Something else…";
 
+const POINT_MILLISECONDS = 1500;
+
 export class Answers {
   private readonly seen = new Set<string>();
   private readonly settling = new Map<string, (() => void)[]>();
@@ -45,7 +47,10 @@ export class Answers {
     for (const item of session.open.values()) {
       if (this.seen.has(item.id)) continue;
       this.seen.add(item.id);
-      if (wants(this.isShown())) void this.point(item);
+      // The view may just be coming up, or the person be quicker.
+      setTimeout(() => {
+        if (this.find(item.id) !== undefined && wants(this.isShown())) void this.point(item);
+      }, POINT_MILLISECONDS);
     }
     for (const [id, waiting] of this.settling) {
       if (this.find(id) !== undefined) continue;

@@ -1,5 +1,6 @@
 /** The server as a process and as a partner: started, spoken to, watched, started again. */
 
+import { type ChildProcess, spawn } from "node:child_process";
 import * as vscode from "vscode";
 import {
   CloseAction,
@@ -15,9 +16,9 @@ import { problemOf } from "../core/handshake.js";
 import { type Inspect, configuration, initializationOptions, isMode } from "../core/settings.js";
 import type { ServerState } from "../core/status.js";
 import type { PermissionMode } from "../core/words.js";
-import type { Commands } from "../protocol/types.js";
+import type { Commands, Settings } from "../protocol/types.js";
 import type { Keys } from "./keys.js";
-import { provideServer } from "./server.js";
+import { type Server, provideServer } from "./server.js";
 import { TOOLS } from "./tools.js";
 
 /** The server said no, or was not there. `reason` is the protocol's. */
@@ -33,6 +34,7 @@ export class CommandFailure extends Error {
 const MOST_CRASHES = 4;
 const CRASH_MILLISECONDS = 3 * 60_000;
 const STOP_MILLISECONDS = 4000;
+const START_MILLISECONDS = 30_000;
 
 export class Connection {
   state: ServerState = "stopped";
@@ -40,6 +42,8 @@ export class Connection {
   permissionMode: PermissionMode | undefined;
 
   private client: LanguageClient | undefined;
+  private process: ChildProcess | undefined;
+  private startedWith = "";
   private busy: Promise<void> = Promise.resolve();
   private crashes: number[] = [];
   private readonly changed = new vscode.EventEmitter<ServerState>();
@@ -105,6 +109,11 @@ export class Connection {
     return (converted ?? []) as object[] as Record<string, unknown>[];
   }
 
+  /** Whether a new server would be started with other settings than the one that runs. */
+  get isOutdated(): boolean {
+    return this.state === "running" && JSON.stringify(options()) !== this.startedWith;
+  }
+
   private inTurn(act: () => Promise<void>): Promise<void> {
     const done = this.busy.then(act);
     this.busy = done.catch((error: unknown) => {
@@ -123,40 +132,38 @@ export class Connection {
     }
     const mode = inspect("permissionMode").global;
     this.permissionMode = isMode(mode) ? mode : undefined;
-    const [command = "", ...args] = server.command;
     const env = serverEnvironment(process.env, await this.keys.all());
-    const client = new LanguageClient(
-      "outrider",
-      "Outrider",
-      { command, args: [...args, "serve"], options: { cwd: server.cwd, env } },
-      {
-        documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
-        initializationOptions: () => initializationOptions(inspect, vscode.workspace.isTrusted, TOOLS),
-        outputChannel: this.log,
-        revealOutputChannelOn: RevealOutputChannelOn.Never,
-        initializationFailedHandler: () => false,
-        errorHandler: {
-          error: () => ({ action: ErrorAction.Continue, handled: true }),
-          closed: () => {
-            this.closed(client);
-            return { action: CloseAction.DoNotRestart, handled: true };
-          },
-        },
-        middleware: {
-          workspace: {
-            configuration: (params) =>
-              params.items.map((item) =>
-                item.section === "outrider" ? configuration(inspect, this.permissionMode) : null,
-              ),
-          },
+    const client = new LanguageClient("outrider", "Outrider", () => this.spawn(server, env), {
+      documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
+      initializationOptions: () => {
+        const given = options();
+        this.startedWith = JSON.stringify(given);
+        return given;
+      },
+      outputChannel: this.log,
+      revealOutputChannelOn: RevealOutputChannelOn.Never,
+      initializationFailedHandler: () => false,
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue, handled: true }),
+        closed: () => {
+          this.closed(client);
+          return { action: CloseAction.DoNotRestart, handled: true };
         },
       },
-    );
+      middleware: {
+        workspace: {
+          configuration: (params) =>
+            params.items.map((item) =>
+              item.section === "outrider" ? configuration(inspect, this.permissionMode) : null,
+            ),
+        },
+      },
+    });
     client.registerFeature(OWN_CAPABILITIES);
     this.register(client);
     this.client = client;
     try {
-      await client.start();
+      await inTime(client.start());
     } catch (error) {
       this.fail(
         client,
@@ -172,6 +179,18 @@ export class Connection {
     }
     this.become("running");
     await this.started(again);
+  }
+
+  private spawn({ command, cwd }: Server, env: Record<string, string>): Promise<ChildProcess> {
+    const [program = "", ...args] = command;
+    const child = spawn(program, [...args, "serve"], { cwd, env, stdio: "pipe" });
+    this.process = child;
+    return new Promise((resolve, reject) => {
+      child.once("spawn", () => {
+        resolve(child);
+      });
+      child.once("error", reject);
+    });
   }
 
   private async stopNow(): Promise<void> {
@@ -205,6 +224,8 @@ export class Connection {
   private fail(client: LanguageClient, problem: string): void {
     if (this.client === client) this.client = undefined;
     this.become("failed");
+    // What does not speak LSP does not end by it either.
+    this.process?.kill();
     void client.dispose().catch(() => undefined);
     this.tell(`Outrider cannot start. ${problem}`);
   }
@@ -223,6 +244,25 @@ export class Connection {
     if (this.state === state) return;
     this.state = state;
     this.changed.fire(state);
+  }
+}
+
+function options(): Settings {
+  return initializationOptions(inspect, vscode.workspace.isTrusted, TOOLS);
+}
+
+/** What is started may be anything, and never answer. */
+async function inTime(starting: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`nothing came in ${String(START_MILLISECONDS / 1000)} s`));
+    }, START_MILLISECONDS);
+  });
+  try {
+    await Promise.race([starting, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -2,8 +2,8 @@
 
 import * as vscode from "vscode";
 
-import { isMode, isWider } from "../core/settings.js";
-import { PERMISSION_MEANINGS, PERMISSION_MODES, type PermissionMode } from "../core/words.js";
+import { isMode } from "../core/settings.js";
+import { PERMISSION_MEANINGS, PERMISSION_MODES } from "../core/words.js";
 import { inspect } from "./connection.js";
 import type { CommandTable, House } from "./house.js";
 
@@ -64,8 +64,7 @@ async function chooseModel({ context, view }: House): Promise<void> {
   view.update();
 }
 
-async function choosePermissionMode(house: House): Promise<void> {
-  const { connection } = house;
+async function choosePermissionMode({ connection }: House): Promise<void> {
   const now = connection.permissionMode ?? "ask";
   const picks = PERMISSION_MODES.map((mode) => ({
     label: mode,
@@ -79,7 +78,6 @@ async function choosePermissionMode(house: House): Promise<void> {
   if (!isMode(mode)) return;
   if (mode === "full" && !(await isSure())) return;
   await vscode.workspace.getConfiguration("outrider").update("permissionMode", mode, vscode.ConfigurationTarget.Global);
-  if (isWider(mode, connection.permissionMode)) await offerRestart(house, mode);
 }
 
 async function isSure(): Promise<boolean> {
@@ -92,20 +90,6 @@ async function isSure(): Promise<boolean> {
       yes,
     )) === yes
   );
-}
-
-/** A wider mode counts for a new server only, so that nothing that runs is widened behind anybody's back. */
-async function offerRestart({ connection, book }: House, mode: PermissionMode): Promise<void> {
-  if (book.all.every((session) => session.running === undefined)) {
-    await connection.restart();
-    return;
-  }
-  const now = "Restart Now";
-  const chosen = await vscode.window.showInformationMessage(
-    `Outrider: ${mode} counts once the server is started again. The running turn goes on after that.`,
-    now,
-  );
-  if (chosen === now) await connection.restart();
 }
 
 async function showPermissions(house: House): Promise<void> {

@@ -31,3 +31,19 @@ export function setupCommands({ connection, log, keys, view }: House): CommandTa
     showView: () => view.show("composer"),
   };
 }
+
+/**
+ * Let changed settings count. What narrows counts at once; the rest needs a new server, so that nothing that runs is
+ * widened behind anybody's back.
+ */
+export async function settingsChanged({ connection, book }: House): Promise<void> {
+  await connection.settingsChanged();
+  if (!connection.isOutdated) return;
+  if (book.all.some((session) => session.running !== undefined)) {
+    const now = "Restart Now";
+    const said =
+      "Outrider: the new settings count once the server is started again. What is running goes on after that.";
+    if ((await vscode.window.showInformationMessage(said, now)) !== now) return;
+  }
+  await connection.restart();
+}

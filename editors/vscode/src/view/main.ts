@@ -52,10 +52,10 @@ const open = h("div", { id: "open" });
 const text = h("textarea", { id: "task", rows: 2, "aria-label": "Task", dir: "auto" });
 const mode = h(
   "select",
-  { "aria-label": "Mode" },
+  { "aria-label": "Mode", title: "Plan and Explore change nothing" },
   h("option", { value: "agent" }, "Agent"),
-  h("option", { value: "plan" }, "Plan (read-only)"),
-  h("option", { value: "explore" }, "Explore (read-only)"),
+  h("option", { value: "plan" }, "Plan"),
+  h("option", { value: "explore" }, "Explore"),
 );
 const give = button("Send", submit, { class: "primary" });
 const model = button("", command("chooseModel"), { class: "link", title: "Choose the model" });
