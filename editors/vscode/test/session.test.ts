@@ -96,16 +96,25 @@ test("a call has its status and the time between its start and its end", () => {
   assert.deepEqual(call?.kind === "call" && [call.status, call.seconds, call.about], ["ok", 1, "a.py"]);
 });
 
-test("a change that is undone is not among the changes any more, and its entry says so", () => {
+test("changes are in place, undone hunk by hunk, and brought back", () => {
   const log = new Log();
-  const change = { path: "a.py", hunks: [{ line: 1, removed: "x\n", added: "y\n" }], where: "buffer" as const };
+  const hunks = [
+    { line: 1, removed: "x\n", added: "y\n" },
+    { line: 5, removed: "", added: "z\n" },
+  ];
+  const change = { path: "a.py", hunks, where: "buffer" as const };
+  const undone = (session: SessionState): unknown => {
+    const entry = session.entry("edit:chg_1");
+    return entry?.kind === "edit" && entry.undone;
+  };
   log.add("edit.applied", { ...change, changeId: "chg_1" }, "turn_1");
-  assert.equal(folded(log).changes.length, 1);
-  log.add("edit.applied", { ...change, changeId: "chg_2", undoes: "chg_1" });
-  const session = folded(log);
-  assert.equal(session.changes.length, 0);
-  const entry = session.entry("edit:chg_1");
-  assert.equal(entry?.kind === "edit" && entry.undone, true);
+  assert.equal(folded(log).changes.inPlace.length, 1);
+  log.add("edit.applied", { ...change, changeId: "chg_2", undoes: "chg_1", undoesHunks: [1] });
+  assert.deepEqual([folded(log).changes.inPlace[0]?.hunks, undone(folded(log))], [[hunks[1]], false]);
+  log.add("edit.applied", { ...change, changeId: "chg_3", undoes: "chg_1" });
+  assert.deepEqual([folded(log).changes.inPlace, undone(folded(log))], [[], true]);
+  log.add("edit.applied", { ...change, changeId: "chg_4", undoes: "chg_3" });
+  assert.deepEqual([folded(log).changes.inPlace[0]?.hunks, undone(folded(log))], [hunks, false]);
 });
 
 test("events of an unknown type are let be", () => {

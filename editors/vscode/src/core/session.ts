@@ -1,11 +1,11 @@
 /** The state of one session: a fold over its events, with the live text of its frames on top. */
 
-import type { CallEntry, EditEntry, Entry } from "./entries.js";
+import type { CallEntry, Entry } from "./entries.js";
+import { Changes, type Written } from "./changes.js";
 import { countsOf } from "./hunks.js";
 import { type Mode, oneLine, reasonOf } from "./words.js";
 import type {
   ApprovalRequested,
-  EditApplied,
   EditProposed,
   Event,
   Frame,
@@ -13,7 +13,6 @@ import type {
   Open,
   PlanItem,
   Usage,
-  WireHunk,
 } from "../protocol/types.js";
 
 /** Characters of a command's output that are kept to be shown while it runs. */
@@ -32,18 +31,6 @@ export interface Running {
   steps: number;
 }
 
-/** A change that is in place. */
-export interface Done {
-  readonly changeId: string;
-  readonly turnId: string | undefined;
-  readonly path: string;
-  readonly to: string | undefined;
-  readonly operation: "edit" | "create" | "delete" | "rename";
-  readonly hunks: readonly WireHunk[];
-  /** Whether it went into the buffer of an open document. */
-  readonly inBuffer: boolean;
-}
-
 /** What is known of a session. Feed it with every event in the order of `seq`. */
 export class SessionState {
   nextSeq = 1;
@@ -56,7 +43,7 @@ export class SessionState {
   readonly grants: string[] = [];
   readonly open = new Map<string, OpenItem>();
   readonly queue = new Map<string, string>();
-  readonly changes: Done[] = [];
+  readonly changes = new Changes();
   readonly entries: Entry[] = [];
 
   private readonly byKey = new Map<string, Entry>();
@@ -256,38 +243,24 @@ export class SessionState {
     });
   }
 
-  private changedFile(data: Omit<EditApplied, "where"> & { where?: string }, turnId: string, merged: boolean): void {
-    const operation = data.operation ?? "edit";
-    if (data.undoes !== undefined) {
-      const entry = this.byKey.get(`edit:${data.undoes}`);
-      if (entry?.kind === "edit") {
-        entry.undone = true;
-        this.changed.add(entry.key);
-      }
-      const index = this.changes.findIndex((change) => change.changeId === data.undoes);
-      if (index >= 0) this.changes.splice(index, 1);
+  private changedFile(data: Written, turnId: string, merged: boolean): void {
+    const first = this.changes.take(data, turnId);
+    if (first !== undefined) {
+      const entry = this.byKey.get(`edit:${first}`);
+      if (entry?.kind !== "edit") return;
+      entry.undone = this.changes.isUndone(first);
+      this.changed.add(entry.key);
+      return;
     }
-    const entry: EditEntry = {
+    this.put({
       kind: "edit",
       key: `edit:${data.changeId}`,
       path: data.to ?? data.path,
-      operation,
+      operation: data.operation ?? "edit",
       ...countsOf(data.hunks),
-      undone: data.undoes !== undefined,
+      undone: false,
       merged,
-    };
-    if (data.undoes === undefined) {
-      this.changes.push({
-        changeId: data.changeId,
-        turnId: turnId || undefined,
-        path: data.path,
-        to: data.to,
-        operation,
-        hunks: data.hunks,
-        inBuffer: data.where !== "disk",
-      });
-      this.put(entry);
-    }
+    });
   }
 
   private finish(turnId: string, data: { outcome: EndEntryOutcome; reason: string; usage: Usage }, time: number): void {

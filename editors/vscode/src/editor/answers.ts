@@ -84,7 +84,7 @@ export class Answers {
     const session = this.book.all.find((session) => session.open.has(id));
     if (answer === SAVE_AND_CONTINUE && session !== undefined) {
       const changed = new Set(
-        session.changes
+        session.changes.inPlace
           .filter((change) => change.inBuffer)
           .map((change) => uriOf(change.to ?? change.path)?.toString()),
       );

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import { withoutHunks } from "../core/hunks.js";
-import type { Done } from "../core/session.js";
+import type { Done } from "../core/changes.js";
 import type { SessionSummary, UndoResult } from "../protocol/types.js";
 import { CommandFailure } from "./connection.js";
 import type { CommandTable, House } from "./house.js";
@@ -58,7 +58,7 @@ function told(result: UndoResult, done: string): string {
 /** All that the session changed, as one diff: what it would be without, and what it is. */
 async function review(house: House, befores: Befores): Promise<void> {
   const byPath = new Map<string, Done[]>();
-  for (const change of house.book.current?.changes ?? []) {
+  for (const change of house.book.current?.changes.inPlace ?? []) {
     const path = change.to ?? change.path;
     byPath.set(path, [...(byPath.get(change.path) ?? byPath.get(path) ?? []), change]);
   }

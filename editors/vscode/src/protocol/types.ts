@@ -56,6 +56,43 @@ export interface CancelResult {
   turnId: string;
 }
 
+/** One change of one file. */
+export interface ChangeInfo {
+  callId?: string;
+  changeId: string;
+  hunks: ChangedHunk[];
+  operation: "edit" | "create" | "delete" | "rename";
+  path: string;
+  reason?: string;
+  step: number;
+  to?: string;
+  turnId?: string;
+  undoable: boolean;
+}
+
+/** One hunk of a change, as it is now. */
+export interface ChangedHunk {
+  added: string;
+  id: string;
+  line: number;
+  removed: string;
+  state: "applied" | "undone" | "altered" | "conflict";
+}
+
+/** Which changes to list. Without `sessionId` those of the latest session that changed something. */
+export interface ChangesParams {
+  format?: "list" | "patch";
+  sessionId?: string;
+  turnId?: string;
+}
+
+/** The changes of a session. */
+export interface ChangesResult {
+  changes?: ChangeInfo[];
+  patch?: string;
+  sessionId: string;
+}
+
 /** One thing that was looked at. */
 export interface Check {
   detail: string;
@@ -73,6 +110,7 @@ export interface ClientTool {
 
 /** What was left as it is, because somebody changed the same place since. */
 export interface Conflict {
+  id?: string;
   line: number;
   path: string;
   reason: string;
@@ -120,11 +158,13 @@ export interface EditApplied {
   before?: string;
   callId?: string;
   changeId: string;
+  encoding?: "utf-16-le" | "utf-16-be";
   hunks: WireHunk[];
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
   to?: string;
   undoes?: string;
+  undoesHunks?: number[];
   where: "buffer" | "disk";
 }
 
@@ -134,11 +174,13 @@ export interface EditApplying {
   before?: string;
   callId?: string;
   changeId: string;
+  encoding?: "utf-16-le" | "utf-16-be";
   hunks: WireHunk[];
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
   to?: string;
   undoes?: string;
+  undoesHunks?: number[];
 }
 
 /** A change was put into a text that had moved meanwhile; `after` is what is there now. */
@@ -147,11 +189,13 @@ export interface EditMerged {
   before?: string;
   callId?: string;
   changeId: string;
+  encoding?: "utf-16-le" | "utf-16-be";
   hunks: WireHunk[];
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
   to?: string;
   undoes?: string;
+  undoesHunks?: number[];
 }
 
 /** A change was worked out; nothing has happened yet. */
@@ -160,6 +204,7 @@ export interface EditProposed {
   before?: string;
   callId?: string;
   changeId: string;
+  encoding?: "utf-16-le" | "utf-16-be";
   hunks: WireHunk[];
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
@@ -170,6 +215,7 @@ export interface EditProposed {
 export interface EditRejected {
   callId?: string;
   changeId: string;
+  encoding?: "utf-16-le" | "utf-16-be";
   hunks: WireHunk[];
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
@@ -699,11 +745,33 @@ export interface TurnStarted {
   settings?: TurnSettings;
 }
 
+/** The person was asked about a place that somebody changed since. */
+export interface UndoAsked {
+  choice?: string;
+  id: string;
+  line: number;
+  path: string;
+}
+
+/** What an undo or a redo did. */
+export interface UndoFinished {
+  conflicts: Conflict[];
+  notUndoable: NotUndoable[];
+  undone: UndonePath[];
+}
+
 /** What to take back; without `id` the latest of that scope. Without `sessionId` the latest session. */
 export interface UndoParams {
   id?: string;
   scope?: "hunk" | "step" | "turn" | "session";
   sessionId?: string;
+}
+
+/** The person takes changes back, or brings them back; what comes of it follows as `edit.*` events. */
+export interface UndoRequested {
+  id?: string;
+  redo?: boolean;
+  scope: "hunk" | "step" | "turn" | "session";
 }
 
 /** What an undo or a redo did. */
@@ -761,14 +829,24 @@ export interface WireToolCall {
 
 /** A file that the session knows was changed by someone else: the person, a formatter, a command. */
 export interface WorkspaceChanged {
+  after?: string;
+  before?: string;
+  by?: "editor" | "disk" | "command" | "undo";
+  callId?: string;
+  changeId?: string;
+  encoding?: "utf-16-le" | "utf-16-be";
   hunks: WireHunk[];
   path: string;
+  told?: string;
+  unshown?: boolean;
+  whole?: boolean;
 }
 
 /** The commands of `workspace/executeCommand`. */
 export interface Commands {
   "outrider.answer": { params: AnswerParams; result: AnswerResult };
   "outrider.cancel": { params: CancelParams; result: CancelResult };
+  "outrider.changes": { params: ChangesParams; result: ChangesResult };
   "outrider.doctor": { params: DoctorParams; result: DoctorResult };
   "outrider.events": { params: EventsParams; result: EventsResult };
   "outrider.explore": { params: ExploreParams; result: RunResult };
@@ -829,6 +907,9 @@ export interface EventData {
   "turn.queued": TurnQueued;
   "turn.resumed": TurnResumed;
   "turn.started": TurnStarted;
+  "undo.asked": UndoAsked;
+  "undo.finished": UndoFinished;
+  "undo.requested": UndoRequested;
   "workspace.changed": WorkspaceChanged;
 }
 
