@@ -320,3 +320,70 @@ def test_a_server_is_made_where_there_is_none(begin: Begin, monkeypatch: pytest.
         assert "globalStorage/outrider.outrider/server/bin/python" in server.cmdline()[0]
         give(bench, "Say that you are done")
         bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+
+
+def test_a_question_is_answered_in_the_view_by_keyboard(begin: Begin) -> None:
+    asks = {"question": "Which currency?", "options": ["Euro", "Franc"]}
+    turns = [
+        {
+            "text": "Slowly. " * 40,
+            "chunk": 8,
+            "delay": 0.1,
+            "tool_calls": [{"name": "ask_user", "input": asks}],
+        },
+        edit("* 3", "* 2") | {"expect": {"messages_contain": ["in whole coins", "Krone"]}},
+        {"text": "Done."},
+    ]
+    with begin(turns) as bench:
+        chord(bench, "v")
+        box = bench.view.locator("#task")
+        bench.until(lambda: box.evaluate("box => box === document.activeElement"), "the keyboard in the view")
+        bench.page.keyboard.type("Give it a currency")
+        bench.page.keyboard.press("Control+Enter")
+        bench.until(lambda: "Slowly." in bench.view_text(), "the text as it comes")
+        bench.page.keyboard.type("in whole coins")
+        bench.page.keyboard.press("Control+Enter")
+        bench.until(lambda: "You said: in whole coins" in bench.view_text(), "what was said to the turn")
+        asked(bench, "Which currency?")
+        bench.view.locator(".card .note").press("Shift+Tab")
+        bench.view.locator(".card .note").fill("Krone")
+        bench.view.locator(".card .note").press("Enter")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.view.locator(".card").press("r")
+        bench.until(lambda: "You said: no" in bench.view_text(), "the answer")
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+        assert (bench.folder / "tariff.py").read_text(encoding="utf-8") == BEFORE
+
+
+def test_the_light_bulb_gives_the_task_of_a_comment(begin: Begin) -> None:
+    with begin([{"text": "I did it."}]) as bench:
+        bench.open("tariff.py")
+        bench.focus_editor()
+        bench.page.keyboard.press("Control+Home")
+        bench.page.keyboard.type("# outrider: make it cheaper\n")
+        bench.page.keyboard.press("ArrowUp")
+        bench.page.keyboard.press("Control+.")
+        menu = bench.page.locator(".action-widget")
+        menu.get_by_text("Outrider: do “make it cheaper”").first.wait_for()
+        menu.get_by_text("Outrider: do “make it cheaper”").first.click()
+        bench.until(lambda: "Outrider" in bench.status(), "the status bar")
+        bench.command("Outrider: Show Session View")
+        bench.until(lambda: "I did it." in bench.view_text(), "the session of the comment")
+        assert "make it cheaper" in bench.view_text()
+
+
+def test_a_narrower_mode_counts_at_once_and_sessions_are_found_again(begin: Begin) -> None:
+    turns = [{"text": "The first."}]
+    with begin(turns) as bench:
+        give(bench, "A first task")
+        bench.until(lambda: "The first." in bench.view_text(), "the answer")
+        bench.command("Outrider: Choose Permission Mode…")
+        bench.page.locator(".quick-input-list .monaco-list-row", has_text="read-only").first.click()
+        bench.until(lambda: "read-only" in bench.view_text(), "the mode")
+        bench.command("Outrider: New Session")
+        bench.until(lambda: "The first." not in bench.view_text(), "an empty view")
+        bench.command("Outrider: Sessions…")
+        bench.page.locator(".quick-input-list .monaco-list-row", has_text="A first task").first.click()
+        bench.until(lambda: "The first." in bench.view_text(), "the first session")
+        bench.command("Outrider: Doctor")
+        bench.page.locator(".quick-input-list .monaco-list-row", has_text="permission").first.wait_for()

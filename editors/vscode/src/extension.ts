@@ -6,12 +6,12 @@ import { SessionBook } from "./core/book.js";
 import { type FromView, frameOf } from "./core/messages.js";
 import type { SessionState } from "./core/session.js";
 import { Answers } from "./editor/answers.js";
-import { Connection, inspect } from "./editor/connection.js";
+import { Connection } from "./editor/connection.js";
 import { decidingCommands } from "./editor/deciding.js";
 import { BEFORE, Befores, historyCommands, resumeSession } from "./editor/history.js";
 import type { House } from "./editor/house.js";
 import { Keys } from "./editor/keys.js";
-import { modelCommands, nextModel } from "./editor/models.js";
+import { modelCommands, nextTurn } from "./editor/models.js";
 import { uriOf } from "./editor/places.js";
 import { Proposals } from "./editor/proposals.js";
 import { serve } from "./editor/requests.js";
@@ -54,11 +54,7 @@ export function activate(context: vscode.ExtensionContext): void {
   connection = own;
 
   function now(): ReturnType<ConstructorParameters<typeof SessionView>[1]> {
-    const mode = inspect("permissionMode").global;
-    return {
-      session: book.current,
-      frame: frameOf(own.state, book.current, nextModel(house), typeof mode === "string" ? mode : "ask"),
-    };
+    return { session: book.current, frame: frameOf(own.state, book.current, nextTurn(house)) };
   }
 
   function changed(session: SessionState): void {
@@ -76,7 +72,7 @@ export function activate(context: vscode.ExtensionContext): void {
 
   function update(): void {
     view.update();
-    status.update(own.state, book.current, nextModel(house));
+    status.update(own.state, book.current, nextTurn(house));
     const keys = {
       waiting: answers.open.length > 0,
       running: book.all.some((session) => session.running !== undefined),

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { type Said, configuration, initializationOptions, isVariable, keyNames } from "../src/core/settings.js";
+import {
+  type Said,
+  configuration,
+  initializationOptions,
+  isVariable,
+  keyNames,
+  nextMode,
+} from "../src/core/settings.js";
 
 function settings(said: Record<string, Partial<Said>>) {
   return (key: string): Said => ({ global: said[key]?.global, workspace: said[key]?.workspace });
@@ -50,6 +57,13 @@ test("a mode that the person narrows counts at once, one that is wider only for 
   assert.deepEqual(configuration(settings({ permissionMode: { global: "ask", workspace: "read-only" } }), "full"), {
     permissionMode: "read-only",
   });
+});
+
+test("the mode of the next turn is the narrowest that somebody may say", () => {
+  assert.equal(nextMode(settings({}), true), undefined);
+  assert.equal(nextMode(settings({ permissionMode: { global: "full" } }), false), "read-only");
+  assert.equal(nextMode(settings({ permissionMode: { global: "full", workspace: "ask" } }), true), "ask");
+  assert.equal(nextMode(settings({ permissionMode: { workspace: "full" } }), true), "ask");
 });
 
 test("keys are named by the providers, if they can be names of variables", () => {

@@ -7,10 +7,12 @@ import { parse } from "../src/core/markdown.js";
 import { frameOf } from "../src/core/messages.js";
 import { locate } from "../src/core/paths.js";
 import { SessionState } from "../src/core/session.js";
-import { statusText } from "../src/core/status.js";
+import { modeOf, statusText } from "../src/core/status.js";
 import { ALLOW_ONCE, ALLOW_SESSION, REJECT, SAVE_AND_CONTINUE, decisionOf } from "../src/core/titles.js";
 import { lasting, oneLine, short, spent } from "../src/core/words.js";
 import { Log } from "./events.js";
+
+const NEXT = { model: "", permissionMode: undefined };
 
 function asking(): SessionState {
   const session = new SessionState("ses_1");
@@ -72,21 +74,29 @@ test("paths are found in one folder, in several, absolute and without a file", (
 
 test("the status bar says what is going on, and calls when somebody is needed", () => {
   const session = new SessionState("ses_1");
-  assert.match(statusText("failed", undefined, "").tooltip, /not running/);
-  assert.equal(statusText("running", undefined, "").calls, false);
+  assert.match(statusText("failed", undefined, NEXT).tooltip, /not running/);
+  assert.equal(statusText("running", undefined, NEXT).calls, false);
   for (const event of new Log().asking().events.slice(0, 4)) session.apply(event);
-  const running = statusText("running", session, "");
+  const running = statusText("running", session, NEXT);
   assert.deepEqual([running.running, running.calls], [true, false]);
   assert.match(running.text, /step 2 · model · 0\.5000/);
-  const waiting = statusText("running", asking(), "");
+  const waiting = statusText("running", asking(), NEXT);
   assert.deepEqual([waiting.calls, waiting.running], [true, true]);
   assert.match(waiting.tooltip, /Edit a\.py/);
 });
 
+test("the mode is that of the running turn, and else that of the next", () => {
+  const session = asking();
+  assert.equal(modeOf(session, { model: "", permissionMode: "full" }), "ask");
+  session.running = undefined;
+  assert.equal(modeOf(session, { model: "", permissionMode: "full" }), "full");
+  assert.equal(modeOf(undefined, NEXT), "ask");
+});
+
 test("the view gets what stands around the steps", () => {
-  const frame = frameOf("running", asking(), "", "ask");
+  const frame = frameOf("running", asking(), NEXT);
   assert.deepEqual([frame.title, frame.running, frame.model, frame.open[0]?.diffs], ["Fix it", true, "my/model", 1]);
-  assert.equal(frameOf("failed", undefined, "m", "ask").model, "m");
+  assert.equal(frameOf("failed", undefined, { ...NEXT, model: "m" }).model, "m");
 });
 
 test("Markdown is divided into blocks, and a fence that is still open is code", () => {

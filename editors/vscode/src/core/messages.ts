@@ -2,7 +2,7 @@
 
 import type { Entry } from "./entries.js";
 import type { OpenItem, SessionState } from "./session.js";
-import type { ServerState } from "./status.js";
+import { type Next, type ServerState, modeOf } from "./status.js";
 import type { Decision } from "./titles.js";
 import type { Mode } from "./words.js";
 import type { PlanItem, Usage } from "../protocol/types.js";
@@ -61,21 +61,20 @@ export type FromView =
 export type ViewCommand =
   "newSession" | "sessions" | "undo" | "reviewChanges" | "chooseModel" | "choosePermissionMode" | "showLog" | "restart";
 
-/** What of a session the view shows around its steps. */
-export function frameOf(
-  server: ServerState,
-  session: SessionState | undefined,
-  model: string,
-  permissionMode: string,
-): Frame {
+/**
+ * What of a session the view shows around its steps.
+ *
+ * @param next the model and the permission mode of the next turn, as far as they are known
+ */
+export function frameOf(server: ServerState, session: SessionState | undefined, next: Next): Frame {
   return {
     server,
     sessionId: session?.sessionId,
     title: session?.title ?? "",
     running: session?.running !== undefined,
     parked: session?.running?.parked ?? false,
-    model: session?.running?.model ?? model,
-    permissionMode: session?.permissionMode ?? permissionMode,
+    model: session?.running?.model ?? next.model,
+    permissionMode: modeOf(session, next),
     usage: session?.usage ?? {},
     plan: session?.plan ?? [],
     open: [...(session?.open.values() ?? [])].map(openView),

@@ -54,6 +54,14 @@ export function configuration(inspect: Inspect, started: PermissionMode | undefi
   return values;
 }
 
+/** The mode that the next turn gets, as far as the editor's settings say it. */
+export function nextMode(inspect: Inspect, trusted: boolean): PermissionMode | undefined {
+  if (!trusted) return "read-only";
+  const { global, workspace } = inspect("permissionMode");
+  if (!isMode(workspace)) return isMode(global) ? global : undefined;
+  return isMode(global) ? narrowest(global, workspace) : narrowest("ask", workspace);
+}
+
 /** Whether a mode allows more than another; the mode of a server that was told none is `ask`. */
 export function isWider(mode: PermissionMode, than: PermissionMode | undefined): boolean {
   return PERMISSION_MODES.indexOf(mode) > PERMISSION_MODES.indexOf(than ?? "ask");

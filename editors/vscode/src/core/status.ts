@@ -1,7 +1,7 @@
 /** What the status bar says of a session. */
 
 import type { SessionState } from "./session.js";
-import { spent } from "./words.js";
+import { type PermissionMode, spent } from "./words.js";
 
 export interface StatusText {
   readonly text: string;
@@ -13,12 +13,21 @@ export interface StatusText {
 
 export type ServerState = "starting" | "running" | "stopped" | "failed";
 
-/**
- * The text of the status bar item.
- *
- * @param model the model of the settings; empty where none is known
- */
-export function statusText(server: ServerState, session: SessionState | undefined, model: string): StatusText {
+/** What the next turn gets, as far as the editor's settings say it. */
+export interface Next {
+  /** Empty where none is known. */
+  readonly model: string;
+  readonly permissionMode: PermissionMode | undefined;
+}
+
+/** The permission mode of the running turn, else of the next one. */
+export function modeOf(session: SessionState | undefined, next: Next): string {
+  const known = session?.permissionMode ?? "ask";
+  return session?.running === undefined ? (next.permissionMode ?? known) : known;
+}
+
+/** The text of the status bar item. */
+export function statusText(server: ServerState, session: SessionState | undefined, next: Next): StatusText {
   if (server !== "running") {
     const icon = server === "starting" ? "$(loading~spin)" : "$(error)";
     const calls = server === "failed";
@@ -29,13 +38,13 @@ export function statusText(server: ServerState, session: SessionState | undefine
       running: false,
     };
   }
-  const mode = session?.permissionMode ?? "";
+  const mode = modeOf(session, next);
   const now = session?.running;
   const used = session === undefined ? "" : spent(session.usage);
   const cost = session?.usage.cost === undefined ? "" : ` · ${session.usage.cost.toFixed(4)}`;
   const lines = [
-    `Model: ${now?.model ?? (model || "none chosen")}`,
-    `Permission: ${mode || "as set"}`,
+    `Model: ${now?.model ?? (next.model || "that of the settings file")}`,
+    `Permission: ${mode}`,
     `Used: ${used || "nothing yet"}`,
   ];
   if (session !== undefined && session.open.size > 0) {
@@ -50,7 +59,7 @@ export function statusText(server: ServerState, session: SessionState | undefine
   }
   if (now === undefined) {
     return {
-      text: `$(hubot) Outrider${mode && mode !== "ask" ? ` · ${mode}` : ""}`,
+      text: `$(hubot) Outrider${mode !== "ask" ? ` · ${mode}` : ""}`,
       tooltip: ["Idle", ...lines].join("\n"),
       calls: false,
       running: false,
@@ -58,7 +67,7 @@ export function statusText(server: ServerState, session: SessionState | undefine
   }
   const kind = now.mode === "agent" ? "" : `${now.mode} · `;
   return {
-    text: `$(loading~spin) Outrider: ${kind}step ${String(now.steps + 1)} · ${shortModel(now.model)}${mode && mode !== "ask" ? ` · ${mode}` : ""}${cost}`,
+    text: `$(loading~spin) Outrider: ${kind}step ${String(now.steps + 1)} · ${shortModel(now.model)}${mode !== "ask" ? ` · ${mode}` : ""}${cost}`,
     tooltip: [session?.title ?? "", ...lines].join("\n"),
     calls: false,
     running: true,

@@ -2,7 +2,8 @@
 
 import * as vscode from "vscode";
 
-import { isMode } from "../core/settings.js";
+import { isMode, nextMode } from "../core/settings.js";
+import { type Next, modeOf } from "../core/status.js";
 import { PERMISSION_MEANINGS, PERMISSION_MODES } from "../core/words.js";
 import { inspect } from "./connection.js";
 import type { CommandTable, House } from "./house.js";
@@ -16,11 +17,12 @@ export function chosenModel(house: Pick<House, "context">): string | undefined {
   return house.context.workspaceState.get<string>(CHOSEN);
 }
 
-/** The model that the next task gets, as far as it is known here; empty where the server's own settings say it. */
-export function nextModel(house: Pick<House, "context">): string {
+/** What the next task gets, as far as it is known here: the server's own settings may say more. */
+export function nextTurn(house: Pick<House, "context">): Next {
   const set = inspect("model");
   const model = chosenModel(house) ?? set.workspace ?? set.global;
-  return typeof model === "string" ? model : "";
+  const permissionMode = nextMode(inspect, vscode.workspace.isTrusted);
+  return { model: typeof model === "string" ? model : "", permissionMode };
 }
 
 export function modelCommands(house: House): CommandTable {
@@ -64,8 +66,8 @@ async function chooseModel({ context, view }: House): Promise<void> {
   view.update();
 }
 
-async function choosePermissionMode({ connection }: House): Promise<void> {
-  const now = connection.permissionMode ?? "ask";
+async function choosePermissionMode(house: House): Promise<void> {
+  const now = modeOf(undefined, nextTurn(house));
   const picks = PERMISSION_MODES.map((mode) => ({
     label: mode,
     description: mode === now ? "now" : "",
@@ -94,7 +96,7 @@ async function isSure(): Promise<boolean> {
 
 async function showPermissions(house: House): Promise<void> {
   const session = house.book.current;
-  const mode = session?.permissionMode ?? house.connection.permissionMode ?? "ask";
+  const mode = modeOf(session, nextTurn(house));
   const change = "$(shield) Change the permission mode…";
   const settings = "$(settings-gear) Open the settings";
   const grants = (session?.grants ?? []).map((grant) => ({

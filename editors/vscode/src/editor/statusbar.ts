@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import type { SessionState } from "../core/session.js";
-import { type ServerState, statusText } from "../core/status.js";
+import { type Next, type ServerState, statusText } from "../core/status.js";
 
 export class StatusBar implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("outrider.status", vscode.StatusBarAlignment.Left, 10);
@@ -24,8 +24,8 @@ export class StatusBar implements vscode.Disposable {
     this.stop.dispose();
   }
 
-  update(server: ServerState, session: SessionState | undefined, model: string): void {
-    const { text, tooltip, calls, running } = statusText(server, session, model);
+  update(server: ServerState, session: SessionState | undefined, next: Next): void {
+    const { text, tooltip, calls, running } = statusText(server, session, next);
     this.item.text = text;
     this.item.tooltip = tooltip;
     this.item.accessibilityInformation = {
