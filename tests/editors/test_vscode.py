@@ -3,6 +3,7 @@
 Not part of the usual run, see `README.md` beside this file.
 """
 
+import json
 import os
 import signal
 import sys
@@ -106,7 +107,8 @@ def begin(extensions: Path, tmp_path: Path) -> Iterator[Begin]:
         shots.mkdir(parents=True, exist_ok=True)
 
     def start(turns: list[dict[str, Any]], **options: Any) -> AbstractContextManager[Workbench]:
-        return workbench(project, tmp_path / "home", extensions, turns, shots=shots, **options)
+        where = options.pop("workspace", project)
+        return workbench(where, tmp_path / "home", extensions, turns, shots=shots, **options)
 
     yield start
 
@@ -386,4 +388,26 @@ def test_a_narrower_mode_counts_at_once_and_sessions_are_found_again(begin: Begi
         bench.page.locator(".quick-input-list .monaco-list-row", has_text="A first task").first.click()
         bench.until(lambda: "The first." in bench.view_text(), "the first session")
         bench.command("Outrider: Doctor")
-        bench.page.locator(".quick-input-list .monaco-list-row", has_text="permission").first.wait_for()
+        bench.page.locator(
+            ".quick-input-list .monaco-list-row", has_text="bash runs under the supervisor"
+        ).first.wait_for()
+
+
+def test_two_folders_of_one_name(begin: Begin, tmp_path: Path) -> None:
+    other = tmp_path / "other" / "parking"
+    other.mkdir(parents=True)
+    (other / "tickets.py").write_text("LINES = 3\n", encoding="utf-8")
+    both = tmp_path / "both.code-workspace"
+    both.write_text(json.dumps({"folders": [{"path": str(tmp_path / "parking")}, {"path": str(other)}]}))
+    given = {"path": "parking-2/tickets.py", "old": "3", "new": "4"}
+    turns = [{"tool_calls": [{"name": "edit_file", "input": given}]}, {"text": "Done."}]
+    with begin(turns, workspace=both) as bench:
+        bench.open("tickets.py")
+        give(bench, "One line more")
+        asked(bench, "Edit parking-2/tickets.py (+1 −1)")
+        bench.until(
+            lambda: any("Allow once" in lens for lens in bench.lenses()), "the lenses in the second folder"
+        )
+        bench.focus_editor()
+        chord(bench, "y")
+        bench.until(lambda: bench.text().strip() == "LINES = 4", "the edit in the second folder")

@@ -227,7 +227,7 @@ def workbench(
     """A window on a folder, with a server of this checkout and a scripted model.
 
     Args:
-        folder: The workspace.
+        folder: The workspace: a folder, or a file `….code-workspace`.
         home: A folder for everything else.
         extensions: Where the extension is installed.
         turns: The answers of the model.
@@ -259,7 +259,8 @@ def workbench(
         process = subprocess.Popen(command, env=env, stdout=log, stderr=log, start_new_session=True)
         try:
             _wait_for(port, process)
-            with _page(f"http://127.0.0.1:{port}/?folder={folder}") as page:
+            kind = "folder" if folder.is_dir() else "workspace"
+            with _page(f"http://127.0.0.1:{port}/?{kind}={folder}") as page:
                 yield _started(page, folder, shots)
         finally:
             os.killpg(process.pid, signal.SIGTERM)
