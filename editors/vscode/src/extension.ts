@@ -64,7 +64,9 @@ export function activate(context: vscode.ExtensionContext): void {
       // What a code action begins is shown as well, unless something else runs there.
       if (book.current?.running === undefined) book.select(session.sessionId);
     }
-    if (book.current === session) void context.workspaceState.update(LAST_SESSION, session.sessionId);
+    if (book.current === session && session.sessionId !== context.workspaceState.get(LAST_SESSION)) {
+      void context.workspaceState.update(LAST_SESSION, session.sessionId);
+    }
     answers.update(session);
     proposals.update();
     update();
@@ -80,23 +82,21 @@ export function activate(context: vscode.ExtensionContext): void {
     for (const [key, value] of Object.entries(keys)) setContext(`outrider.${key}`, value);
   }
 
-  async function started(again: boolean): Promise<void> {
+  /** A server is there: what the one before was at goes on, and so does what this window was shown last. */
+  async function started(): Promise<void> {
     book.restart();
     answers.restart();
-    if (again)
-      await Promise.all(
-        book.all
-          .filter((session) => session.running !== undefined)
-          .map((session) => resumeSession(house, session.sessionId)),
-      );
+    const cutOff = new Set(
+      book.all.filter((session) => session.running !== undefined).map(({ sessionId }) => sessionId),
+    );
     const last = context.workspaceState.get<string>(LAST_SESSION);
-    if (last === undefined) return;
-    const { sessions } = await own.execute("outrider.sessions", {});
+    const { sessions } = last === undefined ? { sessions: [] } : await own.execute("outrider.sessions", {});
     const known = sessions.find(({ sessionId }) => sessionId === last);
+    if (known?.state === "parked" || known?.state === "running") cutOff.add(known.sessionId);
+    await Promise.all([...cutOff].map((sessionId) => resumeSession(house, sessionId)));
     if (known === undefined) return;
-    if (known.state === "parked" || known.state === "running") await resumeSession(house, last);
-    book.select(last);
-    await book.load(last);
+    book.select(known.sessionId);
+    await book.load(known.sessionId);
   }
 
   const tables = [

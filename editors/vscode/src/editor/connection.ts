@@ -55,12 +55,12 @@ export class Connection {
     private readonly log: vscode.LogOutputChannel,
     private readonly keys: Keys,
     private readonly register: (client: LanguageClient) => void,
-    private readonly started: (again: boolean) => Promise<void>,
+    private readonly started: () => Promise<void>,
   ) {}
 
   /** Start the server, unless it runs. */
   start(): Promise<void> {
-    return this.inTurn(() => this.startNow(false));
+    return this.inTurn(() => this.startNow());
   }
 
   /** Stop the server and start it anew. */
@@ -68,7 +68,7 @@ export class Connection {
     this.crashes = [];
     return this.inTurn(async () => {
       await this.stopNow();
-      await this.startNow(false);
+      await this.startNow();
     });
   }
 
@@ -122,7 +122,7 @@ export class Connection {
     return this.busy;
   }
 
-  private async startNow(again: boolean): Promise<void> {
+  private async startNow(): Promise<void> {
     if (this.state === "running") return;
     this.become("starting");
     const server = await provideServer(this.context, this.log);
@@ -178,7 +178,7 @@ export class Connection {
       return;
     }
     this.become("running");
-    await this.started(again);
+    await this.started();
   }
 
   private spawn({ command, cwd }: Server, env: Record<string, string>): Promise<ChildProcess> {
@@ -218,7 +218,7 @@ export class Connection {
     void vscode.window.showWarningMessage(
       "Outrider's server ended unexpectedly. It is started again, and what was going on goes on.",
     );
-    void this.inTurn(() => this.startNow(true));
+    void this.inTurn(() => this.startNow());
   }
 
   private fail(client: LanguageClient, problem: string): void {

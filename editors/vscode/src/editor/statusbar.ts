@@ -8,6 +8,7 @@ import { type Next, type ServerState, statusText } from "../core/status.js";
 export class StatusBar implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("outrider.status", vscode.StatusBarAlignment.Left, 10);
   private readonly stop = vscode.window.createStatusBarItem("outrider.stop", vscode.StatusBarAlignment.Left, 9);
+  private shown = "";
 
   constructor() {
     this.item.name = "Outrider";
@@ -25,7 +26,12 @@ export class StatusBar implements vscode.Disposable {
   }
 
   update(server: ServerState, session: SessionState | undefined, next: Next): void {
-    const { text, tooltip, calls, running } = statusText(server, session, next);
+    const now = statusText(server, session, next);
+    // Asked at every piece of live text.
+    const key = JSON.stringify([now, server]);
+    if (key === this.shown) return;
+    this.shown = key;
+    const { text, tooltip, calls, running } = now;
     this.item.text = text;
     this.item.tooltip = tooltip;
     this.item.accessibilityInformation = {
