@@ -60,6 +60,16 @@ test("a dialog is about the item whose title it begins with and whose buttons it
   assert.equal(itemOfDialog("Edit b.py", titles, items), undefined);
 });
 
+test("of two items that begin alike a dialog is about the longer one", () => {
+  const options = ["Allow once", "Reject"];
+  const items = [
+    { title: "Run: make", options },
+    { title: "Run: make clean", options },
+  ];
+  assert.equal(itemOfDialog("Run: make clean\nIn the workspace folder", options, items), items[1]);
+  assert.equal(itemOfDialog("Run: make\nIn the workspace folder", options, items), items[0]);
+});
+
 test("paths are found in one folder, in several, absolute and without a file", () => {
   const one = [{ name: "w", path: "/home/w" }];
   assert.deepEqual(locate("src/a.py", one), { kind: "file", path: "/home/w/src/a.py" });

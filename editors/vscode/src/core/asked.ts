@@ -15,16 +15,12 @@ export function itemOfDialog<Item extends Pick<OpenItem, "title" | "options">>(
   items: Iterable<Item>,
 ): Item | undefined {
   const said = oneLine(message, 10_000);
-  for (const item of items) {
-    const options = item.options ?? [];
-    if (
-      said.startsWith(visible(oneLine(item.title, 10_000))) &&
-      options.every((option) => titles.includes(option) || option === "Review…")
-    ) {
-      return item;
-    }
-  }
-  return undefined;
+  const wanted = [...items].filter((item) => {
+    const offered = (item.options ?? []).every((option) => titles.includes(option) || option === "Review…");
+    return offered && said.startsWith(visible(oneLine(item.title, 10_000)));
+  });
+  // One title may begin like another.
+  return wanted.sort((one, other) => other.title.length - one.title.length)[0];
 }
 
 /** A title up to the first character that the server would show in another way. */
