@@ -8,7 +8,7 @@ import { ALLOW_ONCE, REJECT, SAVE_AND_CONTINUE, type Decision, decisionOf } from
 import { oneLine } from "../core/words.js";
 import { CommandFailure, type Connection } from "./connection.js";
 import { uriOf } from "./places.js";
-import { save } from "./saving.js";
+import { saveOne } from "./saving.js";
 
 const SHOW_DIFF = "Show Diff";
 const SHOW = "Show";
@@ -83,12 +83,12 @@ export class Answers {
   async answer(id: string, answer: string): Promise<void> {
     const session = this.book.all.find((session) => session.open.has(id));
     if (answer === SAVE_AND_CONTINUE && session !== undefined) {
-      const changed = new Set(
-        session.changes.inPlace
-          .filter((change) => change.inBuffer)
-          .map((change) => uriOf(change.to ?? change.path)?.toString()),
-      );
-      await save((document) => changed.has(document.uri.toString()));
+      const changed = session.changes.inPlace.filter((change) => change.inBuffer);
+      for (const path of new Set(changed.map((change) => change.to ?? change.path))) {
+        const uri = uriOf(path);
+        // What is not saved the server asks about again.
+        if (uri !== undefined) await saveOne(uri);
+      }
     }
     await this.send({ id, answer });
   }

@@ -7,7 +7,7 @@ import { itemOfDialog } from "../core/asked.js";
 import type { SessionBook } from "../core/book.js";
 import type { Event, Frame, Open, ToolParams } from "../protocol/types.js";
 import type { Answers } from "./answers.js";
-import { save } from "./saving.js";
+import { saveOne } from "./saving.js";
 import { runTool } from "./tools.js";
 
 interface DialogParams {
@@ -43,10 +43,15 @@ export function serve(client: LanguageClient, book: SessionBook, answers: Answer
     return null;
   });
 
-  client.onRequest("outrider/save", async (params: { uris?: string[] }) => {
-    const wanted = params.uris?.map((uri) => vscode.Uri.parse(uri).toString());
-    const saved = await save((document) => wanted === undefined || wanted.includes(document.uri.toString()));
-    return { saved: saved.map(String) };
+  client.onRequest("outrider/save", async (params: { uris: string[] }) => {
+    const saved: string[] = [];
+    const failed: { uri: string; reason: string }[] = [];
+    for (const uri of params.uris) {
+      const problem = await saveOne(vscode.Uri.parse(uri));
+      if (problem === undefined) saved.push(uri);
+      else failed.push({ uri, reason: problem });
+    }
+    return { saved, ...(failed.length === 0 ? {} : { failed }) };
   });
 
   client.onRequest("outrider/diagnostics", async (params: { uris?: string[] }) => {

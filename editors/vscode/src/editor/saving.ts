@@ -2,12 +2,10 @@
 
 import * as vscode from "vscode";
 
-/** Save the unsaved documents that have a file and are wanted. Gives those that are saved now. */
-export async function save(wanted: (document: vscode.TextDocument) => boolean): Promise<vscode.Uri[]> {
-  const saved: vscode.Uri[] = [];
-  for (const document of vscode.workspace.textDocuments) {
-    if (document.isDirty && !document.isUntitled && wanted(document) && (await document.save()))
-      saved.push(document.uri);
-  }
-  return saved;
+/** Save a document. Gives what kept it from being saved, in words; undefined if it is saved now. */
+export async function saveOne(uri: vscode.Uri): Promise<string | undefined> {
+  const document = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
+  if (document === undefined) return "it is not open";
+  if (document.isUntitled) return "it has no file";
+  return !document.isDirty || (await document.save()) ? undefined : "the editor could not save it";
 }
