@@ -113,6 +113,7 @@ test("changes are in place, undone hunk by hunk, and brought back", () => {
   assert.deepEqual([folded(log).changes.inPlace[0]?.hunks, undone(folded(log))], [[hunks[1]], false]);
   log.add("edit.applied", { ...change, changeId: "chg_3", undoes: "chg_1" });
   assert.deepEqual([folded(log).changes.inPlace, undone(folded(log))], [[], true]);
+  assert.deepEqual(folded(log).changes.touched, ["a.py"]);
   log.add("edit.applied", { ...change, changeId: "chg_4", undoes: "chg_3" });
   assert.deepEqual([folded(log).changes.inPlace[0]?.hunks, undone(folded(log))], [hunks, false]);
 });

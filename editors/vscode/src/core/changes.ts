@@ -62,6 +62,12 @@ export class Changes {
     return change !== undefined && numbers(change).every((number) => change.out.has(number));
   }
 
+  /** The files whose buffers were changed, undone or not. */
+  get touched(): string[] {
+    const inBuffers = [...this.known.values()].filter(({ done }) => done.inBuffer);
+    return [...new Set(inBuffers.map(({ done }) => done.to ?? done.path))];
+  }
+
   /** The changes that are in place. */
   get inPlace(): Done[] {
     return [...this.known.values()]

@@ -83,8 +83,7 @@ export class Answers {
   async answer(id: string, answer: string): Promise<void> {
     const session = this.book.all.find((session) => session.open.has(id));
     if (answer === SAVE_AND_CONTINUE && session !== undefined) {
-      const changed = session.changes.inPlace.filter((change) => change.inBuffer);
-      for (const path of new Set(changed.map((change) => change.to ?? change.path))) {
+      for (const path of session.changes.touched) {
         const uri = uriOf(path);
         // What is not saved the server asks about again.
         if (uri !== undefined) await saveOne(uri);
