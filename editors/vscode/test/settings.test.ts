@@ -26,6 +26,7 @@ test("only what the person said becomes initializationOptions", () => {
     events: true,
     trusted: true,
     tools: [],
+    extensions: ["ask", "save", "diagnostics"],
     model: "my/model",
   });
 });

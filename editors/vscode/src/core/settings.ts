@@ -15,6 +15,12 @@ export interface Said {
 export type Inspect = (key: string) => Said;
 
 const OWN = ["model", "providers", "permissionMode", "limits", "stateDir"] as const;
+/** The requests beyond LSP that the extension answers. */
+const EXTENSIONS = ["ask", "save", "diagnostics"] as const;
+
+/** The settings, and what stands beside them there. */
+export type Options = Settings & { readonly extensions: typeof EXTENSIONS };
+
 const NARROWING = ["model", "permissionMode", "limits"] as const;
 
 /**
@@ -23,8 +29,13 @@ const NARROWING = ["model", "permissionMode", "limits"] as const;
  * @param trusted whether the person trusts the workspace
  * @param tools the tools that the extension brings
  */
-export function initializationOptions(inspect: Inspect, trusted: boolean, tools: readonly ClientTool[]): Settings {
-  const options: Record<string, unknown> = { events: true, trusted, tools };
+export function initializationOptions(inspect: Inspect, trusted: boolean, tools: readonly ClientTool[]): Options {
+  const options: Options & Record<string, unknown> = {
+    events: true,
+    trusted,
+    tools: [...tools],
+    extensions: EXTENSIONS,
+  };
   for (const key of OWN) {
     const { global } = inspect(key);
     if (isSaid(global)) options[key] = global;

@@ -13,10 +13,10 @@ import {
 
 import { serverEnvironment } from "../core/find.js";
 import { problemOf } from "../core/handshake.js";
-import { type Inspect, configuration, initializationOptions, isMode } from "../core/settings.js";
+import { type Inspect, type Options, configuration, initializationOptions, isMode } from "../core/settings.js";
 import type { ServerState } from "../core/status.js";
 import type { PermissionMode } from "../core/words.js";
-import type { Commands, Settings } from "../protocol/types.js";
+import type { Commands } from "../protocol/types.js";
 import type { Keys } from "./keys.js";
 import { type Server, provideServer } from "./server.js";
 import { TOOLS } from "./tools.js";
@@ -159,7 +159,7 @@ export class Connection {
         },
       },
     });
-    client.registerFeature(OWN_CAPABILITIES);
+    client.registerFeature(OWN_PROGRESS);
     this.register(client);
     this.client = client;
     try {
@@ -247,7 +247,7 @@ export class Connection {
   }
 }
 
-function options(): Settings {
+function options(): Options {
   return initializationOptions(inspect, vscode.workspace.isTrusted, TOOLS);
 }
 
@@ -273,11 +273,10 @@ export const inspect: Inspect = (key) => {
   return { global: said?.globalValue, workspace: said?.workspaceFolderValue ?? said?.workspaceValue };
 };
 
-/** What this client can do besides LSP. It shows progress in its own way, so the server need not. */
-const OWN_CAPABILITIES: StaticFeature = {
+/** Progress is shown in the view and the status bar, so the server need not show it as well. */
+const OWN_PROGRESS: StaticFeature = {
   fillClientCapabilities(capabilities) {
     capabilities.window = { ...capabilities.window, workDoneProgress: false };
-    capabilities.experimental = { outrider: { ask: true, save: true, diagnostics: true } };
   },
   initialize: () => undefined,
   getState: () => ({ kind: "static" }),
