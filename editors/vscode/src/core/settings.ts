@@ -30,17 +30,12 @@ const NARROWING = ["model", "permissionMode", "limits"] as const;
  * @param tools the tools that the extension brings
  */
 export function initializationOptions(inspect: Inspect, trusted: boolean, tools: readonly ClientTool[]): Options {
-  const options: Options & Record<string, unknown> = {
-    events: true,
-    trusted,
-    tools: [...tools],
-    extensions: EXTENSIONS,
-  };
+  const said: Record<string, unknown> = {};
   for (const key of OWN) {
     const { global } = inspect(key);
-    if (isSaid(global)) options[key] = global;
+    if (isSaid(global)) said[key] = global;
   }
-  return options;
+  return { ...said, events: true, trusted, tools: [...tools], extensions: EXTENSIONS };
 }
 
 /**
