@@ -1,0 +1,95 @@
+/** What the session view and the extension say to each other. */
+
+import type { Entry } from "./entries.js";
+import type { OpenItem, SessionState } from "./session.js";
+import { type Next, type ServerState, modeOf } from "./status.js";
+import type { Decision } from "./titles.js";
+import type { Mode } from "./words.js";
+import type { PlanItem, Usage } from "../protocol/types.js";
+
+/** An open item as the view shows it. */
+export interface OpenView {
+  readonly id: string;
+  readonly kind: OpenItem["kind"];
+  readonly title: string;
+  readonly detail: string;
+  readonly options: readonly string[];
+  readonly allowFreeForm: boolean;
+  /** How many files have a diff to look at. */
+  readonly diffs: number;
+}
+
+/** What stands around the steps. */
+export interface Frame {
+  readonly server: ServerState;
+  readonly sessionId: string | undefined;
+  readonly title: string;
+  readonly running: boolean;
+  readonly parked: boolean;
+  readonly model: string;
+  readonly permissionMode: string;
+  readonly usage: Usage;
+  readonly plan: readonly PlanItem[];
+  readonly open: readonly OpenView[];
+  readonly queue: readonly string[];
+}
+
+/** To the view. */
+export type ToView =
+  | {
+      readonly type: "state";
+      readonly frame: Frame;
+      /** New and changed entries, in their order; all that are shown, with `reset`. */
+      readonly entries: readonly Entry[];
+      readonly reset: boolean;
+      /** With `reset`: how many earlier entries there are. */
+      readonly hidden: number;
+    }
+  | { readonly type: "focus"; readonly what: "composer" | "open" };
+
+/** From the view. */
+export type FromView =
+  | { readonly type: "ready" | "earlier" | "cancel" }
+  | { readonly type: "send"; readonly text: string; readonly mode: Mode }
+  | { readonly type: "decide"; readonly id: string; readonly decision: Decision; readonly note: string }
+  | { readonly type: "answer"; readonly id: string; readonly answer: string }
+  | { readonly type: "diff"; readonly id: string }
+  | { readonly type: "file"; readonly path: string }
+  | { readonly type: "command"; readonly command: ViewCommand };
+
+/** The commands that the view has buttons for. */
+export type ViewCommand =
+  "newSession" | "sessions" | "undo" | "reviewChanges" | "chooseModel" | "choosePermissionMode" | "showLog" | "restart";
+
+/**
+ * What of a session the view shows around its steps.
+ *
+ * @param next the model and the permission mode of the next turn, as far as they are known
+ */
+export function frameOf(server: ServerState, session: SessionState | undefined, next: Next): Frame {
+  return {
+    server,
+    sessionId: session?.sessionId,
+    title: session?.title ?? "",
+    running: session?.running !== undefined,
+    parked: session?.running?.parked ?? false,
+    model: session?.running?.model ?? next.model,
+    permissionMode: modeOf(session, next),
+    usage: session?.usage ?? {},
+    plan: session?.plan ?? [],
+    open: [...(session?.open.values() ?? [])].map(openView),
+    queue: [...(session?.queue.values() ?? [])],
+  };
+}
+
+function openView(item: OpenItem): OpenView {
+  return {
+    id: item.id,
+    kind: item.kind,
+    title: item.title,
+    detail: item.detail ?? "",
+    options: item.options ?? [],
+    allowFreeForm: item.allowFreeForm ?? false,
+    diffs: item.proposals.filter((proposal) => proposal.operation !== "rename").length,
+  };
+}

@@ -1,0 +1,337 @@
+/** The state of one session: a fold over its events, with the live text of its frames on top. */
+
+import type { CallEntry, Entry } from "./entries.js";
+import { Changes, type Written } from "./changes.js";
+import { countsOf } from "./hunks.js";
+import { type Mode, oneLine, reasonOf } from "./words.js";
+import type {
+  ApprovalRequested,
+  EditProposed,
+  Event,
+  Frame,
+  KnownEvent,
+  Open,
+  PlanItem,
+  Usage,
+} from "../protocol/types.js";
+
+/** Characters of a command's output that are kept to be shown while it runs. */
+export const OUTPUT_KEPT = 16_000;
+
+/** An open item, with the changes it is about. */
+export interface OpenItem extends Open {
+  readonly proposals: readonly EditProposed[];
+}
+
+export interface Running {
+  readonly turnId: string;
+  readonly mode: Mode;
+  readonly model: string;
+  parked: boolean;
+  steps: number;
+}
+
+/** What is known of a session. Feed it with every event in the order of `seq`. */
+export class SessionState {
+  nextSeq = 1;
+  title = "";
+  permissionMode = "ask";
+  running: Running | undefined;
+  plan: PlanItem[] = [];
+  usage: Usage = {};
+  /** What `Allow for this session` was said to. */
+  readonly grants: string[] = [];
+  readonly open = new Map<string, OpenItem>();
+  readonly queue = new Map<string, string>();
+  readonly changes = new Changes();
+  readonly entries: Entry[] = [];
+
+  private readonly byKey = new Map<string, Entry>();
+  private readonly changed = new Set<string>();
+  private readonly proposals = new Map<string, EditProposed[]>();
+  private readonly turns = new Map<string, number>();
+
+  constructor(readonly sessionId: string) {}
+
+  /** The keys of the entries that are new or different since the last time. */
+  takeChanged(): string[] {
+    const keys = [...this.changed];
+    this.changed.clear();
+    return keys;
+  }
+
+  entry(key: string): Entry | undefined {
+    return this.byKey.get(key);
+  }
+
+  /** Take the next event; one of an unknown type changes nothing. */
+  apply(event: Event): void {
+    this.nextSeq = event.seq + 1;
+    this.take(event as unknown as KnownEvent, Date.parse(event.ts), event.turnId ?? "");
+  }
+
+  /** Take a piece of live text. */
+  stream(frame: Frame): void {
+    if (frame.kind === "output") {
+      const call = this.byKey.get(`call:${frame.callId ?? ""}`);
+      if (call?.kind !== "call") return;
+      call.output = (call.output + frame.text).slice(-OUTPUT_KEPT);
+      this.changed.add(call.key);
+      return;
+    }
+    const answer = this.answer(frame.messageId ?? "");
+    if (answer.done) return;
+    // Who comes in the middle has less than was sent; the whole comes with `model.responded`.
+    answer[frame.kind] += frame.text;
+    this.changed.add(answer.key);
+  }
+
+  private take(event: KnownEvent, time: number, turnId: string): void {
+    switch (event.type) {
+      case "session.started":
+      case "session.restored":
+        this.permissionMode = event.data.permissionMode;
+        break;
+      case "settings.changed":
+        this.permissionMode = event.data.permissionMode;
+        this.note(event.seq, `The permission mode is ${event.data.permissionMode} from now on.`, "info");
+        break;
+      case "turn.queued":
+        this.queue.set(turnId, event.data.prompt);
+        this.task(turnId, event.data.prompt, event.data.mode, event.data.model, true);
+        break;
+      case "turn.started":
+        this.queue.delete(turnId);
+        this.title ||= oneLine(event.data.prompt, 80);
+        this.turns.set(turnId, time);
+        this.running = { turnId, mode: event.data.mode, model: event.data.model, parked: false, steps: 0 };
+        this.task(turnId, event.data.prompt, event.data.mode, event.data.model, false);
+        break;
+      case "turn.parked":
+        if (this.running !== undefined) this.running.parked = true;
+        for (const item of event.data.open) {
+          this.open.set(item.id, { ...item, proposals: this.open.get(item.id)?.proposals ?? [] });
+        }
+        break;
+      case "turn.resumed":
+        if (this.running !== undefined) this.running.parked = false;
+        break;
+      case "turn.finished":
+        this.finish(turnId, event.data, time);
+        break;
+      case "model.responded":
+        if ((event.data.purpose ?? "main") === "main") {
+          const answer = this.answer(event.data.messageId);
+          answer.text = event.data.text;
+          answer.reasoning = event.data.reasoning ?? "";
+          answer.done = true;
+          this.changed.add(answer.key);
+          if (this.running !== undefined) this.running.steps += 1;
+        }
+        if (event.data.usage !== undefined) this.usage = sum(this.usage, event.data.usage);
+        break;
+      case "model.reset": {
+        const answer = this.answer(event.data.messageId);
+        answer.text = "";
+        answer.reasoning = "";
+        this.changed.add(answer.key);
+        break;
+      }
+      case "model.failed":
+        this.note(event.seq, `The model gave no answer: ${event.data.message}`, "warning");
+        break;
+      case "model.retried":
+        this.note(event.seq, `Asked ${event.data.model} again: ${reasonOf(event.data.reason)}.`, "info");
+        break;
+      case "model.fellBack":
+        this.note(event.seq, `Went on with ${event.data.to} in place of ${event.data.from}.`, "warning");
+        break;
+      case "tool.requested":
+        this.put({
+          kind: "call",
+          key: `call:${event.data.callId}`,
+          name: event.data.name,
+          about: aboutOf(event.data.input),
+          status: "asked",
+          output: "",
+        });
+        break;
+      case "tool.started":
+        this.updateCall(event.data.callId, (call) => {
+          call.status = "running";
+          call.began = time;
+        });
+        break;
+      case "tool.finished":
+        this.updateCall(event.data.callId, (call) => {
+          call.status = event.data.status;
+          if (call.began !== undefined) call.seconds = Math.max(0, (time - call.began) / 1000);
+          call.output = event.data.content.slice(-OUTPUT_KEPT);
+        });
+        break;
+      case "approval.requested":
+        this.ask(event.data, turnId);
+        break;
+      case "approval.resolved":
+        this.open.delete(event.data.id);
+        if (event.data.by === "person") {
+          if (event.data.decision === "allow_session") this.grants.push(event.data.grant ?? event.data.id);
+          const note = event.data.note ? `: ${event.data.note}` : "";
+          this.note(event.seq, `You said: ${SAID[event.data.decision]}${note}`, "info");
+        }
+        break;
+      case "question.asked":
+        this.open.set(event.data.id, {
+          id: event.data.id,
+          kind: "question",
+          turnId,
+          title: event.data.question,
+          options: event.data.options ?? [],
+          allowFreeForm: event.data.allowFreeForm ?? true,
+          proposals: [],
+          ...(event.data.callId === undefined ? {} : { callId: event.data.callId }),
+        });
+        break;
+      case "question.answered":
+        this.open.delete(event.data.id);
+        this.note(event.seq, `You answered: ${event.data.answer}`, "info");
+        break;
+      case "tool.answered":
+        this.open.delete(event.data.id);
+        break;
+      case "edit.proposed": {
+        const callId = event.data.callId ?? "";
+        this.proposals.set(callId, [...(this.proposals.get(callId) ?? []), event.data]);
+        break;
+      }
+      case "edit.applied":
+      case "edit.merged":
+        this.changedFile(event.data, turnId, event.type === "edit.merged");
+        break;
+      case "plan.updated":
+        this.plan = event.data.items;
+        break;
+      case "steering.received":
+        if (event.data.state !== "removed") this.note(event.seq, `You said: ${event.data.text}`, "info");
+        break;
+      case "context.compacted":
+        this.note(event.seq, "Older messages were replaced by a summary.", "info");
+        break;
+      case "budget.exhausted":
+        this.note(event.seq, `The budget ${event.data.limit} is spent.`, "warning");
+        break;
+      case "error":
+        this.note(event.seq, event.data.message, "error");
+        break;
+      default:
+        break;
+    }
+  }
+
+  private ask(data: ApprovalRequested, turnId: string): void {
+    const proposals = this.proposals.get(data.callId) ?? [];
+    this.proposals.delete(data.callId);
+    this.open.set(data.id, {
+      id: data.id,
+      kind: "approval",
+      turnId,
+      callId: data.callId,
+      title: data.title,
+      detail: data.detail,
+      options: data.options,
+      proposals,
+    });
+  }
+
+  private changedFile(data: Written, turnId: string, merged: boolean): void {
+    const first = this.changes.take(data, turnId);
+    if (first !== undefined) {
+      const entry = this.byKey.get(`edit:${first}`);
+      if (entry?.kind !== "edit") return;
+      entry.undone = this.changes.isUndone(first);
+      this.changed.add(entry.key);
+      return;
+    }
+    this.put({
+      kind: "edit",
+      key: `edit:${data.changeId}`,
+      path: data.to ?? data.path,
+      operation: data.operation ?? "edit",
+      ...countsOf(data.hunks),
+      undone: false,
+      merged,
+    });
+  }
+
+  private finish(turnId: string, data: { outcome: EndEntryOutcome; reason: string; usage: Usage }, time: number): void {
+    this.queue.delete(turnId);
+    if (this.running?.turnId === turnId) this.running = undefined;
+    for (const [id, item] of this.open) if (item.turnId === turnId) this.open.delete(id);
+    const began = this.turns.get(turnId) ?? time;
+    this.put({
+      kind: "end",
+      key: `end:${turnId}`,
+      outcome: data.outcome,
+      reason: data.reason,
+      usage: data.usage,
+      seconds: Math.max(0, (time - began) / 1000),
+    });
+  }
+
+  private task(turnId: string, prompt: string, mode: Mode, model: string, queued: boolean): void {
+    this.put({ kind: "task", key: `task:${turnId}`, prompt, mode, model, queued });
+  }
+
+  private answer(messageId: string): Extract<Entry, { kind: "answer" }> {
+    const key = `answer:${messageId}`;
+    const known = this.byKey.get(key);
+    if (known?.kind === "answer") return known;
+    const entry: Entry = { kind: "answer", key, text: "", reasoning: "", done: false };
+    this.put(entry);
+    return entry;
+  }
+
+  private updateCall(callId: string, change: (call: CallEntry) => void): void {
+    const call = this.byKey.get(`call:${callId}`);
+    if (call?.kind !== "call") return;
+    change(call);
+    this.changed.add(call.key);
+  }
+
+  private note(seq: number, text: string, level: "info" | "warning" | "error"): void {
+    this.put({ kind: "note", key: `note:${String(seq)}`, text, level });
+  }
+
+  private put(entry: Entry): void {
+    const known = this.byKey.get(entry.key);
+    if (known === undefined) this.entries.push(entry);
+    else this.entries[this.entries.indexOf(known)] = entry;
+    this.byKey.set(entry.key, entry);
+    this.changed.add(entry.key);
+  }
+}
+
+type EndEntryOutcome = Extract<Entry, { kind: "end" }>["outcome"];
+
+const SAID = { allow_once: "yes, once", allow_session: "yes, for this session", reject: "no" } as const;
+
+function sum(one: Usage, other: Usage): Usage {
+  const total: Usage = {
+    inputTokens: (one.inputTokens ?? 0) + (other.inputTokens ?? 0),
+    outputTokens: (one.outputTokens ?? 0) + (other.outputTokens ?? 0),
+  };
+  if (one.cost !== undefined || other.cost !== undefined) total.cost = (one.cost ?? 0) + (other.cost ?? 0);
+  return total;
+}
+
+const TELLING = ["path", "command", "pattern", "from", "question"] as const;
+
+/** What a call is about, from its arguments. */
+export function aboutOf(input: unknown): string {
+  if (typeof input !== "object" || input === null) return "";
+  for (const key of TELLING) {
+    const value = (input as Record<string, unknown>)[key];
+    if (typeof value === "string") return oneLine(value, 200);
+  }
+  return "";
+}

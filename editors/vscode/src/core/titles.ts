@@ -1,0 +1,21 @@
+/** The button texts of the protocol that the extension has to know: answers are matched by them. */
+
+import type { AnswerParams } from "../protocol/types.js";
+
+export const ALLOW_ONCE = "Allow once";
+export const ALLOW_SESSION = "Allow for this session";
+export const REJECT = "Reject";
+export const SAVE_AND_CONTINUE = "Save and continue";
+
+export type Decision = NonNullable<AnswerParams["decision"]>;
+
+const DECISIONS: Readonly<Record<string, Decision>> = {
+  [ALLOW_ONCE]: "allow_once",
+  [ALLOW_SESSION]: "allow_session",
+  [REJECT]: "reject",
+};
+
+/** The decision that a button stands for; undefined for one that decides nothing, such as `Review…`. */
+export function decisionOf(title: string): Decision | undefined {
+  return DECISIONS[title];
+}

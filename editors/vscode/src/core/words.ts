@@ -1,0 +1,69 @@
+/** Words of the protocol that have a type of their own here, and how they are said to a person. */
+
+import type { Open, PlanItem, RunParams, Settings, TurnFinished, Usage } from "../protocol/types.js";
+
+export type Mode = NonNullable<RunParams["mode"]>;
+export type Outcome = TurnFinished["outcome"];
+export type PermissionMode = NonNullable<Settings["permissionMode"]>;
+export type OpenKind = Open["kind"];
+export type PlanStatus = NonNullable<PlanItem["status"]>;
+
+/** From the narrowest to the widest. */
+export const PERMISSION_MODES: readonly PermissionMode[] = ["read-only", "ask", "auto-edit", "full"];
+
+export const PERMISSION_MEANINGS: Readonly<Record<PermissionMode, string>> = {
+  "read-only": "Only reading; nothing can be changed or run",
+  ask: "Asks before every edit and every command",
+  "auto-edit": "Edits inside the workspace go through, commands are asked for",
+  full: "Everything goes through without a question",
+};
+
+export const OUTCOMES: Readonly<Record<Outcome, string>> = {
+  completed: "Completed",
+  cancelled: "Cancelled",
+  budget_exhausted: "Budget spent",
+  failed: "Failed",
+  refused: "Refused by the model",
+};
+
+const REASONS: Readonly<Record<string, string>> = {
+  no_changes: "nothing was changed",
+  checked: "checked: a command succeeded after the last change",
+  check_failed: "the last command after the last change failed",
+  unverified: "unverified: nothing was run after the last change",
+  auth: "the provider does not take the key",
+  model_unavailable: "the model cannot be used",
+  script_exhausted: "the script has no further answer",
+};
+
+/** Why a turn ended, in words. */
+export function reasonOf(reason: string): string {
+  return REASONS[reason] ?? reason.replaceAll("_", " ");
+}
+
+/** `12.3k` for 12345. */
+export function short(count: number): string {
+  if (count < 1000) return String(count);
+  if (count < 1_000_000) return `${(count / 1000).toFixed(count < 10_000 ? 1 : 0)}k`;
+  return `${(count / 1_000_000).toFixed(1)}M`;
+}
+
+/** Tokens and cost; the cost only where it is known. */
+export function spent(usage: Usage): string {
+  const tokens = `${short(usage.inputTokens ?? 0)} in, ${short(usage.outputTokens ?? 0)} out`;
+  return usage.cost === undefined ? tokens : `${tokens}, ${usage.cost.toFixed(4)}`;
+}
+
+/** `0.4 s`, `12 s`, `3 min 5 s`. */
+export function lasting(seconds: number): string {
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 60) return `${String(Math.round(seconds))} s`;
+  const minutes = Math.floor(seconds / 60);
+  return `${String(minutes)} min ${String(Math.round(seconds - minutes * 60))} s`;
+}
+
+/** One line of at most so many characters. */
+export function oneLine(text: string, length: number): string {
+  const line = text.split(/\s+/).filter(Boolean).join(" ");
+  return line.length <= length ? line : `${line.slice(0, length - 1)}…`;
+}

@@ -1,0 +1,182 @@
+/** Open items and their answers: messages that point at them, a list to choose from, and the way of an answer to the server. */
+
+import * as vscode from "vscode";
+
+import type { SessionBook } from "../core/book.js";
+import type { OpenItem, SessionState } from "../core/session.js";
+import { ALLOW_ONCE, REJECT, SAVE_AND_CONTINUE, type Decision, decisionOf } from "../core/titles.js";
+import { oneLine } from "../core/words.js";
+import { CommandFailure, type Connection } from "./connection.js";
+import { uriOf } from "./places.js";
+import { saveOne } from "./saving.js";
+
+const SHOW_DIFF = "Show Diff";
+const SHOW = "Show";
+const OTHER = "Something else…";
+
+const POINT_MILLISECONDS = 1500;
+
+export class Answers {
+  private readonly seen = new Set<string>();
+  private readonly settling = new Map<string, (() => void)[]>();
+
+  /**
+   * @param showDiff shows the changes an item is about
+   * @param isShown whether the person sees the session view
+   */
+  constructor(
+    private readonly book: SessionBook,
+    private readonly connection: Connection,
+    private readonly showDiff: (item: OpenItem) => Promise<void>,
+    private readonly isShown: () => boolean,
+  ) {}
+
+  /** Every open item, that of the session that is looked at first. */
+  get open(): OpenItem[] {
+    const current = this.book.current;
+    const others = this.book.all.filter((session) => session !== current);
+    return [...(current === undefined ? [] : [current]), ...others].flatMap((session) => [...session.open.values()]);
+  }
+
+  find(id: string): OpenItem | undefined {
+    return this.open.find((item) => item.id === id);
+  }
+
+  /** Look at what a session asks now: point at what is new, let go of what is answered. */
+  update(session: SessionState): void {
+    for (const item of session.open.values()) {
+      if (this.seen.has(item.id)) continue;
+      this.seen.add(item.id);
+      // The view may just be coming up, or the person be quicker.
+      setTimeout(() => {
+        if (this.find(item.id) !== undefined && wants(this.isShown())) void this.point(item);
+      }, POINT_MILLISECONDS);
+    }
+    for (const [id, waiting] of this.settling) {
+      if (this.find(id) !== undefined) continue;
+      this.settling.delete(id);
+      for (const done of waiting) done();
+    }
+  }
+
+  /** Ask again for all that is open: the server is a new one. */
+  restart(): void {
+    this.seen.clear();
+    for (const waiting of this.settling.values()) for (const done of waiting) done();
+    this.settling.clear();
+  }
+
+  /** Resolves when an item is not open any more. */
+  settled(id: string): Promise<void> {
+    if (this.find(id) === undefined) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.settling.set(id, [...(this.settling.get(id) ?? []), resolve]);
+    });
+  }
+
+  /** Decide on an approval. */
+  async decide(id: string, decision: Decision, note = ""): Promise<void> {
+    await this.send({ id, decision, ...(note.trim() === "" ? {} : { note: note.trim() }) });
+  }
+
+  /** Answer a question, or give the result of a tool. To save and go on saves what the session changed. */
+  async answer(id: string, answer: string): Promise<void> {
+    const session = this.book.all.find((session) => session.open.has(id));
+    if (answer === SAVE_AND_CONTINUE && session !== undefined) {
+      for (const path of session.changes.touched) {
+        const uri = uriOf(path);
+        // What is not saved the server asks about again.
+        if (uri !== undefined) await saveOne(uri);
+      }
+    }
+    await this.send({ id, answer });
+  }
+
+  /** Take one of an item's titles for an answer. */
+  async take(item: OpenItem, title: string): Promise<void> {
+    const decision = item.kind === "approval" ? decisionOf(title) : undefined;
+    if (decision !== undefined) await this.decide(item.id, decision);
+    else if (item.kind !== "approval") await this.answer(item.id, title);
+  }
+
+  /** Let the person choose an open item and answer it. */
+  async choose(): Promise<void> {
+    const open = this.open;
+    const [first] = open;
+    if (first === undefined) {
+      void vscode.window.showInformationMessage("Outrider waits for nothing.");
+      return;
+    }
+    const picks = open.map((item) => ({ label: oneLine(item.title, 120), description: item.kind, item }));
+    const picked =
+      open.length === 1 ? { item: first } : await vscode.window.showQuickPick(picks, { title: "Answer what?" });
+    if (picked !== undefined) await this.ask(picked.item);
+  }
+
+  private async ask(item: OpenItem): Promise<void> {
+    const options = (item.options ?? []).filter((title) => item.kind !== "approval" || decisionOf(title) !== undefined);
+    const more = [
+      ...(item.proposals.length > 0 ? [SHOW_DIFF] : []),
+      ...(item.allowFreeForm || item.kind === "tool" ? [OTHER] : []),
+    ];
+    const chosen =
+      options.length + more.length === 1 && more[0] === OTHER
+        ? OTHER
+        : await vscode.window.showQuickPick([...options, ...more], {
+            title: oneLine(item.title, 200),
+            placeHolder: oneLine(item.detail ?? "", 200),
+            ignoreFocusOut: true,
+          });
+    if (chosen === undefined) return;
+    if (chosen === SHOW_DIFF) await this.showDiff(item);
+    else if (chosen === REJECT) await this.reject(item);
+    else if (chosen === OTHER) {
+      const text = await vscode.window.showInputBox({ title: oneLine(item.title, 200), ignoreFocusOut: true });
+      if (text) await this.answer(item.id, text);
+    } else await this.take(item, chosen);
+  }
+
+  /** Reject an approval, with a reason that the model is told if the person gives one. Esc leaves it open. */
+  async reject(item: OpenItem, about = ""): Promise<void> {
+    const note = await vscode.window.showInputBox({
+      title: `Reject: ${oneLine(item.title, 120)}`,
+      prompt: "What the model is told; leave it empty to say nothing",
+      value: about,
+      ignoreFocusOut: true,
+    });
+    if (note !== undefined) await this.decide(item.id, "reject", note);
+  }
+
+  private async point(item: OpenItem): Promise<void> {
+    const options = item.options ?? [];
+    const buttons =
+      item.kind === "approval"
+        ? [ALLOW_ONCE, ...(item.proposals.length > 0 ? [SHOW_DIFF] : [SHOW]), REJECT]
+        : options.length > 0 && options.length <= 3
+          ? [...options]
+          : [SHOW];
+    const chosen = await vscode.window.showInformationMessage(`Outrider: ${oneLine(item.title, 300)}`, ...buttons);
+    if (chosen === undefined) return;
+    if (chosen === SHOW_DIFF) await this.showDiff(item);
+    else if (chosen === SHOW && !options.includes(SHOW))
+      await vscode.commands.executeCommand("outrider.client.answerPending");
+    else await this.take(item, chosen);
+  }
+
+  private async send(params: { id: string; decision?: Decision; answer?: string; note?: string }): Promise<void> {
+    try {
+      await this.connection.execute("outrider.answer", params);
+    } catch (error) {
+      if (error instanceof CommandFailure && ["already_resolved", "unknown_id"].includes(error.reason)) {
+        void vscode.window.showInformationMessage("Outrider: that is answered already.");
+        return;
+      }
+      throw error;
+    }
+  }
+}
+
+function wants(isShown: boolean): boolean {
+  const when = vscode.workspace.getConfiguration("outrider").get<string>("messages", "whenHidden");
+  return when === "always" || (when === "whenHidden" && !isShown);
+}

@@ -1,0 +1,284 @@
+/** The server as a process and as a partner: started, spoken to, watched, started again. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import * as vscode from "vscode";
+import {
+  CloseAction,
+  ErrorAction,
+  LanguageClient,
+  ResponseError,
+  RevealOutputChannelOn,
+  type StaticFeature,
+} from "vscode-languageclient/node";
+
+import { serverEnvironment } from "../core/find.js";
+import { problemOf } from "../core/handshake.js";
+import { type Inspect, type Options, configuration, initializationOptions, isMode } from "../core/settings.js";
+import type { ServerState } from "../core/status.js";
+import type { PermissionMode } from "../core/words.js";
+import type { Commands } from "../protocol/types.js";
+import type { Keys } from "./keys.js";
+import { type Server, provideServer } from "./server.js";
+import { TOOLS } from "./tools.js";
+
+/** The server said no, or was not there. `reason` is the protocol's. */
+export class CommandFailure extends Error {
+  constructor(
+    message: string,
+    readonly reason: string,
+  ) {
+    super(message);
+  }
+}
+
+const MOST_CRASHES = 4;
+const CRASH_MILLISECONDS = 3 * 60_000;
+const STOP_MILLISECONDS = 4000;
+const START_MILLISECONDS = 30_000;
+
+export class Connection {
+  state: ServerState = "stopped";
+  /** The mode that the server was started with; undefined where the person set none. */
+  permissionMode: PermissionMode | undefined;
+
+  private client: LanguageClient | undefined;
+  private process: ChildProcess | undefined;
+  private startedWith = "";
+  private busy: Promise<void> = Promise.resolve();
+  private crashes: number[] = [];
+  private readonly changed = new vscode.EventEmitter<ServerState>();
+  /** Fired at every change of the state. */
+  readonly onState = this.changed.event;
+
+  constructor(
+    private readonly context: vscode.ExtensionContext,
+    private readonly log: vscode.LogOutputChannel,
+    private readonly keys: Keys,
+    private readonly register: (client: LanguageClient) => void,
+    private readonly started: () => Promise<void>,
+  ) {}
+
+  /** Start the server, unless it runs. */
+  start(): Promise<void> {
+    return this.inTurn(() => this.startNow());
+  }
+
+  /** Stop the server and start it anew. */
+  restart(): Promise<void> {
+    this.crashes = [];
+    return this.inTurn(async () => {
+      await this.stopNow();
+      await this.startNow();
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.inTurn(() => this.stopNow());
+  }
+
+  /** Do a command of the server. Throws CommandFailure. */
+  async execute<Name extends keyof Commands>(
+    name: Name,
+    params: Commands[Name]["params"],
+  ): Promise<Commands[Name]["result"]> {
+    if (this.state !== "running") await this.start();
+    const client = this.client;
+    if (client === undefined || this.state !== "running")
+      throw new CommandFailure("The server is not running.", "not_running");
+    try {
+      return await client.sendRequest<Commands[Name]["result"]>("workspace/executeCommand", {
+        command: name,
+        arguments: [params],
+      });
+    } catch (error) {
+      const data: unknown = error instanceof ResponseError ? error.data : undefined;
+      const reason = typeof data === "object" && data !== null && "reason" in data ? String(data.reason) : "failed";
+      throw new CommandFailure(error instanceof Error ? error.message : String(error), reason);
+    }
+  }
+
+  /** Have the server ask for the settings again, of which it then gets those that may count. */
+  async settingsChanged(): Promise<void> {
+    if (this.state === "running")
+      await this.client?.sendNotification("workspace/didChangeConfiguration", { settings: null });
+  }
+
+  /** The diagnostics of the editor, as the protocol writes them. */
+  async diagnostics(items: readonly vscode.Diagnostic[]): Promise<Record<string, unknown>[]> {
+    const converted = await this.client?.code2ProtocolConverter.asDiagnostics([...items]);
+    return (converted ?? []) as object[] as Record<string, unknown>[];
+  }
+
+  /** Whether a new server would be started with other settings than the one that runs. */
+  get isOutdated(): boolean {
+    return this.state === "running" && JSON.stringify(options()) !== this.startedWith;
+  }
+
+  private inTurn(act: () => Promise<void>): Promise<void> {
+    const done = this.busy.then(act);
+    this.busy = done.catch((error: unknown) => {
+      this.log.error(String(error));
+    });
+    return this.busy;
+  }
+
+  private async startNow(): Promise<void> {
+    if (this.state === "running") return;
+    this.become("starting");
+    const server = await provideServer(this.context, this.log);
+    if (server === undefined) {
+      this.become("failed");
+      return;
+    }
+    const mode = inspect("permissionMode").global;
+    this.permissionMode = isMode(mode) ? mode : undefined;
+    const env = serverEnvironment(process.env, await this.keys.all());
+    const client = new LanguageClient("outrider", "Outrider", () => this.spawn(server, env), {
+      documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
+      initializationOptions: () => {
+        const given = options();
+        this.startedWith = JSON.stringify(given);
+        return given;
+      },
+      outputChannel: this.log,
+      revealOutputChannelOn: RevealOutputChannelOn.Never,
+      initializationFailedHandler: () => false,
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue, handled: true }),
+        closed: () => {
+          this.closed(client);
+          return { action: CloseAction.DoNotRestart, handled: true };
+        },
+      },
+      middleware: {
+        workspace: {
+          configuration: (params) =>
+            params.items.map((item) =>
+              item.section === "outrider" ? configuration(inspect, this.permissionMode) : null,
+            ),
+        },
+      },
+    });
+    client.registerFeature(OWN_PROGRESS);
+    this.register(client);
+    this.client = client;
+    try {
+      await inTime(client.start());
+    } catch (error) {
+      this.fail(
+        client,
+        `It was started with ${server.command.join(" ")}, but gave no answer: ${error instanceof Error ? error.message : String(error)}`,
+      );
+      return;
+    }
+    const wrong = problemOf(client.initializeResult);
+    if (wrong !== undefined) {
+      await client.stop(STOP_MILLISECONDS).catch(() => undefined);
+      this.fail(client, wrong.problem);
+      return;
+    }
+    this.become("running");
+    await this.started();
+  }
+
+  private spawn({ command, cwd }: Server, env: Record<string, string>): Promise<ChildProcess> {
+    const [program = "", ...args] = command;
+    const child = spawn(program, [...args, "serve"], { cwd, env, stdio: "pipe" });
+    this.process = child;
+    return new Promise((resolve, reject) => {
+      child.once("spawn", () => {
+        resolve(child);
+      });
+      child.once("error", reject);
+    });
+  }
+
+  private async stopNow(): Promise<void> {
+    const client = this.client;
+    this.client = undefined;
+    this.become("stopped");
+    await client?.dispose(STOP_MILLISECONDS).catch((error: unknown) => {
+      this.log.warn(`The server was ended: ${String(error)}`);
+    });
+  }
+
+  private closed(client: LanguageClient): void {
+    if (client !== this.client || this.state !== "running") return;
+    this.client = undefined;
+    this.become("failed");
+    const now = Date.now();
+    this.crashes = [...this.crashes.filter((time) => now - time < CRASH_MILLISECONDS), now];
+    void client.dispose().catch(() => undefined);
+    if (this.crashes.length > MOST_CRASHES) {
+      this.tell(
+        `The server ended ${String(this.crashes.length)} times in three minutes. It is not started again by itself.`,
+      );
+      return;
+    }
+    void vscode.window.showWarningMessage(
+      "Outrider's server ended unexpectedly. It is started again, and what was going on goes on.",
+    );
+    void this.inTurn(() => this.startNow());
+  }
+
+  private fail(client: LanguageClient, problem: string): void {
+    if (this.client === client) this.client = undefined;
+    this.become("failed");
+    // What does not speak LSP does not end by it either.
+    this.process?.kill();
+    void client.dispose().catch(() => undefined);
+    this.tell(`Outrider cannot start. ${problem}`);
+  }
+
+  private tell(problem: string): void {
+    this.log.error(problem);
+    const again = "Restart";
+    const show = "Show Log";
+    void vscode.window.showErrorMessage(problem, again, show).then((chosen) => {
+      if (chosen === again) void this.restart();
+      if (chosen === show) this.log.show();
+    });
+  }
+
+  private become(state: ServerState): void {
+    if (this.state === state) return;
+    this.state = state;
+    this.changed.fire(state);
+  }
+}
+
+function options(): Options {
+  return initializationOptions(inspect, vscode.workspace.isTrusted, TOOLS);
+}
+
+/** What is started may be anything, and never answer. */
+async function inTime(starting: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`nothing came in ${String(START_MILLISECONDS / 1000)} s`));
+    }, START_MILLISECONDS);
+  });
+  try {
+    await Promise.race([starting, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A setting of the section `outrider`, by who said it. */
+export const inspect: Inspect = (key) => {
+  const resource = vscode.workspace.workspaceFolders?.[0]?.uri;
+  const said = vscode.workspace.getConfiguration("outrider", resource).inspect(key);
+  return { global: said?.globalValue, workspace: said?.workspaceFolderValue ?? said?.workspaceValue };
+};
+
+/** Progress is shown in the view and the status bar, so the server need not show it as well. */
+const OWN_PROGRESS: StaticFeature = {
+  fillClientCapabilities(capabilities) {
+    capabilities.window = { ...capabilities.window, workDoneProgress: false };
+  },
+  initialize: () => undefined,
+  getState: () => ({ kind: "static" }),
+  clear: () => undefined,
+};

@@ -1,0 +1,40 @@
+/** Commands that answer what is open: at the lines, in a diff, by key, from a list. */
+
+import * as vscode from "vscode";
+
+import { asDiff } from "../core/hunks.js";
+import type { OpenItem } from "../core/session.js";
+import type { CommandTable, House } from "./house.js";
+
+export function decidingCommands({ answers, proposals }: House): CommandTable {
+  // A lens names its item; a key means what the person looks at, else what has waited longest.
+  const wanted = (id: unknown): OpenItem | undefined =>
+    typeof id === "string"
+      ? answers.find(id)
+      : (proposals.looked ?? answers.open.find((item) => item.kind === "approval"));
+  const withItem = (act: (item: OpenItem) => Promise<void>) => async (id: unknown) => {
+    const item = wanted(id);
+    if (item === undefined) void vscode.window.showInformationMessage("Outrider: nothing waits for a decision.");
+    else await act(item);
+  };
+  return {
+    allow: withItem((item) => answers.decide(item.id, "allow_once")),
+    allowSession: withItem(async (item) => {
+      const offered = (item.options ?? []).includes("Allow for this session");
+      if (offered) await answers.decide(item.id, "allow_session");
+      else void vscode.window.showInformationMessage("Outrider: this can only be allowed once.");
+    }),
+    reject: withItem((item) => answers.reject(item)),
+    showDiff: withItem((item) => proposals.showDiff(item)),
+    rejectHunk: async (id: unknown, changeId: unknown, index: unknown) => {
+      const item = wanted(id);
+      const change = item?.proposals.find((proposal) => proposal.changeId === changeId);
+      const hunk = change?.hunks[Number(index)];
+      if (item === undefined || change === undefined || hunk === undefined) return;
+      const others = change.hunks.length - 1;
+      const about = `Propose the other ${others === 1 ? "change" : `${String(others)} changes`} of ${change.path} again, but not this one at line ${String(hunk.line)}: ${asDiff(hunk).replaceAll("\n", " ⏎ ")}`;
+      await answers.reject(item, about);
+    },
+    answerPending: () => answers.choose(),
+  };
+}

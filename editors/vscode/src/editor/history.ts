@@ -1,0 +1,140 @@
+/** Commands about what was done: undo, redo, review, sessions. */
+
+import * as vscode from "vscode";
+
+import { withoutHunks } from "../core/hunks.js";
+import type { Done } from "../core/changes.js";
+import type { SessionSummary, UndoResult } from "../protocol/types.js";
+import { CommandFailure } from "./connection.js";
+import type { CommandTable, House } from "./house.js";
+import { textOf, uriOf } from "./places.js";
+
+export const BEFORE = "outrider-before";
+
+/** The texts as they were before a session changed them, for the review. */
+export class Befores implements vscode.TextDocumentContentProvider {
+  private readonly texts = new Map<string, string>();
+
+  /** Keep a text, and give the document that shows it. */
+  keep(path: string, text: string): vscode.Uri {
+    const uri = vscode.Uri.from({
+      scheme: BEFORE,
+      path: `/${path.replace(/^\//, "")}`,
+      query: String(this.texts.size),
+    });
+    this.texts.set(uri.toString(), text);
+    return uri;
+  }
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    return this.texts.get(uri.toString()) ?? "";
+  }
+}
+
+export function historyCommands(house: House, befores: Befores): CommandTable {
+  return {
+    undo: () => takeBack(house, "outrider.undo"),
+    redo: () => takeBack(house, "outrider.redo"),
+    reviewChanges: () => review(house, befores),
+    sessions: () => chooseSession(house, false),
+    resume: () => chooseSession(house, true),
+  };
+}
+
+async function takeBack(house: House, command: "outrider.undo" | "outrider.redo"): Promise<void> {
+  const session = house.book.current;
+  const result = await house.connection.execute(command, session === undefined ? {} : { sessionId: session.sessionId });
+  void vscode.window.showInformationMessage(
+    `Outrider: ${told(result, command === "outrider.undo" ? "Undid" : "Redid")}`,
+  );
+}
+
+function told(result: UndoResult, done: string): string {
+  const files = result.undone.map(({ path, hunks }) => `${String(hunks)} ${hunks === 1 ? "hunk" : "hunks"} of ${path}`);
+  // What was left as it is the server says by itself.
+  return files.length === 0 ? "nothing was changed." : `${done} ${files.join(", ")}.`;
+}
+
+/** All that the session changed, as one diff: what it would be without, and what it is. */
+async function review(house: House, befores: Befores): Promise<void> {
+  const byPath = new Map<string, Done[]>();
+  for (const change of house.book.current?.changes.inPlace ?? []) {
+    const path = change.to ?? change.path;
+    byPath.set(path, [...(byPath.get(change.path) ?? byPath.get(path) ?? []), change]);
+  }
+  const shown: [vscode.Uri, vscode.Uri, vscode.Uri][] = [];
+  const lost: string[] = [];
+  for (const [path, changes] of byPath) {
+    const uri = uriOf(path);
+    const text = uri === undefined ? undefined : await textOf(uri);
+    let before: string | undefined = text ?? "";
+    for (const change of [...changes].reverse()) {
+      if (before !== undefined)
+        before =
+          change.operation === "create"
+            ? ""
+            : change.operation === "delete"
+              ? change.hunks.map((hunk) => hunk.removed).join("")
+              : withoutHunks(before, change.hunks);
+    }
+    if (uri === undefined || before === undefined) lost.push(path);
+    else shown.push([uri, befores.keep(path, before), text === undefined ? befores.keep(path, "") : uri]);
+  }
+  if (shown.length > 0)
+    await vscode.commands.executeCommand("vscode.changes", "Outrider: changes of this session", shown);
+  else if (lost.length === 0) void vscode.window.showInformationMessage("Outrider: this session has changed nothing.");
+  if (lost.length > 0)
+    void vscode.window.showInformationMessage(
+      `Outrider: ${lost.join(", ")} was changed too much since to show what Outrider did there.`,
+    );
+}
+
+async function chooseSession(house: House, resumable: boolean): Promise<void> {
+  const { sessions } = await house.connection.execute("outrider.sessions", {});
+  const wanted = resumable ? sessions.filter(({ state }) => state !== "idle") : sessions;
+  if (wanted.length === 0) {
+    void vscode.window.showInformationMessage(
+      `Outrider: there is no session ${resumable ? "to resume " : ""}in this workspace yet.`,
+    );
+    return;
+  }
+  const current = house.book.current?.sessionId;
+  const picks = wanted.map((session) => ({
+    label: session.title || session.sessionId,
+    description: describe(session, current),
+    session,
+  }));
+  const picked = await vscode.window.showQuickPick(picks, {
+    title: resumable ? "Resume which session?" : "Look at which session?",
+    matchOnDescription: true,
+  });
+  if (picked !== undefined) await open(house, picked.session, resumable);
+}
+
+function describe({ sessionId, state, outcome, turns, lastAt }: SessionSummary, current: string | undefined): string {
+  const when = new Date(lastAt).toLocaleString();
+  const how = state === "parked" ? "needs you" : state === "running" ? "running" : (outcome ?? "").replaceAll("_", " ");
+  return [sessionId === current ? "shown" : "", how, `${String(turns)} ${turns === 1 ? "turn" : "turns"}`, when]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+/** Show a session; one that waits or was cut off goes on, unless it is only looked at. */
+async function open(house: House, { sessionId, state }: SessionSummary, resume: boolean): Promise<void> {
+  if (resume || state === "parked") await resumeSession(house, sessionId);
+  house.book.select(sessionId);
+  await house.book.load(sessionId);
+  await house.view.show();
+}
+
+/** Open a session of the log again, so that it goes on and asks again. */
+export async function resumeSession(house: Pick<House, "connection">, sessionId: string): Promise<void> {
+  try {
+    await house.connection.execute("outrider.resume", { sessionId });
+  } catch (error) {
+    if (!(error instanceof CommandFailure) || error.reason !== "session_in_use") throw error;
+    void vscode.window.showInformationMessage(
+      "Outrider: another window or editor runs this session. Here it can only be looked at.",
+    );
+  }
+}

@@ -1,0 +1,24 @@
+/** What the commands work with. */
+
+import type * as vscode from "vscode";
+
+import type { SessionBook } from "../core/book.js";
+import type { Answers } from "./answers.js";
+import type { Connection } from "./connection.js";
+import type { Keys } from "./keys.js";
+import type { Proposals } from "./proposals.js";
+import type { SessionView } from "./view.js";
+
+export interface House {
+  readonly context: vscode.ExtensionContext;
+  readonly log: vscode.LogOutputChannel;
+  readonly connection: Connection;
+  readonly book: SessionBook;
+  readonly answers: Answers;
+  readonly proposals: Proposals;
+  readonly view: SessionView;
+  readonly keys: Keys;
+}
+
+/** The commands of a module, by the end of their id: `outrider.client.<name>`. */
+export type CommandTable = Readonly<Record<string, (...args: unknown[]) => unknown>>;

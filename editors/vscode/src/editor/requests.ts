@@ -1,0 +1,71 @@
+/** What the server asks of the editor: dialogs, saving, diagnostics, tools. */
+
+import * as vscode from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
+
+import { itemOfDialog } from "../core/asked.js";
+import type { SessionBook } from "../core/book.js";
+import type { Event, Frame, Open, ToolParams } from "../protocol/types.js";
+import type { Answers } from "./answers.js";
+import { saveOne } from "./saving.js";
+import { runTool } from "./tools.js";
+
+interface DialogParams {
+  readonly message: string;
+  readonly actions?: readonly { readonly title: string }[];
+}
+
+/** Answer what the server that `client` speaks with may ask; called before it is started. */
+export function serve(client: LanguageClient, book: SessionBook, answers: Answers): void {
+  client.onNotification("outrider/event", (event: Event) => {
+    book.onEvent(event);
+  });
+  client.onNotification("outrider/stream", (frame: Frame) => {
+    book.onFrame(frame);
+  });
+  client.onRequest("outrider/tool", (params: ToolParams) => runTool(params));
+
+  client.onRequest("window/showMessageRequest", async (params: DialogParams) => {
+    const titles = (params.actions ?? []).map(({ title }) => title);
+    const open = book.all.flatMap((session) => [...session.open.values()]);
+    const item = itemOfDialog(params.message, titles, open);
+    // It is asked in the view, at the lines and in a message of our own; the answer goes by command.
+    if (item !== undefined) {
+      await answers.settled(item.id);
+      return null;
+    }
+    const chosen = await vscode.window.showWarningMessage(`Outrider: ${params.message}`, ...titles);
+    return chosen === undefined ? null : { title: chosen };
+  });
+
+  client.onRequest("outrider/ask", async (params: { item: Open }) => {
+    await answers.settled(params.item.id);
+    return null;
+  });
+
+  client.onRequest("outrider/save", async (params: { uris: string[] }) => {
+    const saved: string[] = [];
+    const failed: { uri: string; reason: string }[] = [];
+    for (const uri of params.uris) {
+      const problem = await saveOne(vscode.Uri.parse(uri));
+      if (problem === undefined) saved.push(uri);
+      else failed.push({ uri, reason: problem });
+    }
+    return { saved, ...(failed.length === 0 ? {} : { failed }) };
+  });
+
+  client.onRequest("outrider/diagnostics", async (params: { uris?: string[] }) => {
+    const all =
+      params.uris === undefined
+        ? vscode.languages.getDiagnostics()
+        : params.uris.map((uri): [vscode.Uri, vscode.Diagnostic[]] => {
+            const parsed = vscode.Uri.parse(uri);
+            return [parsed, vscode.languages.getDiagnostics(parsed)];
+          });
+    const diagnostics = all.map(async ([uri, items]) => ({
+      uri: client.code2ProtocolConverter.asUri(uri),
+      items: await client.code2ProtocolConverter.asDiagnostics(items),
+    }));
+    return { diagnostics: await Promise.all(diagnostics) };
+  });
+}

@@ -1,0 +1,49 @@
+/** Commands that look after the extension itself. */
+
+import * as vscode from "vscode";
+
+import type { CommandTable, House } from "./house.js";
+
+const ICONS = { ok: "$(pass)", warn: "$(warning)", fail: "$(error)" } as const;
+
+export function setupCommands({ connection, log, keys, view }: House): CommandTable {
+  const restartFor = async (changed: Promise<boolean>): Promise<void> => {
+    if (await changed) await connection.restart();
+  };
+  return {
+    doctor: async () => {
+      const { checks } = await connection.execute("outrider.doctor", {});
+      const picks = checks.map(({ name, status, detail }) => ({ label: `${ICONS[status]} ${name}`, detail }));
+      const picked = await vscode.window.showQuickPick(picks, {
+        title: "Outrider: how the set-up is",
+        matchOnDetail: true,
+        placeHolder: "Enter copies a line",
+      });
+      if (picked !== undefined)
+        await vscode.env.clipboard.writeText(`${picked.label.replace(/^\S+ /, "")}: ${picked.detail}`);
+    },
+    showLog: () => {
+      log.show();
+    },
+    restart: () => connection.restart(),
+    setKey: () => restartFor(keys.set()),
+    forgetKey: () => restartFor(keys.forget()),
+    showView: () => view.show("composer"),
+  };
+}
+
+/**
+ * Let changed settings count. What narrows counts at once; the rest needs a new server, so that nothing that runs is
+ * widened behind anybody's back.
+ */
+export async function settingsChanged({ connection, book }: House): Promise<void> {
+  await connection.settingsChanged();
+  if (!connection.isOutdated) return;
+  if (book.all.some((session) => session.running !== undefined)) {
+    const now = "Restart Now";
+    const said =
+      "Outrider: the new settings count once the server is started again. What is running goes on after that.";
+    if ((await vscode.window.showInformationMessage(said, now)) !== now) return;
+  }
+  await connection.restart();
+}

@@ -1,0 +1,157 @@
+/** Commands that give tasks, steer them and end them. */
+
+import * as vscode from "vscode";
+
+import { oneLine, type Mode } from "../core/words.js";
+import type { Context } from "../protocol/types.js";
+import { CommandFailure } from "./connection.js";
+import type { CommandTable, House } from "./house.js";
+import { chosenModel } from "./models.js";
+
+interface Task {
+  readonly prompt: string;
+  readonly mode: Mode;
+  readonly context?: Context;
+  /** Whether it begins a session of its own. */
+  readonly fresh?: boolean;
+}
+
+/** Give a task to the session that is looked at, or to a new one, and show it. */
+export async function run(house: House, task: Task): Promise<void> {
+  const { book, connection, view } = house;
+  const model = chosenModel(house);
+  const session = task.fresh === true ? undefined : book.current;
+  const given = {
+    prompt: task.prompt,
+    mode: task.mode,
+    ...(task.context === undefined ? {} : { context: task.context }),
+    ...(session === undefined ? {} : { sessionId: session.sessionId }),
+    ...(model === undefined ? {} : { model }),
+  };
+  try {
+    const { sessionId } = await connection.execute("outrider.run", given);
+    book.select(sessionId);
+  } catch (error) {
+    // Another window took the session over, or its log is gone: the task is worth a new one.
+    if (
+      !(error instanceof CommandFailure) ||
+      session === undefined ||
+      !["session_in_use", "unknown_id"].includes(error.reason)
+    )
+      throw error;
+    const { sessionId: _, ...fresh } = given as typeof given & { sessionId?: string };
+    const { sessionId } = await connection.execute("outrider.run", fresh);
+    book.select(sessionId);
+  }
+  await view.show();
+}
+
+/** Say something to the running turn. */
+export async function steer(house: House, text: string): Promise<void> {
+  const session = house.book.current;
+  if (session?.running === undefined) {
+    void vscode.window.showInformationMessage("Outrider: nothing is running that could be told something.");
+    return;
+  }
+  await house.connection.execute("outrider.steer", { sessionId: session.sessionId, text });
+}
+
+/** End the turn that is running, or waits for the person. */
+export async function cancel(house: House): Promise<void> {
+  const running = [house.book.current, ...house.book.all].find((session) => session?.running !== undefined)?.running;
+  if (running === undefined) void vscode.window.showInformationMessage("Outrider: nothing is running.");
+  else await house.connection.execute("outrider.cancel", { turnId: running.turnId, reason: "cancelled in the editor" });
+}
+
+export function taskCommands(house: House): CommandTable {
+  const ask = async (title: string, mode: Mode, context?: Context): Promise<void> => {
+    const prompt = await vscode.window.showInputBox({ title, prompt: "What is to be done?", ignoreFocusOut: true });
+    if (prompt?.trim())
+      await run(house, { prompt: prompt.trim(), mode, ...(context === undefined ? {} : { context }) });
+  };
+  return {
+    runTask: () => ask("Outrider: a task", "agent", documentContext()),
+    runOnSelection: () => ask("Outrider: a task for the selection", "agent", selectionContext()),
+    explore: () => ask("Outrider: a question (nothing is changed)", "explore", documentContext()),
+    plan: () => ask("Outrider: a plan for… (nothing is changed)", "plan", documentContext()),
+    explain: async () => {
+      const editor = vscode.window.activeTextEditor;
+      if (editor === undefined) {
+        nothingOpen();
+        return;
+      }
+      const path = vscode.workspace.asRelativePath(editor.document.uri);
+      const what = editor.selection.isEmpty
+        ? `what ${path} does at line ${String(editor.selection.active.line + 1)}`
+        : `the selected text of ${path}`;
+      await run(house, { prompt: `Explain ${what}.`, mode: "explore", ...withContext(selectionContext()) });
+    },
+    fixProblems: () => fixProblems(house),
+    steer: async () => {
+      const text = await vscode.window.showInputBox({
+        title: "Outrider: say something to the running turn",
+        ignoreFocusOut: true,
+      });
+      if (text?.trim()) await steer(house, text.trim());
+    },
+    cancel: () => cancel(house),
+    newSession: async () => {
+      house.book.select(undefined);
+      await house.context.workspaceState.update("outrider.session", undefined);
+      await house.view.show("composer");
+    },
+  };
+}
+
+async function fixProblems(house: House): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined) {
+    nothingOpen();
+    return;
+  }
+  const { document, selection } = editor;
+  const all = vscode.languages.getDiagnostics(document.uri);
+  const here = all.filter(
+    ({ range }) => range.start.line <= selection.end.line && range.end.line >= selection.start.line,
+  );
+  const items = here.length > 0 ? here : all;
+  if (items.length === 0) {
+    void vscode.window.showInformationMessage("Outrider: the editor shows no problems in this file.");
+    return;
+  }
+  const path = vscode.workspace.asRelativePath(document.uri);
+  const [first] = items;
+  const prompt =
+    items.length === 1
+      ? `Fix this problem in ${path}: ${first?.message ?? ""}`
+      : `Fix these ${String(items.length)} problems in ${path}.`;
+  const diagnostics = [{ uri: document.uri.toString(), items: await house.connection.diagnostics(items) }];
+  await run(house, { prompt: oneLine(prompt, 2000), mode: "agent", context: { ...selectionContext(), diagnostics } });
+}
+
+function nothingOpen(): void {
+  void vscode.window.showInformationMessage("Outrider: open a file first.");
+}
+
+function withContext(context: Context | undefined): { context?: Context } {
+  return context === undefined ? {} : { context };
+}
+
+function selectionContext(): Context | undefined {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined || !isKnown(editor.document)) return undefined;
+  const { start, end } = editor.selection;
+  const place = ({ line, character }: vscode.Position): { line: number; character: number } => ({ line, character });
+  return { selection: { uri: editor.document.uri.toString(), range: { start: place(start), end: place(end) } } };
+}
+
+/** The selection, if there is one, and what else is open to be seen. */
+function documentContext(): Context | undefined {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined || !isKnown(editor.document)) return undefined;
+  return editor.selection.isEmpty ? { documents: [editor.document.uri.toString()] } : selectionContext();
+}
+
+function isKnown(document: vscode.TextDocument): boolean {
+  return document.uri.scheme === "file" || document.uri.scheme === "untitled";
+}

@@ -1,0 +1,190 @@
+/** The extension: puts its parts together when the editor starts it, and takes them apart again. */
+
+import * as vscode from "vscode";
+
+import { SessionBook } from "./core/book.js";
+import { type FromView, frameOf } from "./core/messages.js";
+import type { SessionState } from "./core/session.js";
+import { Answers } from "./editor/answers.js";
+import { Connection } from "./editor/connection.js";
+import { decidingCommands } from "./editor/deciding.js";
+import { BEFORE, Befores, historyCommands, resumeSession } from "./editor/history.js";
+import type { House } from "./editor/house.js";
+import { Keys } from "./editor/keys.js";
+import { modelCommands, nextTurn } from "./editor/models.js";
+import { uriOf } from "./editor/places.js";
+import { Proposals } from "./editor/proposals.js";
+import { serve } from "./editor/requests.js";
+import { settingsChanged, setupCommands } from "./editor/setup.js";
+import { StatusBar } from "./editor/statusbar.js";
+import { cancel, run, steer, taskCommands } from "./editor/tasks.js";
+import { SessionView, VIEW } from "./editor/view.js";
+
+const LAST_SESSION = "outrider.session";
+
+let connection: Connection | undefined;
+
+export function activate(context: vscode.ExtensionContext): void {
+  const log = vscode.window.createOutputChannel("Outrider", { log: true });
+  const keys = new Keys(context);
+  const book = new SessionBook((sessionId, fromSeq) => own.execute("outrider.events", { sessionId, fromSeq }), changed);
+  const own: Connection = new Connection(
+    context,
+    log,
+    keys,
+    (client) => {
+      serve(client, book, answers);
+    },
+    started,
+  );
+  const proposals = new Proposals(book);
+  const view = new SessionView(context.extensionUri, now, (message) => {
+    tell(log, receive(house, message));
+  });
+  const answers: Answers = new Answers(
+    book,
+    own,
+    (item) => proposals.showDiff(item),
+    () => view.isVisible,
+  );
+  const status = new StatusBar();
+  const befores = new Befores();
+  const seenTurns = new Set<string>();
+  const house: House = { context, log, connection: own, book, answers, proposals, view, keys };
+  connection = own;
+
+  function now(): ReturnType<ConstructorParameters<typeof SessionView>[1]> {
+    return { session: book.current, frame: frameOf(own.state, book.current, nextTurn(house)) };
+  }
+
+  function changed(session: SessionState): void {
+    const turnId = session.running?.turnId;
+    if (turnId !== undefined && !seenTurns.has(turnId)) {
+      seenTurns.add(turnId);
+      // What a code action begins is shown as well, unless something else runs there.
+      if (book.current?.running === undefined) book.select(session.sessionId);
+    }
+    if (book.current === session && session.sessionId !== context.workspaceState.get(LAST_SESSION)) {
+      void context.workspaceState.update(LAST_SESSION, session.sessionId);
+    }
+    answers.update(session);
+    proposals.update();
+    update();
+  }
+
+  function update(): void {
+    view.update();
+    status.update(own.state, book.current, nextTurn(house));
+    const keys = {
+      waiting: answers.open.length > 0,
+      running: book.all.some((session) => session.running !== undefined),
+    };
+    for (const [key, value] of Object.entries(keys)) setContext(`outrider.${key}`, value);
+  }
+
+  /** A server is there: what the one before was at goes on, and so does what this window was shown last. */
+  async function started(): Promise<void> {
+    book.restart();
+    answers.restart();
+    const cutOff = new Set(
+      book.all.filter((session) => session.running !== undefined).map(({ sessionId }) => sessionId),
+    );
+    const last = context.workspaceState.get<string>(LAST_SESSION);
+    const { sessions } = last === undefined ? { sessions: [] } : await own.execute("outrider.sessions", {});
+    const known = sessions.find(({ sessionId }) => sessionId === last);
+    if (known?.state === "parked" || known?.state === "running") cutOff.add(known.sessionId);
+    await Promise.all([...cutOff].map((sessionId) => resumeSession(house, sessionId)));
+    if (known === undefined) return;
+    book.select(known.sessionId);
+    await book.load(known.sessionId);
+  }
+
+  const tables = [
+    taskCommands(house),
+    decidingCommands(house),
+    historyCommands(house, befores),
+    modelCommands(house),
+    setupCommands(house),
+  ];
+  for (const [name, act] of tables.flatMap((table) => Object.entries(table))) {
+    context.subscriptions.push(
+      vscode.commands.registerCommand(`outrider.client.${name}`, (...args: unknown[]) => {
+        tell(log, Promise.resolve(act(...args)));
+      }),
+    );
+  }
+  context.subscriptions.push(
+    log,
+    status,
+    proposals,
+    vscode.window.registerWebviewViewProvider(VIEW, view),
+    vscode.workspace.registerTextDocumentContentProvider(BEFORE, befores),
+    own.onState(update),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => {
+      void own.restart();
+    }),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration("outrider.server")) void own.restart();
+      else if (event.affectsConfiguration("outrider")) tell(log, settingsChanged(house));
+      update();
+    }),
+  );
+  void own.start().then(update);
+}
+
+export async function deactivate(): Promise<void> {
+  await connection?.stop();
+}
+
+async function receive(house: House, message: FromView): Promise<void> {
+  switch (message.type) {
+    case "send": {
+      const running = house.book.current?.running;
+      await (running === undefined
+        ? run(house, { prompt: message.text, mode: message.mode })
+        : steer(house, message.text));
+      break;
+    }
+    case "cancel":
+      await cancel(house);
+      break;
+    case "decide":
+      await house.answers.decide(message.id, message.decision, message.note);
+      break;
+    case "answer":
+      await house.answers.answer(message.id, message.answer);
+      break;
+    case "diff": {
+      const item = house.answers.find(message.id);
+      if (item !== undefined) await house.proposals.showDiff(item);
+      break;
+    }
+    case "file": {
+      const uri = uriOf(message.path);
+      if (uri !== undefined) await vscode.window.showTextDocument(uri, { preview: true });
+      break;
+    }
+    case "command":
+      await vscode.commands.executeCommand(`outrider.client.${message.command}`);
+      break;
+    default:
+      break;
+  }
+}
+
+/** Say what went wrong, if anything does. */
+function tell(log: vscode.LogOutputChannel, done: Promise<unknown>): void {
+  done.catch((error: unknown) => {
+    const message = error instanceof Error ? error.message : String(error);
+    log.error(error instanceof Error ? error : message);
+    void vscode.window.showErrorMessage(`Outrider: ${message}`);
+  });
+}
+
+const contexts = new Map<string, boolean>();
+
+function setContext(key: string, value: boolean): void {
+  if (contexts.get(key) === value) return;
+  contexts.set(key, value);
+  void vscode.commands.executeCommand("setContext", key, value);
+}

@@ -1,0 +1,917 @@
+// Made of protocol/schema.json by `npm run types`. Do not edit.
+
+/** The answer to an open item: `decision` for an approval, `answer` for a question or a tool, or its `error`. */
+export interface AnswerParams {
+  answer?: string;
+  decision?: "allow_once" | "allow_session" | "reject";
+  error?: string;
+  id: string;
+  note?: string;
+}
+
+/** The item that is answered now. */
+export interface AnswerResult {
+  id: string;
+}
+
+/** An effect waits for a yes. */
+export interface ApprovalRequested {
+  callId: string;
+  detail: string;
+  digest: string;
+  grant?: string;
+  id: string;
+  options: string[];
+  title: string;
+}
+
+/** An effect was allowed or rejected. */
+export interface ApprovalResolved {
+  by: "person" | "rule" | "mode";
+  callId: string;
+  channel?: string;
+  decision: "allow_once" | "allow_session" | "reject";
+  grant?: string;
+  id: string;
+  note?: string;
+  rule?: string;
+}
+
+/** A budget of the turn is spent. */
+export interface BudgetExhausted {
+  allowed: number;
+  limit: string;
+  used: number;
+}
+
+/** Ends a turn. */
+export interface CancelParams {
+  reason?: string;
+  turnId: string;
+}
+
+/** How the turn ended; the same however often it is asked. */
+export interface CancelResult {
+  outcome: "completed" | "cancelled" | "budget_exhausted" | "failed" | "refused";
+  turnId: string;
+}
+
+/** One change of one file. */
+export interface ChangeInfo {
+  callId?: string;
+  changeId: string;
+  hunks: ChangedHunk[];
+  operation: "edit" | "create" | "delete" | "rename";
+  path: string;
+  reason?: string;
+  step: number;
+  to?: string;
+  turnId?: string;
+  undoable: boolean;
+}
+
+/** One hunk of a change, as it is now. */
+export interface ChangedHunk {
+  added: string;
+  id: string;
+  line: number;
+  removed: string;
+  state: "applied" | "undone" | "altered" | "conflict";
+}
+
+/** Which changes to list. Without `sessionId` those of the latest session that changed something. */
+export interface ChangesParams {
+  format?: "list" | "patch";
+  sessionId?: string;
+  turnId?: string;
+}
+
+/** The changes of a session. */
+export interface ChangesResult {
+  changes?: ChangeInfo[];
+  patch?: string;
+  sessionId: string;
+}
+
+/** One thing that was looked at. */
+export interface Check {
+  detail: string;
+  name: string;
+  status: "ok" | "warn" | "fail";
+}
+
+/** A tool that the client runs: its calls go there as `outrider/tool`. */
+export interface ClientTool {
+  description: string;
+  effect: "read" | "edit" | "execute" | "ask";
+  inputSchema: Record<string, unknown>;
+  name: string;
+}
+
+/** What was left as it is, because somebody changed the same place since. */
+export interface Conflict {
+  id?: string;
+  line: number;
+  path: string;
+  reason: string;
+}
+
+/** What the person was looking at when the task was given. */
+export interface Context {
+  diagnostics?: Diagnostics[];
+  documents?: string[];
+  selection?: Selection;
+}
+
+/** Older messages were replaced by a summary. */
+export interface ContextCompacted {
+  after: number;
+  before: number;
+  reason: string;
+}
+
+/** Older tool output was left out. */
+export interface ContextPruned {
+  callIds: string[];
+  reason: string;
+}
+
+/** Diagnostics of one document, as LSP `Diagnostic` objects. */
+export interface Diagnostics {
+  items: Record<string, unknown>[];
+  uri: string;
+}
+
+/** No parameters. */
+export interface DoctorParams {
+
+}
+
+/** What was looked at. */
+export interface DoctorResult {
+  checks: Check[];
+}
+
+/** A change is in place, verified by its text. */
+export interface EditApplied {
+  after?: string;
+  before?: string;
+  callId?: string;
+  changeId: string;
+  encoding?: "utf-16-le" | "utf-16-be";
+  hunks: WireHunk[];
+  operation?: "edit" | "create" | "delete" | "rename";
+  path: string;
+  to?: string;
+  undoes?: string;
+  undoesHunks?: number[];
+  where: "buffer" | "disk";
+}
+
+/** A change is about to be written. It is on disk before the change is. */
+export interface EditApplying {
+  after?: string;
+  before?: string;
+  callId?: string;
+  changeId: string;
+  encoding?: "utf-16-le" | "utf-16-be";
+  hunks: WireHunk[];
+  operation?: "edit" | "create" | "delete" | "rename";
+  path: string;
+  to?: string;
+  undoes?: string;
+  undoesHunks?: number[];
+}
+
+/** A change was put into a text that had moved meanwhile; `after` is what is there now. */
+export interface EditMerged {
+  after?: string;
+  before?: string;
+  callId?: string;
+  changeId: string;
+  encoding?: "utf-16-le" | "utf-16-be";
+  hunks: WireHunk[];
+  operation?: "edit" | "create" | "delete" | "rename";
+  path: string;
+  to?: string;
+  undoes?: string;
+  undoesHunks?: number[];
+}
+
+/** A change was worked out; nothing has happened yet. */
+export interface EditProposed {
+  after?: string;
+  before?: string;
+  callId?: string;
+  changeId: string;
+  encoding?: "utf-16-le" | "utf-16-be";
+  hunks: WireHunk[];
+  operation?: "edit" | "create" | "delete" | "rename";
+  path: string;
+  to?: string;
+}
+
+/** A change did not happen. */
+export interface EditRejected {
+  callId?: string;
+  changeId: string;
+  encoding?: "utf-16-le" | "utf-16-be";
+  hunks: WireHunk[];
+  operation?: "edit" | "create" | "delete" | "rename";
+  path: string;
+  reason: string;
+  to?: string;
+}
+
+/** Something went wrong that the person should know of. */
+export interface ErrorRaised {
+  code: string;
+  message: string;
+}
+
+/** `outrider/event`: one committed event of a session's log. */
+export interface Event {
+  data: Record<string, unknown>;
+  seq: number;
+  sessionId: string;
+  ts: string;
+  turnId?: string;
+  type: string;
+  v?: 1;
+}
+
+/** A stretch of a session's log; `fromSeq` is the first one wanted, from 1. */
+export interface EventsParams {
+  fromSeq?: number;
+  limit?: number;
+  sessionId: string;
+}
+
+/** Events in order. `more`: there are further ones from `nextSeq` on. */
+export interface EventsResult {
+  events: Event[];
+  more: boolean;
+  nextSeq: number;
+}
+
+/** A task that may only look. */
+export interface ExploreParams {
+  context?: Context;
+  limits?: LimitsPatch;
+  model?: string;
+  prompt: string;
+  sessionId?: string;
+}
+
+/** What `outrider export` writes. Secrets, names and places of the machine are taken out before it is made. */
+export interface Export {
+  contents: Record<string, string>;
+  events: Event[];
+  format?: "outrider-export";
+  program: string;
+  removed?: Record<string, number>;
+  sessionId: string;
+  version?: 1;
+}
+
+/** The session to put into one file, whoever runs it. */
+export interface ExportParams {
+  sessionId: string;
+}
+
+/** `outrider/stream`: text as it comes. Frames are not logged; the log has the whole.  The frames of one `messageId` and `kind`, joined since the last `model.reset`, equal the text in the log. */
+export interface Frame {
+  callId?: string;
+  kind: "text" | "reasoning" | "output";
+  messageId?: string;
+  offset: number;
+  sessionId: string;
+  text: string;
+  turnId: string;
+}
+
+/** Budgets of one turn and time-outs. A spent budget ends the turn as `budget_exhausted` with a summary. */
+export interface Limits {
+  askSeconds?: number;
+  commandIdleSeconds?: number;
+  commandSeconds?: number;
+  cost?: number;
+  outputBytes?: number;
+  seconds?: number;
+  steps?: number;
+  tokens?: number;
+}
+
+/** Some of the limits: what a layer of settings or a single run changes. Field by field as in `Limits`. */
+export interface LimitsPatch {
+  askSeconds?: number;
+  commandIdleSeconds?: number;
+  commandSeconds?: number;
+  cost?: number;
+  outputBytes?: number;
+  seconds?: number;
+  steps?: number;
+  tokens?: number;
+}
+
+/** There is no answer: the provider failed, or the connection to it. */
+export interface ModelFailed {
+  kind: string;
+  message: string;
+  messageId: string;
+  purpose: string;
+}
+
+/** A request goes to another model. */
+export interface ModelFellBack {
+  from: string;
+  reason: string;
+  to: string;
+}
+
+/** A request is about to go to the model. */
+export interface ModelRequested {
+  contextWindow?: number;
+  maxTokens?: number;
+  messageId: string;
+  messages: string[];
+  model: string;
+  purpose: string;
+  steering?: string[];
+  temperature?: number;
+  tools: string[];
+  toolsHash: string;
+}
+
+/** Text that was already shown is withdrawn. */
+export interface ModelReset {
+  messageId: string;
+  reason: string;
+  text: string;
+}
+
+/** The model answered. */
+export interface ModelResponded {
+  finishReason: string;
+  messageId: string;
+  purpose?: string;
+  reasoning?: string;
+  text: string;
+  toolCalls: WireToolCall[];
+  usage?: Usage;
+}
+
+/** A request is made again. */
+export interface ModelRetried {
+  attempt: number;
+  model: string;
+  reason: string;
+}
+
+/** What cannot be taken back, and why. */
+export interface NotUndoable {
+  reason: string;
+  what: string;
+}
+
+/** An open item: something that waits for the person, or for a tool of the client. */
+export interface Open {
+  allowFreeForm?: boolean;
+  callId?: string;
+  detail?: string;
+  documentUri?: string;
+  id: string;
+  kind: "approval" | "question" | "tool";
+  options?: string[];
+  title: string;
+  turnId: string;
+}
+
+/** Opens a document that carries actions: the task document, or the one of an open item. */
+export interface OpenParams {
+  id?: string;
+  what?: "task" | "review" | "answer";
+}
+
+/** The document. */
+export interface OpenResult {
+  uri: string;
+}
+
+/** A steering text that the model has not seen yet. */
+export interface PendingSteering {
+  pendingId: string;
+  text: string;
+}
+
+/** One point of the plan. */
+export interface PlanItem {
+  status?: "pending" | "in_progress" | "done";
+  text: string;
+}
+
+/** The plan is now this. */
+export interface PlanUpdated {
+  items: PlanItem[];
+}
+
+/** A place in a document, zero-based, in the negotiated position encoding. */
+export interface Position {
+  character: number;
+  line: number;
+}
+
+/** One place that serves models. */
+export interface ProviderSettings {
+  apiKeyEnv?: string;
+  baseUrl: string;
+  caFile?: string;
+  connectSeconds?: number;
+  contextWindow?: number;
+  extraBody?: Record<string, unknown>;
+  firstTokenSeconds?: number;
+  headers?: Record<string, string>;
+  kind: "openai-chat";
+  maxTokens?: number;
+  proxy?: string;
+  stallSeconds?: number;
+  temperature?: number;
+}
+
+/** The person answered. */
+export interface QuestionAnswered {
+  answer: string;
+  callId?: string;
+  channel?: string;
+  id: string;
+}
+
+/** The model or the server asks the person. */
+export interface QuestionAsked {
+  allowFreeForm?: boolean;
+  callId?: string;
+  id: string;
+  options?: string[];
+  question: string;
+}
+
+/** A turn that waits for the running one. */
+export interface QueuedRun {
+  prompt: string;
+  turnId: string;
+}
+
+/** A stretch of a document; the end is exclusive. */
+export interface Range {
+  end: Position;
+  start: Position;
+}
+
+/** A text that a call read, as it was then. */
+export interface ReadText {
+  hash: string;
+  path: string;
+}
+
+/** Opens a session of the log again; its open items are asked again. */
+export interface ResumeParams {
+  sessionId: string;
+}
+
+/** A task. Without `sessionId` a new session is made. */
+export interface RunParams {
+  context?: Context;
+  limits?: LimitsPatch;
+  mode?: "agent" | "plan" | "explore";
+  model?: string;
+  prompt: string;
+  sessionId?: string;
+}
+
+/** The turn that was started, or queued behind the one that is running. */
+export interface RunResult {
+  queued?: boolean;
+  sessionId: string;
+  turnId: string;
+}
+
+/** A selected range. */
+export interface Selection {
+  range: Range;
+  uri: string;
+}
+
+/** The process let go of the session; it can be resumed. */
+export interface SessionClosed {
+  leftOver?: number;
+  reason: string;
+}
+
+/** A session began as a copy of another one. */
+export interface SessionForked {
+  fromSeq: number;
+  fromSessionId: string;
+}
+
+/** A session was opened again from its log. */
+export interface SessionRestored {
+  folders: string[];
+  limits?: Limits;
+  permissionMode: "read-only" | "ask" | "auto-edit" | "full";
+  toolsHash?: string;
+  turnId?: string;
+}
+
+/** A session exists. */
+export interface SessionStarted {
+  folders: string[];
+  permissionMode: "read-only" | "ask" | "auto-edit" | "full";
+  toolsHash?: string;
+  version: string;
+}
+
+/** What a session is doing now. */
+export interface SessionStatus {
+  open: Open[];
+  phase?: "start" | "prepare" | "assistant" | "tools" | "verify" | "finish";
+  plan: PlanItem[];
+  queue: QueuedRun[];
+  sessionId: string;
+  state: "idle" | "running" | "parked";
+  steering: PendingSteering[];
+  turnId?: string;
+  usage: Usage;
+}
+
+/** A session of this workspace, open or not. */
+export interface SessionSummary {
+  lastAt: string;
+  outcome?: "completed" | "cancelled" | "budget_exhausted" | "failed" | "refused";
+  sessionId: string;
+  startedAt: string;
+  state: "idle" | "running" | "parked" | "closed";
+  title: string;
+  turns: number;
+}
+
+/** No parameters. */
+export interface SessionsParams {
+
+}
+
+/** The sessions of this workspace, the latest first. */
+export interface SessionsResult {
+  sessions: SessionSummary[];
+}
+
+/** Everything that can be set. */
+export interface Settings {
+  events?: boolean;
+  limits?: Limits;
+  model?: string;
+  permissionMode?: "read-only" | "ask" | "auto-edit" | "full";
+  providers?: Record<string, ProviderSettings>;
+  stateDir?: string;
+  testing?: TestingSettings;
+  tools?: ClientTool[];
+  trusted?: boolean;
+}
+
+/** The permission mode became narrower while a turn was running, and counts at once. */
+export interface SettingsChanged {
+  permissionMode: "read-only" | "ask" | "auto-edit" | "full";
+}
+
+/** Which session; absent means all that are open in this process. */
+export interface StatusParams {
+  sessionId?: string;
+}
+
+/** The sessions that are open in this process. */
+export interface StatusResult {
+  sessions: SessionStatus[];
+}
+
+/** A text for the running turn, or the removal of one that the model has not seen yet. */
+export interface SteerParams {
+  remove?: string;
+  sessionId: string;
+  text?: string;
+}
+
+/** The steering text's id. */
+export interface SteerResult {
+  pendingId: string;
+}
+
+/** A text for the running turn: queued, or taken back before the model saw it. */
+export interface SteeringReceived {
+  pendingId: string;
+  state?: "queued" | "removed";
+  text: string;
+}
+
+/** A clock that stands still: it moves by `stepMs` at each reading and by every delay a script asks for. */
+export interface TestingClock {
+  start?: string;
+  stepMs?: number;
+}
+
+/** Makes a run repeatable to the byte. Only with a scripted or recorded model. */
+export interface TestingSettings {
+  clock?: TestingClock;
+  ids?: "sequential";
+}
+
+/** The client, or somebody in its place, gave the result of such a call. */
+export interface ToolAnswered {
+  callId: string;
+  channel?: string;
+  content: string;
+  id: string;
+  status: "ok" | "error";
+}
+
+/** A call went to the client, whose tool it is. It is asked again under the same id after a restart. */
+export interface ToolAsked {
+  callId: string;
+  id: string;
+  name: string;
+}
+
+/** The result of a call. Every call has exactly one. */
+export interface ToolFinished {
+  callId: string;
+  content: string;
+  name: string;
+  read?: ReadText[];
+  status: "ok" | "error" | "denied" | "cancelled" | "interrupted" | "skipped";
+}
+
+/** One tool as the model sees it. */
+export interface ToolInfo {
+  description: string;
+  effect: "read" | "edit" | "execute" | "ask";
+  inputSchema: Record<string, unknown>;
+  name: string;
+}
+
+/** `outrider/tool`: run a tool that the client registered. */
+export interface ToolParams {
+  again?: boolean;
+  callId: string;
+  id: string;
+  input: Record<string, unknown>;
+  name: string;
+  sessionId: string;
+  turnId: string;
+}
+
+/** What came of it. Anything else counts as no answer. */
+export interface ToolReply {
+  content: string;
+  isError?: boolean;
+}
+
+/** The model asked for a tool. */
+export interface ToolRequested {
+  callId: string;
+  input: unknown;
+  name: string;
+}
+
+/** The call passed its checks and its effect begins. */
+export interface ToolStarted {
+  callId: string;
+}
+
+/** Which mode the tools are listed for. */
+export interface ToolsParams {
+  mode?: "agent" | "plan" | "explore";
+}
+
+/** The tools. */
+export interface ToolsResult {
+  tools: ToolInfo[];
+}
+
+/** The turn is over. Every turn has exactly one. */
+export interface TurnFinished {
+  outcome: "completed" | "cancelled" | "budget_exhausted" | "failed" | "refused";
+  reason: string;
+  summary: string;
+  usage: Usage;
+}
+
+/** Nothing more can be done until the person answers. */
+export interface TurnParked {
+  open: Open[];
+}
+
+/** The turn went from one phase to the next. */
+export interface TurnPhase {
+  from: "start" | "prepare" | "assistant" | "tools" | "verify" | "finish";
+  reason: string;
+  to: "start" | "prepare" | "assistant" | "tools" | "verify" | "finish";
+}
+
+/** A task was given while another turn was running; its `turn.started` follows when it is its time. */
+export interface TurnQueued {
+  context?: Context;
+  limits?: Record<string, unknown>;
+  mode: "agent" | "plan" | "explore";
+  model: string;
+  prompt: string;
+}
+
+/** An open item was answered, the turn goes on. */
+export interface TurnResumed {
+  id: string;
+}
+
+/** What a turn goes by, beside what it was given itself. */
+export interface TurnSettings {
+  limits: Limits;
+  permissionMode: "read-only" | "ask" | "auto-edit" | "full";
+}
+
+/** A turn began. */
+export interface TurnStarted {
+  context?: Context;
+  limits?: Record<string, unknown>;
+  mode: "agent" | "plan" | "explore";
+  model: string;
+  prompt: string;
+  settings?: TurnSettings;
+}
+
+/** The person was asked about a place that somebody changed since. */
+export interface UndoAsked {
+  choice?: string;
+  id: string;
+  line: number;
+  path: string;
+}
+
+/** What an undo or a redo did. */
+export interface UndoFinished {
+  conflicts: Conflict[];
+  notUndoable: NotUndoable[];
+  undone: UndonePath[];
+}
+
+/** What to take back; without `id` the latest of that scope. Without `sessionId` the latest session. */
+export interface UndoParams {
+  id?: string;
+  scope?: "hunk" | "step" | "turn" | "session";
+  sessionId?: string;
+}
+
+/** The person takes changes back, or brings them back; what comes of it follows as `edit.*` events. */
+export interface UndoRequested {
+  id?: string;
+  redo?: boolean;
+  scope: "hunk" | "step" | "turn" | "session";
+}
+
+/** What an undo or a redo did. */
+export interface UndoResult {
+  changeId: string;
+  conflicts: Conflict[];
+  notUndoable: NotUndoable[];
+  undone: UndonePath[];
+}
+
+/** What was taken back in one file. */
+export interface UndonePath {
+  hunks: number;
+  path: string;
+}
+
+/** Tokens spent. `cost` is absent where it is unknown. */
+export interface Usage {
+  cachedTokens?: number;
+  cost?: number;
+  inputTokens?: number;
+  outputTokens?: number;
+  reasoningTokens?: number;
+}
+
+/** Waits until the turn has finished or needs an answer, `timeout` seconds at most. */
+export interface WaitParams {
+  timeout?: number;
+  turnId: string;
+}
+
+/** How it stands: no `outcome` means that the turn is still running. */
+export interface WaitResult {
+  open?: Open[];
+  outcome?: "completed" | "cancelled" | "budget_exhausted" | "failed" | "refused" | "needs_input";
+  reason?: string;
+  summary?: string;
+  turnId: string;
+  usage?: Usage;
+}
+
+/** One changed stretch of a text: whole lines, `line` being the first one in the text before, from 1. */
+export interface WireHunk {
+  added: string;
+  line: number;
+  removed: string;
+}
+
+/** A tool call as the model asked for it; `arguments` is its JSON text, unparsed. */
+export interface WireToolCall {
+  arguments: string;
+  id: string;
+  name: string;
+}
+
+/** A file that the session knows was changed by someone else: the person, a formatter, a command. */
+export interface WorkspaceChanged {
+  after?: string;
+  before?: string;
+  by?: "editor" | "disk" | "command" | "undo";
+  callId?: string;
+  changeId?: string;
+  encoding?: "utf-16-le" | "utf-16-be";
+  hunks: WireHunk[];
+  path: string;
+  told?: string;
+  unshown?: boolean;
+  whole?: boolean;
+}
+
+/** The commands of `workspace/executeCommand`. */
+export interface Commands {
+  "outrider.answer": { params: AnswerParams; result: AnswerResult };
+  "outrider.cancel": { params: CancelParams; result: CancelResult };
+  "outrider.changes": { params: ChangesParams; result: ChangesResult };
+  "outrider.doctor": { params: DoctorParams; result: DoctorResult };
+  "outrider.events": { params: EventsParams; result: EventsResult };
+  "outrider.explore": { params: ExploreParams; result: RunResult };
+  "outrider.export": { params: ExportParams; result: Export };
+  "outrider.open": { params: OpenParams; result: OpenResult };
+  "outrider.redo": { params: UndoParams; result: UndoResult };
+  "outrider.resume": { params: ResumeParams; result: SessionStatus };
+  "outrider.run": { params: RunParams; result: RunResult };
+  "outrider.sessions": { params: SessionsParams; result: SessionsResult };
+  "outrider.status": { params: StatusParams; result: StatusResult };
+  "outrider.steer": { params: SteerParams; result: SteerResult };
+  "outrider.tools": { params: ToolsParams; result: ToolsResult };
+  "outrider.undo": { params: UndoParams; result: UndoResult };
+  "outrider.wait": { params: WaitParams; result: WaitResult };
+}
+
+/** Requests to the client. */
+export interface Requests {
+  "outrider/tool": { params: ToolParams; result: ToolReply };
+}
+
+/** The data of each type of event. */
+export interface EventData {
+  "approval.requested": ApprovalRequested;
+  "approval.resolved": ApprovalResolved;
+  "budget.exhausted": BudgetExhausted;
+  "context.compacted": ContextCompacted;
+  "context.pruned": ContextPruned;
+  "edit.applied": EditApplied;
+  "edit.applying": EditApplying;
+  "edit.merged": EditMerged;
+  "edit.proposed": EditProposed;
+  "edit.rejected": EditRejected;
+  "error": ErrorRaised;
+  "model.failed": ModelFailed;
+  "model.fellBack": ModelFellBack;
+  "model.requested": ModelRequested;
+  "model.reset": ModelReset;
+  "model.responded": ModelResponded;
+  "model.retried": ModelRetried;
+  "plan.updated": PlanUpdated;
+  "question.answered": QuestionAnswered;
+  "question.asked": QuestionAsked;
+  "session.closed": SessionClosed;
+  "session.forked": SessionForked;
+  "session.restored": SessionRestored;
+  "session.started": SessionStarted;
+  "settings.changed": SettingsChanged;
+  "steering.received": SteeringReceived;
+  "tool.answered": ToolAnswered;
+  "tool.asked": ToolAsked;
+  "tool.finished": ToolFinished;
+  "tool.requested": ToolRequested;
+  "tool.started": ToolStarted;
+  "turn.finished": TurnFinished;
+  "turn.parked": TurnParked;
+  "turn.phase": TurnPhase;
+  "turn.queued": TurnQueued;
+  "turn.resumed": TurnResumed;
+  "turn.started": TurnStarted;
+  "undo.asked": UndoAsked;
+  "undo.finished": UndoFinished;
+  "undo.requested": UndoRequested;
+  "workspace.changed": WorkspaceChanged;
+}
+
+/** An event whose `data` is known by its `type`. */
+export type KnownEvent = { [T in keyof EventData]: Omit<Event, "type" | "data"> & { type: T; data: EventData[T] } }[keyof EventData];

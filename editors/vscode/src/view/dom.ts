@@ -1,0 +1,32 @@
+/** Makes elements. Texts are always texts, never HTML. */
+
+type Child = Node | string | undefined;
+
+interface Props {
+  readonly class?: string;
+  readonly title?: string;
+  readonly on?: Readonly<Record<string, (event: globalThis.Event) => void>>;
+  readonly [attribute: string]: unknown;
+}
+
+/** An element with attributes, listeners (`on`) and children; an attribute that is undefined or false is left out. */
+export function h<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  props: Props = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[Tag] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (name === "on") {
+      for (const [type, listener] of Object.entries(props.on ?? {})) element.addEventListener(type, listener);
+    } else if (value === true) element.setAttribute(name, "");
+    else if (typeof value === "string" || typeof value === "number") element.setAttribute(name, String(value));
+  }
+  element.append(...children.filter((child): child is Node | string => child !== undefined));
+  return element;
+}
+
+/** A button that is one: reachable, named, and with its key said. */
+export function button(label: string, act: () => void, props: Props = {}): HTMLButtonElement {
+  return h("button", { type: "button", ...props, on: { click: act } }, label);
+}

@@ -1,0 +1,261 @@
+/** The session view, in the webview: keeps the page as the extension says, and tells it what the person does. */
+
+import type { Frame, FromView, ToView, ViewCommand } from "../core/messages.js";
+import { shortModel } from "../core/status.js";
+import { type Mode, spent } from "../core/words.js";
+import { button, h } from "./dom.js";
+import { draw } from "./entries.js";
+import { card } from "./open.js";
+
+declare function acquireVsCodeApi(): {
+  postMessage(message: FromView): void;
+  getState(): unknown;
+  setState(state: unknown): void;
+};
+
+const MOST_ENTRIES = 1500;
+const api = acquireVsCodeApi();
+const send = (message: FromView): void => {
+  api.postMessage(message);
+};
+const command = (name: ViewCommand) => (): void => {
+  send({ type: "command", command: name });
+};
+
+const title = h("h1", { id: "title" });
+const facts = h("p", { class: "facts" });
+const stop = button(
+  "Stop",
+  () => {
+    send({ type: "cancel" });
+  },
+  { class: "secondary", title: "End the running turn" },
+);
+const toolbar = h(
+  "div",
+  { class: "toolbar", role: "toolbar", "aria-label": "Session" },
+  stop,
+  button("Changes", command("reviewChanges"), { class: "secondary", title: "Review what this session changed" }),
+  button("Undo turn", command("undo"), { class: "secondary", title: "Take back what the last turn changed" }),
+);
+const plan = h("details", { class: "plan", open: true });
+const earlier = button(
+  "Show earlier steps",
+  () => {
+    send({ type: "earlier" });
+  },
+  { class: "secondary" },
+);
+const feed = h("div", { id: "feed", role: "feed", "aria-label": "Steps", tabindex: 0 });
+const empty = h("div", { class: "empty" });
+const open = h("div", { id: "open" });
+const text = h("textarea", { id: "task", rows: 2, "aria-label": "Task", dir: "auto" });
+const mode = h(
+  "select",
+  { "aria-label": "Mode", title: "Plan and Explore change nothing" },
+  h("option", { value: "agent" }, "Agent"),
+  h("option", { value: "plan" }, "Plan"),
+  h("option", { value: "explore" }, "Explore"),
+);
+const give = button("Send", submit, { class: "primary" });
+const model = button("", command("chooseModel"), { class: "link", title: "Choose the model" });
+const permission = button("", command("choosePermissionMode"), {
+  class: "link",
+  title: "Choose what may happen without a question",
+});
+const said = h("div", { class: "said", role: "status", "aria-live": "polite" });
+
+document.getElementById("root")?.append(
+  h("header", {}, title, facts, toolbar, plan),
+  h("div", { id: "scroller" }, earlier, empty, feed),
+  open,
+  h(
+    "form",
+    {
+      class: "composer",
+      on: {
+        submit: (event) => {
+          event.preventDefault();
+          submit();
+        },
+      },
+    },
+    text,
+    h("div", { class: "row" }, mode, model, permission, give),
+  ),
+  said,
+);
+const scroller = document.getElementById("scroller") ?? document.body;
+
+let frame: Frame | undefined;
+let cards = "";
+
+function submit(): void {
+  const value = text.value.trim();
+  if (value === "") return;
+  send({ type: "send", text: value, mode: mode.value as Mode });
+  text.value = "";
+  api.setState({ draft: "" });
+}
+
+function showState(message: Extract<ToView, { type: "state" }>): void {
+  const atEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 40;
+  if (message.reset) {
+    feed.replaceChildren();
+    earlier.hidden = message.hidden === 0;
+  }
+  for (const entry of message.entries) {
+    const before = feed.querySelector<HTMLElement>(`:scope > [data-key="${CSS.escape(entry.key)}"]`) ?? undefined;
+    const hadFocus = before !== undefined && before === document.activeElement;
+    const element = draw(entry, before, (path) => {
+      send({ type: "file", path });
+    });
+    if (before === undefined) feed.append(element);
+    else before.replaceWith(element);
+    if (hadFocus) element.focus();
+  }
+  while (feed.childElementCount > MOST_ENTRIES) {
+    feed.firstElementChild?.remove();
+    earlier.hidden = false;
+  }
+  showFrame(message.frame);
+  if (atEnd || message.reset) scroller.scrollTop = scroller.scrollHeight;
+}
+
+function showFrame(now: Frame): void {
+  const before = frame;
+  frame = now;
+  title.textContent = now.title || "Outrider";
+  const state =
+    now.server !== "running"
+      ? serverWord(now)
+      : now.parked || now.open.length > 0
+        ? "needs you"
+        : now.running
+          ? "running"
+          : "idle";
+  facts.textContent = [state, now.title === "" ? "" : spent(now.usage)].filter(Boolean).join(" · ");
+  facts.className = `facts ${now.open.length > 0 ? "waiting" : ""}`;
+  stop.hidden = !now.running;
+  showPlan(now);
+  showOpen(now);
+  showEmpty(now);
+  const steering = now.running;
+  text.placeholder = steering ? "Say something to the running turn…" : "What is to be done? Ctrl+Enter sends";
+  text.setAttribute("aria-label", steering ? "Say something to the running turn" : "Task");
+  give.textContent = steering ? "Steer" : "Send";
+  mode.hidden = steering;
+  model.textContent = now.model === "" ? "choose a model" : shortModel(now.model);
+  model.title = `${now.model} (choose another)`;
+  permission.textContent = now.permissionMode;
+  const [first] = now.open;
+  if (first !== undefined && before?.open[0]?.id !== first.id) said.textContent = `Outrider needs you: ${first.title}`;
+  else if (before?.running === true && !now.running) said.textContent = "The turn has ended.";
+}
+
+function serverWord({ server }: Frame): string {
+  return server === "starting" ? "the server is starting" : "the server is not running";
+}
+
+function showPlan({ plan: items }: Frame): void {
+  plan.hidden = items.length === 0;
+  const done = items.filter(({ status }) => status === "done").length;
+  const rows = items.map(({ text, status }) =>
+    h(
+      "li",
+      { class: status ?? "pending", "aria-current": status === "in_progress" ? "step" : undefined, dir: "auto" },
+      `${SIGNS[status ?? "pending"]} ${text}`,
+    ),
+  );
+  plan.replaceChildren(h("summary", {}, `Plan: ${String(done)} of ${String(items.length)} done`), h("ol", {}, ...rows));
+}
+
+const SIGNS = { pending: "○", in_progress: "◐", done: "✓" } as const;
+
+function showOpen({ open: items }: Frame): void {
+  const now = JSON.stringify(items);
+  if (now === cards) return;
+  cards = now;
+  const hadFocus = open.contains(document.activeElement);
+  // A note that is being written in a card that stays is kept.
+  const kept = new Map(
+    [...open.querySelectorAll<HTMLElement>(".card")].map((element) => [element.dataset["id"], element]),
+  );
+  open.replaceChildren(...items.map((item) => kept.get(item.id) ?? card(item, send)));
+  if (hadFocus) focusOpen();
+}
+
+function showEmpty(now: Frame): void {
+  empty.hidden = feed.childElementCount > 0;
+  if (empty.hidden) return;
+  const hint =
+    now.server === "failed"
+      ? [
+          h("p", {}, "Outrider's server is not running."),
+          h(
+            "div",
+            { class: "buttons" },
+            button("Restart", command("restart"), { class: "primary" }),
+            button("Show log", command("showLog"), { class: "secondary" }),
+          ),
+        ]
+      : [
+          h(
+            "p",
+            {},
+            "Give a task below. Outrider reads and searches by itself, and asks before it changes or runs anything. All it changes can be taken back.",
+          ),
+        ];
+  empty.replaceChildren(...hint);
+}
+
+function focusOpen(): void {
+  const target = open.querySelector<HTMLElement>(".buttons button") ?? open.querySelector<HTMLElement>("input") ?? text;
+  target.focus();
+}
+
+feed.addEventListener("keydown", (event) => {
+  const step = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 }[event.key];
+  const target = event.target as HTMLElement;
+  if (target.closest("pre, button, summary") !== null && !["j", "k"].includes(event.key)) return;
+  const entries = [...feed.querySelectorAll<HTMLElement>(".entry:not([hidden])")];
+  const index = entries.findIndex((entry) => entry.contains(document.activeElement));
+  const next =
+    event.key === "Home"
+      ? entries[0]
+      : event.key === "End"
+        ? entries.at(-1)
+        : step === undefined
+          ? undefined
+          : index < 0
+            ? entries.at(-1)
+            : entries[Math.min(Math.max(0, index + step), entries.length - 1)];
+  if (event.key === "Enter" && target.classList.contains("entry")) {
+    const details = target.querySelector("details");
+    if (details !== null) details.open = !details.open;
+  }
+  if (next === undefined) return;
+  event.preventDefault();
+  next.focus();
+});
+
+text.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    submit();
+  }
+});
+text.addEventListener("input", () => {
+  api.setState({ draft: text.value });
+});
+
+window.addEventListener("message", ({ data }: MessageEvent<ToView>) => {
+  if (data.type === "state") showState(data);
+  else if (data.what === "open" && frame !== undefined && frame.open.length > 0) focusOpen();
+  else text.focus();
+});
+
+const draft = api.getState();
+if (typeof draft === "object" && draft !== null && "draft" in draft && typeof draft.draft === "string")
+  text.value = draft.draft;
+send({ type: "ready" });

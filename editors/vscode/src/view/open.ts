@@ -1,0 +1,91 @@
+/** Draws what waits for the person: an approval with its diff and buttons, a question with its options. */
+
+import type { FromView, OpenView } from "../core/messages.js";
+import { type Decision, decisionOf } from "../core/titles.js";
+import { button, h } from "./dom.js";
+
+/** The keys of the decisions, while the card has the keyboard. */
+const KEYS: Readonly<Record<Decision, string>> = { allow_once: "a", allow_session: "s", reject: "r" };
+const MOST_LINES = 400;
+
+/** The card of an open item. */
+export function card(item: OpenView, send: (message: FromView) => void): HTMLElement {
+  const note = h("input", {
+    type: "text",
+    class: "note",
+    "aria-label": item.kind === "approval" ? "A note for the model, with your decision" : "Your own answer",
+  });
+  const buttons: HTMLButtonElement[] = [];
+  const byKey = new Map<string, () => void>();
+  for (const [index, title] of item.options.entries()) {
+    const decision = item.kind === "approval" ? decisionOf(title) : undefined;
+    if (item.kind === "approval" && decision === undefined) continue;
+    const act = (): void => {
+      send(
+        decision === undefined
+          ? { type: "answer", id: item.id, answer: title }
+          : { type: "decide", id: item.id, decision, note: note.value },
+      );
+    };
+    const key = decision === undefined ? String(index + 1) : KEYS[decision];
+    byKey.set(key, act);
+    const kind = decision === "allow_once" || (decision === undefined && index === 0) ? "primary" : "secondary";
+    buttons.push(button(title, act, { class: kind, "aria-keyshortcuts": key, title: `${title} (${key})` }));
+  }
+  if (item.diffs > 0) {
+    const show = (): void => {
+      send({ type: "diff", id: item.id });
+    };
+    byKey.set("d", show);
+    buttons.push(button("Show diff", show, { class: "secondary", "aria-keyshortcuts": "d", title: "Show diff (d)" }));
+  }
+  const own = item.kind === "approval" ? "Tell the model why, with your decision" : "Answer in your own words";
+  if (item.kind === "approval" || item.allowFreeForm || item.kind === "tool") {
+    note.placeholder = own;
+    note.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || note.value.trim() === "") return;
+      if (item.kind === "approval") send({ type: "decide", id: item.id, decision: "reject", note: note.value });
+      else send({ type: "answer", id: item.id, answer: note.value.trim() });
+    });
+    if (item.kind === "approval") note.title = "Enter rejects with this note";
+  } else note.hidden = true;
+  const element = h(
+    "section",
+    { class: "card", "data-id": item.id, "aria-label": `Outrider needs you: ${item.title}`, tabindex: -1 },
+    h("h2", { dir: "auto" }, item.title),
+    item.detail === "" ? undefined : detail(item.detail),
+    h("div", { class: "buttons" }, ...buttons),
+    note,
+  );
+  element.addEventListener("keydown", (event) => {
+    if (event.target === note || event.ctrlKey || event.altKey || event.metaKey) return;
+    const act = byKey.get(event.key);
+    if (act === undefined) return;
+    event.preventDefault();
+    act();
+  });
+  return element;
+}
+
+/** The detail of an item: a diff in its colours, else the text. */
+function detail(text: string): HTMLElement {
+  const lines = text.split("\n");
+  const isDiff = lines.some((line) => line.startsWith("@@"));
+  const shown = lines.slice(0, MOST_LINES).filter((line) => !isDiff || !/^(---|\+\+\+) /.test(line));
+  const rows = shown.map((line) => h("div", { class: isDiff ? kindOf(line) : "" }, line === "" ? " " : line));
+  if (lines.length > MOST_LINES)
+    rows.push(
+      h("div", { class: "quiet" }, `${String(lines.length - MOST_LINES)} more lines; the diff shows them all.`),
+    );
+  return h(
+    "pre",
+    { class: isDiff ? "diff" : "output", tabindex: 0, "aria-label": isDiff ? "The proposed change" : "Details" },
+    ...rows,
+  );
+}
+
+function kindOf(line: string): string {
+  if (line.startsWith("@@")) return "place";
+  if (line.startsWith("+")) return "inserted";
+  return line.startsWith("-") ? "removed" : "";
+}

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { asDiff, countsOf, placeBefore, placesAfter, withHunks, withoutHunks } from "../src/core/hunks.js";
+
+const BEFORE = "a\nb\nc\nd\n";
+const HUNKS = [
+  { line: 2, removed: "b\n", added: "B\nB2\n" },
+  { line: 4, removed: "", added: "new\n" },
+];
+const AFTER = "a\nB\nB2\nc\nnew\nd\n";
+
+test("hunks are put in and taken out", () => {
+  assert.equal(withHunks(BEFORE, HUNKS), AFTER);
+  assert.equal(withoutHunks(AFTER, HUNKS), BEFORE);
+});
+
+test("hunks do not go into a text that is another one", () => {
+  assert.equal(withHunks("a\nx\nc\nd\n", HUNKS), undefined);
+});
+
+test("hunks are found where they moved to, and not where they are gone", () => {
+  assert.equal(withoutHunks(`# typed\n${AFTER}`, HUNKS), `# typed\n${BEFORE}`);
+  assert.equal(withoutHunks(AFTER.replace("B2", "mine"), HUNKS), undefined);
+});
+
+test("line ends and a last line without one are kept", () => {
+  const hunk = { line: 2, removed: "b", added: "B" };
+  assert.equal(withHunks("a\r\nb", [hunk]), "a\r\nB");
+  assert.equal(withoutHunks("a\r\nB", [hunk]), "a\r\nb");
+});
+
+test("hunks lie at their lines before and after", () => {
+  assert.deepEqual(HUNKS.map(placeBefore), [
+    { line: 1, count: 1 },
+    { line: 3, count: 0 },
+  ]);
+  assert.deepEqual(placesAfter(HUNKS), [
+    { line: 1, count: 2 },
+    { line: 4, count: 1 },
+  ]);
+});
+
+test("hunks are counted and shown as a diff", () => {
+  assert.deepEqual(countsOf(HUNKS), { added: 3, removed: 1 });
+  assert.equal(asDiff({ line: 1, removed: "x\r\n", added: "y\n" }), "-x\n+y");
+});

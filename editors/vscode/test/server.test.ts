@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { findPython, madeServer, makeEnvironment } from "../src/core/environment.js";
+import { findServer, serverEnvironment } from "../src/core/find.js";
+import { problemOf } from "../src/core/handshake.js";
+import { type Machine, type Ran, isProblem } from "../src/core/machine.js";
+
+interface Fake {
+  readonly programs?: Record<string, string>;
+  readonly path?: string;
+  readonly versions?: Record<string, string>;
+  readonly files?: Record<string, string>;
+  readonly run?: (command: string, args: readonly string[]) => Ran;
+}
+
+function machine({ programs = {}, path = "/usr/bin", versions = {}, files = {}, run }: Fake) {
+  const ran: string[][] = [];
+  const fake: Machine = {
+    env: { PATH: path },
+    windows: false,
+    workspace: ["/project"],
+    program: (name) => Promise.resolve(programs[name]),
+    run: (command, args) => {
+      ran.push([command, ...args]);
+      const version = versions[command];
+      if (args.includes("-c"))
+        return Promise.resolve(version === undefined ? { code: 1, output: "" } : { code: 0, output: `${version}\n` });
+      return Promise.resolve(run?.(command, args) ?? { code: 0, output: "" });
+    },
+    read: (name) => Promise.resolve(files[name]),
+    write: (name, text) => {
+      files[name] = text;
+      return Promise.resolve();
+    },
+    remove: () => Promise.resolve(),
+  };
+  return { fake, ran, files };
+}
+
+const OWN = { folder: "/storage/server", wheel: "/ext/outrider.whl", stamp: "abc" };
+
+test("the setting comes first, then PATH, then the own environment, and then it has to be made", async () => {
+  const there = {
+    "/opt/outrider": "/opt/outrider",
+    "/usr/bin/outrider": "/usr/bin/outrider",
+    "/storage/server/bin/python": "/usr/bin/python3",
+  };
+  const files = { "/storage/server/complete": "abc" };
+  const all = machine({ programs: there, files });
+  assert.deepEqual(await findServer(all.fake, ["/opt/outrider", "--log-level", "debug"], OWN), {
+    command: ["/opt/outrider", "--log-level", "debug"],
+    from: "setting",
+  });
+  assert.deepEqual(await findServer(all.fake, [], OWN), { command: ["/usr/bin/outrider"], from: "PATH" });
+  const own = machine({ programs: there, path: "/bin", files });
+  assert.deepEqual(await findServer(own.fake, [], OWN), {
+    command: ["/storage/server/bin/python", "-I", "-m", "outrider"],
+    from: "own environment",
+  });
+  assert.deepEqual(await findServer(machine({}).fake, [], OWN), { make: true });
+});
+
+test("an environment of another wheel, or one that was not finished, is not used", async () => {
+  const programs = { "/storage/server/bin/python": "/usr/bin/python3" };
+  assert.equal(
+    await madeServer(machine({ programs, files: { "/storage/server/complete": "older" } }).fake, OWN),
+    undefined,
+  );
+  assert.equal(await madeServer(machine({ programs }).fake, OWN), undefined);
+});
+
+test("nothing of the project is run, be it on PATH or linked to", async () => {
+  const programs = {
+    "/project/.venv/bin/outrider": "/project/.venv/bin/outrider",
+    "/home/me/bin/outrider": "/project/evil",
+    "./bin/outrider": "/x",
+  };
+  const { fake } = machine({ programs, path: "/project/.venv/bin:bin:.:/home/me/bin" });
+  assert.deepEqual(await findServer(fake, [], OWN), { make: true });
+});
+
+test("a server of the settings that is not there is said with the setting's name", async () => {
+  for (const command of ["/nowhere/outrider", "nothing", "./outrider"]) {
+    const found = await findServer(machine({}).fake, [command], OWN);
+    assert.ok(isProblem(found));
+    assert.match(found.problem, /outrider\.server\.command/);
+  }
+});
+
+test("a Python that is missing or too old is said with what is needed", async () => {
+  const missing = await findPython(machine({}).fake, "");
+  assert.ok(isProblem(missing));
+  assert.match(missing.problem, /not found.*3\.11/);
+  const old = machine({
+    programs: { "/usr/bin/python3": "/usr/bin/python3.9" },
+    versions: { "/usr/bin/python3": "3.9.2" },
+  });
+  const tooOld = await findPython(old.fake, "");
+  assert.ok(isProblem(tooOld));
+  assert.match(tooOld.problem, /\/usr\/bin\/python3 is Python 3\.9\.2.*3\.11/);
+  const chosen = await findPython(old.fake, "/usr/bin/python3");
+  assert.ok(isProblem(chosen));
+  assert.match(chosen.problem, /outrider\.server\.python/);
+});
+
+test("a newer Python beside an old one is taken", async () => {
+  const two = machine({
+    programs: { "/usr/bin/python3": "/a", "/usr/bin/python3.12": "/b" },
+    versions: { "/usr/bin/python3": "3.9.2", "/usr/bin/python3.12": "3.12.1" },
+  });
+  assert.deepEqual(await findPython(two.fake, ""), { path: "/usr/bin/python3.12", version: "3.12.1" });
+});
+
+test("the environment is made, filled, and only then marked as complete", async () => {
+  const programs = { "/usr/bin/python3": "/usr/bin/python3" };
+  const versions = { "/usr/bin/python3": "3.12.1" };
+  const said: string[] = [];
+  const good = machine({ programs, versions });
+  assert.deepEqual(await makeEnvironment(good.fake, OWN, "", (message) => said.push(message)), [
+    "/storage/server/bin/python",
+    "-I",
+    "-m",
+    "outrider",
+  ]);
+  assert.equal(good.files["/storage/server/complete"], "abc");
+  assert.equal(said.length, 3);
+  assert.ok(good.ran.some((line) => line.includes("/ext/outrider.whl")));
+  const offline = machine({
+    programs,
+    versions,
+    run: (_, args) => (args.includes("pip") ? { code: 1, output: "x\nERROR: no network\n" } : { code: 0, output: "" }),
+  });
+  const failed = await makeEnvironment(offline.fake, OWN, "", () => undefined);
+  assert.ok(isProblem(failed));
+  assert.match(failed.problem, /ERROR: no network/);
+  assert.equal(offline.files["/storage/server/complete"], undefined);
+});
+
+test("the server gets the keys, and nothing of a project's Python", () => {
+  const given = serverEnvironment(
+    { PATH: "/bin", PYTHONPATH: "/project", VIRTUAL_ENV: "/project/.venv", EMPTY: undefined },
+    { MY_KEY: "k" },
+  );
+  assert.deepEqual(given, { PATH: "/bin", MY_KEY: "k" });
+});
+
+test("a partner that is no server, or speaks another version, is refused in words", () => {
+  const answer = (name: unknown, protocolVersion: unknown) => ({
+    serverInfo: { name },
+    capabilities: { experimental: { outrider: { protocolVersion } } },
+  });
+  assert.equal(problemOf(answer("outrider", 1)), undefined);
+  assert.match(problemOf(answer("outrider", 0))?.problem ?? "", /too old/);
+  assert.match(problemOf(answer("outrider", 2))?.problem ?? "", /newer/);
+  assert.match(problemOf(answer("pylsp", undefined))?.problem ?? "", /pylsp/);
+  assert.match(problemOf(undefined)?.problem ?? "", /not an Outrider server/);
+});

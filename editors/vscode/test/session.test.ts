@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { SessionBook } from "../src/core/book.js";
+import { SessionState, aboutOf } from "../src/core/session.js";
+import type { Event } from "../src/protocol/types.js";
+import { Log } from "./events.js";
+
+function folded(log: Log): SessionState {
+  const session = new SessionState(log.sessionId);
+  for (const event of log.events) session.apply(event);
+  return session;
+}
+
+test("an approval is open with the changes it is about until it is answered", () => {
+  const log = new Log().asking();
+  const session = folded(log);
+  const item = session.open.get("open_1");
+  assert.equal(item?.title, "Edit a.py (+1 −1)");
+  assert.deepEqual(
+    item.proposals.map((proposal) => proposal.changeId),
+    ["chg_1"],
+  );
+  session.apply(
+    log.add("approval.resolved", { id: "open_1", callId: "c1", decision: "allow_once", by: "person" }, "turn_1"),
+  );
+  assert.equal(session.open.size, 0);
+});
+
+test("what is asked again has the newer changes only", () => {
+  const log = new Log().asking();
+  log.add("approval.resolved", { id: "open_1", callId: "c1", decision: "reject", by: "rule" }, "turn_1");
+  log.add("edit.proposed", { changeId: "chg_2", callId: "c1", path: "a.py", hunks: [] }, "turn_1");
+  log.add(
+    "approval.requested",
+    { id: "open_2", callId: "c1", digest: "e", title: "Edit", detail: "", options: [] },
+    "turn_1",
+  );
+  assert.deepEqual(
+    folded(log)
+      .open.get("open_2")
+      ?.proposals.map(({ changeId }) => changeId),
+    ["chg_2"],
+  );
+});
+
+test("a parked turn keeps its open items and their changes, and the end of the turn closes them", () => {
+  const log = new Log().asking();
+  log.add(
+    "turn.parked",
+    { open: [{ id: "open_1", kind: "approval", turnId: "turn_1", title: "Edit a.py (+1 −1)" }] },
+    "turn_1",
+  );
+  const session = folded(log);
+  assert.equal(session.running?.parked, true);
+  assert.equal(session.open.get("open_1")?.proposals.length, 1);
+  session.apply(log.add("turn.finished", { outcome: "cancelled", reason: "x", summary: "", usage: {} }, "turn_1"));
+  assert.equal(session.open.size, 0);
+  assert.equal(session.running, undefined);
+});
+
+test("usage is the sum of the answers, and a cost that is unknown stays unknown", () => {
+  const log = new Log().asking();
+  assert.deepEqual(folded(log).usage, { inputTokens: 10, outputTokens: 2, cost: 0.5 });
+  const other = new Log();
+  other.add("model.responded", {
+    messageId: "m",
+    text: "",
+    toolCalls: [],
+    finishReason: "stop",
+    usage: { inputTokens: 1, outputTokens: 1 },
+  });
+  assert.equal(folded(other).usage.cost, undefined);
+});
+
+test("live text grows, is withdrawn by a reset, and gives way to the whole", () => {
+  const session = new SessionState("ses_1");
+  const frame = { sessionId: "ses_1", turnId: "turn_1", messageId: "m", kind: "text" as const };
+  session.stream({ ...frame, offset: 0, text: "Hel" });
+  session.stream({ ...frame, offset: 3, text: "lo" });
+  const answer = session.entry("answer:m");
+  assert.equal(answer?.kind === "answer" && answer.text, "Hello");
+  const log = new Log();
+  session.apply(log.add("model.reset", { messageId: "m", text: "Hello", reason: "r" }));
+  assert.equal(answer?.kind === "answer" && answer.text, "");
+  session.apply(log.add("model.responded", { messageId: "m", text: "Done.", toolCalls: [], finishReason: "stop" }));
+  session.stream({ ...frame, offset: 0, text: "late" });
+  assert.equal(answer?.kind === "answer" && answer.text, "Done.");
+});
+
+test("a call has its status and the time between its start and its end", () => {
+  const log = new Log().asking();
+  log.add("tool.started", { callId: "c1" }, "turn_1");
+  log.add("tool.finished", { callId: "c1", name: "edit_file", status: "ok", content: "Edited" }, "turn_1");
+  const call = folded(log).entry("call:c1");
+  assert.deepEqual(call?.kind === "call" && [call.status, call.seconds, call.about], ["ok", 1, "a.py"]);
+});
+
+test("changes are in place, undone hunk by hunk, and brought back", () => {
+  const log = new Log();
+  const hunks = [
+    { line: 1, removed: "x\n", added: "y\n" },
+    { line: 5, removed: "", added: "z\n" },
+  ];
+  const change = { path: "a.py", hunks, where: "buffer" as const };
+  const undone = (session: SessionState): unknown => {
+    const entry = session.entry("edit:chg_1");
+    return entry?.kind === "edit" && entry.undone;
+  };
+  log.add("edit.applied", { ...change, changeId: "chg_1" }, "turn_1");
+  assert.equal(folded(log).changes.inPlace.length, 1);
+  log.add("edit.applied", { ...change, changeId: "chg_2", undoes: "chg_1", undoesHunks: [1] });
+  assert.deepEqual([folded(log).changes.inPlace[0]?.hunks, undone(folded(log))], [[hunks[1]], false]);
+  log.add("edit.applied", { ...change, changeId: "chg_3", undoes: "chg_1" });
+  assert.deepEqual([folded(log).changes.inPlace, undone(folded(log))], [[], true]);
+  assert.deepEqual(folded(log).changes.touched, ["a.py"]);
+  log.add("edit.applied", { ...change, changeId: "chg_4", undoes: "chg_3" });
+  assert.deepEqual([folded(log).changes.inPlace[0]?.hunks, undone(folded(log))], [hunks, false]);
+});
+
+test("events of an unknown type are let be", () => {
+  const session = new SessionState("ses_1");
+  session.apply({ v: 1, seq: 1, ts: "2026-01-01T00:00:00.000Z", sessionId: "ses_1", type: "something.new", data: {} });
+  assert.deepEqual([session.nextSeq, session.entries.length], [2, 0]);
+});
+
+test("only entries that are new or different are handed out again", () => {
+  const log = new Log().asking();
+  const session = folded(log);
+  session.takeChanged();
+  session.apply(log.add("tool.started", { callId: "c1" }, "turn_1"));
+  assert.deepEqual(session.takeChanged(), ["call:c1"]);
+});
+
+test("what a call is about is its path, command or pattern, on one line", () => {
+  assert.equal(aboutOf({ command: "a\n b" }), "a b");
+  assert.equal(aboutOf("no JSON"), "");
+});
+
+test("what was missed is read from the log, and nothing is taken twice", async () => {
+  const { events } = new Log().asking();
+  const asked: number[] = [];
+  const book = new SessionBook(
+    (_, fromSeq) => {
+      asked.push(fromSeq);
+      const there = events.filter(({ seq }) => seq >= fromSeq && seq < fromSeq + 2);
+      const nextSeq = fromSeq + there.length;
+      return Promise.resolve({ events: there, nextSeq, more: nextSeq <= 5 });
+    },
+    () => undefined,
+  );
+  book.onEvent(events[5] as Event);
+  await book.load("ses_1");
+  const session = book.get("ses_1");
+  assert.deepEqual(asked, [1, 3, 5]);
+  assert.equal(session?.nextSeq, 7);
+  assert.equal(session.entries.filter(({ kind }) => kind === "task").length, 1);
+  book.onEvent(events[5] as Event);
+  assert.equal(session.nextSeq, 7);
+});
+
+test("a log of 100 000 events is folded quickly", () => {
+  const session = new SessionState("ses_1");
+  const log = new Log();
+  for (let number = 0; number < 100_000; number++)
+    log.add("steering.received", { pendingId: String(number), text: "on" });
+  const began = performance.now();
+  for (const event of log.events) session.apply(event);
+  assert.equal(session.entries.length, 100_000);
+  assert.ok(performance.now() - began < 5000);
+});

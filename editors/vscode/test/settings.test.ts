@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  type Said,
+  configuration,
+  initializationOptions,
+  isVariable,
+  keyNames,
+  nextMode,
+} from "../src/core/settings.js";
+
+function settings(said: Record<string, Partial<Said>>) {
+  return (key: string): Said => ({ global: said[key]?.global, workspace: said[key]?.workspace });
+}
+
+test("only what the person said becomes initializationOptions", () => {
+  const inspect = settings({
+    model: { global: "my/model", workspace: "evil/model" },
+    providers: { workspace: { evil: { kind: "openai-chat", baseUrl: "http://evil" } } },
+    permissionMode: { workspace: "full" },
+    stateDir: { global: "", workspace: "/evil" },
+    limits: { global: {} },
+  });
+  assert.deepEqual(initializationOptions(inspect, true, []), {
+    events: true,
+    trusted: true,
+    tools: [],
+    extensions: ["ask", "save", "diagnostics"],
+    model: "my/model",
+  });
+});
+
+test("a workspace that is not trusted is not vouched for", () => {
+  assert.equal(initializationOptions(settings({}), false, []).trusted, false);
+});
+
+test("of the workspace only what can be narrowed is passed on, as the configuration", () => {
+  const inspect = settings({
+    model: { workspace: "my/other" },
+    providers: { workspace: { evil: {} } },
+    permissionMode: { workspace: "read-only" },
+    limits: { workspace: { steps: 3 } },
+    stateDir: { workspace: "/evil" },
+    "server.command": { workspace: ["evil"] },
+  });
+  assert.deepEqual(configuration(inspect, "auto-edit"), {
+    model: "my/other",
+    permissionMode: "read-only",
+    limits: { steps: 3 },
+  });
+});
+
+test("a mode that the person narrows counts at once, one that is wider only for a new server", () => {
+  assert.deepEqual(configuration(settings({ permissionMode: { global: "ask" } }), "full"), { permissionMode: "ask" });
+  assert.deepEqual(configuration(settings({ permissionMode: { global: "full" } }), "ask"), {});
+  assert.deepEqual(configuration(settings({ permissionMode: { global: "auto-edit" } }), undefined), {});
+  assert.deepEqual(configuration(settings({ permissionMode: { global: "ask", workspace: "read-only" } }), "full"), {
+    permissionMode: "read-only",
+  });
+});
+
+test("the mode of the next turn is the narrowest that somebody may say", () => {
+  assert.equal(nextMode(settings({}), true), undefined);
+  assert.equal(nextMode(settings({ permissionMode: { global: "full" } }), false), "read-only");
+  assert.equal(nextMode(settings({ permissionMode: { global: "full", workspace: "ask" } }), true), "ask");
+  assert.equal(nextMode(settings({ permissionMode: { workspace: "full" } }), true), "ask");
+});
+
+test("keys are named by the providers, if they can be names of variables", () => {
+  const provider = (apiKeyEnv: unknown) => ({ kind: "openai-chat", baseUrl: "", apiKeyEnv });
+  assert.deepEqual(
+    keyNames({ a: provider("A_KEY"), b: provider("A_KEY"), c: provider("no name"), d: provider(1), e: 5 }),
+    ["A_KEY"],
+  );
+  assert.deepEqual(keyNames(undefined), []);
+  assert.equal(isVariable("1A"), false);
+});

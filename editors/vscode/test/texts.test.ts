@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import { itemOfDialog } from "../src/core/asked.js";
+import { parse } from "../src/core/markdown.js";
+import { frameOf } from "../src/core/messages.js";
+import { locate } from "../src/core/paths.js";
+import { SessionState } from "../src/core/session.js";
+import { modeOf, statusText } from "../src/core/status.js";
+import { ALLOW_ONCE, ALLOW_SESSION, REJECT, SAVE_AND_CONTINUE, decisionOf } from "../src/core/titles.js";
+import { lasting, oneLine, short, spent } from "../src/core/words.js";
+import { Log } from "./events.js";
+
+const NEXT = { model: "", permissionMode: undefined };
+
+function asking(): SessionState {
+  const session = new SessionState("ses_1");
+  for (const event of new Log().asking().events) session.apply(event);
+  return session;
+}
+
+test("the titles are those of the protocol", () => {
+  const protocol = readFileSync("../../protocol/outrider_protocol/__init__.py", "utf8");
+  for (const title of [ALLOW_ONCE, ALLOW_SESSION, REJECT, SAVE_AND_CONTINUE])
+    assert.ok(protocol.includes(`"${title}"`), title);
+  assert.equal(decisionOf(ALLOW_ONCE), "allow_once");
+  assert.equal(decisionOf("Review…"), undefined);
+});
+
+test("the ids of the extension's commands are none of the server's", () => {
+  const { contributes } = JSON.parse(readFileSync("package.json", "utf8")) as {
+    contributes: { commands: { command: string }[] };
+  };
+  const schema = JSON.parse(readFileSync("../../protocol/schema.json", "utf8")) as {
+    commands: Record<string, unknown>;
+  };
+  const own = contributes.commands.map(({ command }) => command);
+  assert.ok(own.length > 20);
+  assert.deepEqual(
+    own.filter((command) => command in schema.commands),
+    [],
+  );
+});
+
+test("settings that widen cannot be set by a workspace", () => {
+  const { contributes } = JSON.parse(readFileSync("package.json", "utf8")) as {
+    contributes: { configuration: { properties: Record<string, { scope: string }> } };
+  };
+  const { properties } = contributes.configuration;
+  for (const key of ["providers", "stateDir", "server.command", "server.python"])
+    assert.equal(properties[`outrider.${key}`]?.scope, "machine", key);
+});
+
+test("a dialog is about the item whose title it begins with and whose buttons it has", () => {
+  const items = [...asking().open.values()];
+  const titles = ["Allow once", "Allow for this session", "Reject", "Review…"];
+  assert.equal(itemOfDialog("Edit a.py (+1 −1)\n-x\n+y", titles, items)?.id, "open_1");
+  assert.equal(itemOfDialog("Edit a.py (+1 −1)", ["Keep mine", "Take the undo"], items), undefined);
+  assert.equal(itemOfDialog("Edit b.py", titles, items), undefined);
+});
+
+test("of two items that begin alike a dialog is about the longer one", () => {
+  const options = ["Allow once", "Reject"];
+  const items = [
+    { title: "Run: make", options },
+    { title: "Run: make clean", options },
+  ];
+  assert.equal(itemOfDialog("Run: make clean\nIn the workspace folder", options, items), items[1]);
+  assert.equal(itemOfDialog("Run: make\nIn the workspace folder", options, items), items[0]);
+});
+
+test("paths are found in one folder, in several, absolute and without a file", () => {
+  const one = [{ name: "w", path: "/home/w" }];
+  assert.deepEqual(locate("src/a.py", one), { kind: "file", path: "/home/w/src/a.py" });
+  assert.deepEqual(locate("./x:y", one), { kind: "file", path: "/home/w/x:y" });
+  assert.deepEqual(locate("/etc/hosts", one), { kind: "file", path: "/etc/hosts" });
+  assert.deepEqual(locate("untitled:Untitled-1", one), { kind: "untitled", name: "Untitled-1" });
+  const two = [...one, { name: "w", path: "/other/w" }];
+  assert.deepEqual(locate("w-2/a.py", two), { kind: "file", path: "/other/w/a.py" });
+  assert.deepEqual(locate("w/a.py", two), { kind: "file", path: "/home/w/a.py" });
+  assert.equal(locate("a.py", []), undefined);
+});
+
+test("the status bar says what is going on, and calls when somebody is needed", () => {
+  const session = new SessionState("ses_1");
+  assert.match(statusText("failed", undefined, NEXT).tooltip, /not running/);
+  assert.equal(statusText("running", undefined, NEXT).calls, false);
+  for (const event of new Log().asking().events.slice(0, 4)) session.apply(event);
+  const running = statusText("running", session, NEXT);
+  assert.deepEqual([running.running, running.calls], [true, false]);
+  assert.match(running.text, /step 2 · model · 0\.5000/);
+  const waiting = statusText("running", asking(), NEXT);
+  assert.deepEqual([waiting.calls, waiting.running], [true, true]);
+  assert.match(waiting.tooltip, /Edit a\.py/);
+});
+
+test("the mode is that of the running turn, and else that of the next", () => {
+  const session = asking();
+  assert.equal(modeOf(session, { model: "", permissionMode: "full" }), "ask");
+  session.running = undefined;
+  assert.equal(modeOf(session, { model: "", permissionMode: "full" }), "full");
+  assert.equal(modeOf(undefined, NEXT), "ask");
+});
+
+test("the view gets what stands around the steps", () => {
+  const frame = frameOf("running", asking(), NEXT);
+  assert.deepEqual([frame.title, frame.running, frame.model, frame.open[0]?.diffs], ["Fix it", true, "my/model", 1]);
+  assert.equal(frameOf("failed", undefined, { ...NEXT, model: "m" }).model, "m");
+});
+
+test("Markdown is divided into blocks, and a fence that is still open is code", () => {
+  assert.deepEqual(parse("# Head\ntext `a` **b**\n- one\n\n```py\nx = 1"), [
+    { kind: "heading", spans: [{ kind: "text", text: "Head" }] },
+    {
+      kind: "paragraph",
+      spans: [
+        { kind: "text", text: "text " },
+        { kind: "code", text: "a" },
+        { kind: "text", text: " " },
+        { kind: "bold", text: "b" },
+      ],
+    },
+    { kind: "item", spans: [{ kind: "text", text: "one" }] },
+    { kind: "code", language: "py", text: "x = 1" },
+  ]);
+  assert.deepEqual(parse("<img src=x>"), [{ kind: "paragraph", spans: [{ kind: "text", text: "<img src=x>" }] }]);
+});
+
+test("numbers and times are said shortly", () => {
+  assert.deepEqual([short(999), short(1234), short(12_345), short(1_200_000)], ["999", "1.2k", "12k", "1.2M"]);
+  assert.equal(spent({ inputTokens: 1500, outputTokens: 20, cost: 0.01 }), "1.5k in, 20 out, 0.0100");
+  assert.deepEqual([lasting(0.42), lasting(12.4), lasting(185)], ["0.4 s", "12 s", "3 min 5 s"]);
+  assert.equal(oneLine("a\n  b", 10), "a b");
+});

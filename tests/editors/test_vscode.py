@@ -1,0 +1,413 @@
+"""VS Code as people have it: the packaged extension in a real workbench, and the server of this checkout.
+
+Not part of the usual run, see `README.md` beside this file.
+"""
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from editors.workbench import Workbench, install_extension, missing, plain, workbench
+
+pytestmark = [
+    pytest.mark.skipif(missing() is not None, reason=str(missing())),
+    pytest.mark.timeout(240),
+    # Playwright runs an event loop of its own in the thread of the test.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+BEFORE = '''"""What parking costs."""
+
+
+def price(hours):
+    """Two for each hour begun."""
+    return hours * 3
+
+
+def label(hours):
+    return f"{hours} h: {price(hours)}"
+'''
+AFTER = BEFORE.replace("hours * 3", "hours * 2").replace(
+    "def label(hours):\n", 'def label(hours):\n    """How a ticket shows it."""\n'
+)
+CHECK = 'from tariff import price\n\nassert price(2) == 4\nprint("1 passed")\n'
+
+WHOLE_TASK: list[dict[str, Any]] = [
+    {
+        "text": "I look at the file first.",
+        "reasoning": "The docstring says two, the code says three.",
+        "tool_calls": [
+            {"name": "read_file", "input": {"path": "tariff.py"}},
+            {
+                "name": "update_plan",
+                "input": {
+                    "items": [
+                        {"text": "Correct the price", "status": "in_progress"},
+                        {"text": "Run the check", "status": "pending"},
+                    ]
+                },
+            },
+        ],
+        "usage": {"inputTokens": 1200, "outputTokens": 40, "cost": 0.0021},
+    },
+    {
+        "tool_calls": [
+            {"name": "write_file", "input": {"path": "tariff.py", "content": AFTER, "overwrite": True}}
+        ],
+        "usage": {"inputTokens": 1500, "outputTokens": 80, "cost": 0.003},
+    },
+    {
+        "tool_calls": [{"name": "run_command", "input": {"command": "python3 check.py"}}],
+        "usage": {"inputTokens": 1700, "outputTokens": 20, "cost": 0.003},
+    },
+    {
+        "text": "The price is **two** for each hour now, as its docstring says:\n\n```python\nreturn hours * 2\n```\n\n"
+        "- `check.py` passes.",
+        "chunk": 12,
+        "delay": 0.01,
+        "usage": {"inputTokens": 1800, "outputTokens": 60, "cost": 0.004},
+    },
+]
+
+
+def edit(old: str, new: str, call_id: str = "edit") -> dict[str, Any]:
+    """An answer of the model that edits tariff.py."""
+    given = {"path": "tariff.py", "old": old, "new": new}
+    return {"tool_calls": [{"name": "edit_file", "input": given, "id": call_id}]}
+
+
+Begin = Callable[..., AbstractContextManager[Workbench]]
+
+
+@pytest.fixture(scope="module")
+def extensions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The extension, installed from its package."""
+    folder = tmp_path_factory.mktemp("vscode") / "extensions"
+    install_extension(folder)
+    return folder
+
+
+@pytest.fixture
+def begin(extensions: Path, tmp_path: Path) -> Iterator[Begin]:
+    """Starts a workbench on a small project."""
+    project = tmp_path / "parking"
+    project.mkdir()
+    (project / "tariff.py").write_text(BEFORE, encoding="utf-8")
+    (project / "check.py").write_text(CHECK, encoding="utf-8")
+    wanted = os.environ.get("OUTRIDER_SHOTS")
+    shots = Path(wanted) if wanted else None
+    if shots is not None:
+        shots.mkdir(parents=True, exist_ok=True)
+
+    def start(turns: list[dict[str, Any]], **options: Any) -> AbstractContextManager[Workbench]:
+        where = options.pop("workspace", project)
+        return workbench(where, tmp_path / "home", extensions, turns, shots=shots, **options)
+
+    yield start
+
+
+def asked(bench: Workbench, title: str) -> None:
+    """Wait until the person is asked, in the view too."""
+    bench.until(lambda: title in plain(bench.view_text()), f"the question “{title}”")
+    bench.until(lambda: "needs you" in bench.status(), "the status bar that calls")
+
+
+def give(bench: Workbench, prompt: str) -> None:
+    """Give a task from the command palette."""
+    bench.command("Outrider: Run Task…")
+    bench.type_input(prompt)
+
+
+def chord(bench: Workbench, key: str) -> None:
+    """Press the keys of a command."""
+    bench.page.keyboard.press("Control+Alt+o")
+    bench.page.keyboard.press(key)
+
+
+def test_a_whole_task(begin: Begin) -> None:
+    with begin(WHOLE_TASK) as bench:
+        bench.open("tariff.py")
+        give(bench, "Make the price what its docstring says")
+        asked(bench, "Edit tariff.py (+2 −1)")
+        view = bench.view_text()
+        assert "I look at the file first." in view
+        assert "Correct the price" in view
+        assert bench.view.locator("details.reasoning:not([open])").count() == 1
+        bench.until(
+            lambda: any("Allow all once" in lens for lens in bench.lenses()), "the lenses at the lines"
+        )
+        assert bench.text() == BEFORE
+        bench.shot("approval")
+
+        bench.focus_editor()
+        chord(bench, "d")
+        bench.page.locator(".tab.active", has_text="tariff.py (proposed)").wait_for()
+        bench.until(
+            lambda: bench.page.locator(".diff-editor.side-by-side, .monaco-diff-editor").count(), "the diff"
+        )
+        bench.until(lambda: len(bench.lenses()) >= 2, "the lenses of the diff")
+        bench.shot("diff")
+        chord(bench, "y")
+        bench.until(lambda: "hours * 2" in bench.text(), "the edit in the buffer")
+        bench.until(lambda: not bench.page.locator(".tab", has_text="proposed").count(), "the diff is closed")
+        assert (bench.folder / "tariff.py").read_text(encoding="utf-8") == BEFORE
+
+        # One undo of the editor takes it all out, one redo puts it back.
+        bench.focus_editor()
+        bench.page.keyboard.press("Control+z")
+        bench.until(lambda: bench.text() == BEFORE, "the text without the edit")
+        bench.page.keyboard.press("Control+Shift+z")
+        bench.until(lambda: bench.text() == AFTER, "the text with the edit")
+
+        asked(bench, "Run: python3 check.py")
+        bench.view.locator(".card button", has_text="Allow once").click()
+        asked(bench, "reads files from the disk")
+        bench.view.locator(".card button", has_text="Save and continue").click()
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+        bench.until(lambda: "two for each hour now" in plain(bench.view_text()), "the answer")
+        assert (bench.folder / "tariff.py").read_text(encoding="utf-8") == AFTER
+        assert "a command succeeded after the last change" in plain(bench.view_text())
+        bench.until(lambda: "needs you" not in bench.status(), "a status bar at rest")
+        bench.until(lambda: not bench.lenses(), "the lines without lenses")
+        bench.shot("session")
+
+        bench.command("Outrider: Review Changes")
+        bench.page.locator(".tab.active", has_text="changes of this session").wait_for()
+        bench.until(lambda: bench.page.locator(".monaco-diff-editor .view-line").count() > 5, "the changes")
+        bench.shot("review")
+        bench.command("Outrider: Undo Turn")
+        bench.until(lambda: "undone" in bench.view_text(), "the undo")
+        bench.open("tariff.py")
+        bench.until(lambda: bench.text() == BEFORE, "the text of before")
+
+
+def test_cancel_from_the_status_bar(begin: Begin) -> None:
+    with begin([{"text": "Thinking about it for a while. " * 200, "chunk": 4, "delay": 0.2}]) as bench:
+        give(bench, "Think about it")
+        bench.until(lambda: "step 1" in bench.status(), "the running turn")
+        bench.until(lambda: "Thinking" in bench.view_text(), "the text as it comes")
+        bench.page.locator('[id$="outrider.stop"] a').click()
+        bench.until(lambda: "Cancelled" in bench.view_text(), "the end")
+        bench.until(lambda: not bench.page.locator('[id$="outrider.stop"]').is_visible(), "no button to stop")
+
+
+def test_what_is_typed_while_an_edit_is_asked_is_kept_also_by_undo(begin: Begin) -> None:
+    with begin([edit("* 3", "* 2"), {"text": "Done."}]) as bench:
+        bench.open("tariff.py")
+        give(bench, "Two an hour")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.focus_editor()
+        bench.page.keyboard.press("Control+Home")
+        bench.page.keyboard.type("# mine\n")
+        chord(bench, "y")
+        bench.until(lambda: bench.text() == "# mine\n" + BEFORE.replace("* 3", "* 2"), "both changes")
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+        bench.page.keyboard.type("# more\n")
+        bench.command("Outrider: Undo Turn")
+        bench.until(lambda: bench.text() == "# mine\n# more\n" + BEFORE, "the undo, and what was typed")
+
+
+def test_reject_with_a_reason(begin: Begin) -> None:
+    turns = [
+        edit("* 3", "* 2"),
+        {"text": "I leave it.", "expect": {"last_message_contains": "the price is right"}},
+    ]
+    with begin(turns) as bench:
+        bench.open("tariff.py")
+        give(bench, "Two an hour")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.focus_editor()
+        chord(bench, "n")
+        bench.type_input("the price is right")
+        bench.until(lambda: "I leave it." in bench.view_text(), "the answer of the model")
+        assert bench.text() == BEFORE
+
+
+def test_a_question_that_is_open_is_asked_again_after_a_reload(begin: Begin) -> None:
+    with begin([edit("* 3", "* 2"), {"text": "Done."}]) as bench:
+        bench.open("tariff.py")
+        give(bench, "Two an hour")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.page.reload()
+        bench.until(lambda: "needs you" in bench.status(), "the question after the reload", 60)
+        bench.until(
+            lambda: any("Allow once" in lens for lens in bench.lenses()), "the lenses after the reload"
+        )
+        bench.focus_editor()
+        chord(bench, "y")
+        bench.until(lambda: "hours * 2" in bench.text(), "the edit")
+        bench.until(lambda: "needs you" not in bench.status(), "a status bar at rest")
+
+
+def test_a_server_that_is_killed_is_started_again_and_the_session_goes_on(begin: Begin) -> None:
+    with begin([edit("* 3", "* 2"), {"text": "Done."}]) as bench:
+        bench.open("tariff.py")
+        give(bench, "Two an hour")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        server = bench.server()
+        assert server is not None
+        server.send_signal(signal.SIGKILL)
+        bench.until(lambda: any("ended unexpectedly" in toast for toast in bench.toasts()), "what happened")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.view.locator(".card button", has_text="Allow once").click()
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+
+
+def test_a_server_that_is_missing_is_said_with_what_to_do(begin: Begin) -> None:
+    with begin([], settings={"outrider.server.command": ["/nowhere/outrider"]}) as bench:
+        toast = bench.until(lambda: next(iter(bench.toasts()), None), "a message")
+        assert "/nowhere/outrider" in toast
+        assert "outrider.server.command" in toast
+        assert "Open Settings" in toast
+        bench.command("Outrider: Show Session View")
+        bench.until(lambda: "server is not running" in plain(bench.view_text()), "the view says it too")
+
+
+def test_what_is_no_server_is_said_and_ended(begin: Begin) -> None:
+    with begin([], settings={"outrider.server.command": ["/bin/echo", "Content-Length: x"]}) as bench:
+        toast = bench.until(lambda: next(iter(bench.toasts()), None), "a message")
+        assert "/bin/echo" in toast
+        assert "Restart" in toast
+        bench.until(lambda: bench.server() is None, "nothing is left running")
+
+
+def test_a_key_reaches_the_server_by_its_environment_alone(begin: Begin) -> None:
+    with begin([{"text": "Done."}]) as bench:
+        bench.until(bench.server, "the server")
+        bench.command("Outrider: Set a Provider's Key…")
+        bench.type_input("PARKING_KEY")
+        box = bench.page.locator(".quick-input-widget input[type=password]")
+        box.wait_for()
+        box.fill("sk-of-the-person")
+        box.press("Enter")
+
+        def given() -> bool:
+            server = bench.server()
+            return server is not None and server.environ().get("PARKING_KEY") == "sk-of-the-person"
+
+        bench.until(given, "a server with the key")
+        home = bench.folder.parent / "home"
+        written = [
+            path for path in (home / "data").rglob("*") if path.is_file() and path.suffix in {".json", ".log"}
+        ]
+        assert written
+        assert not [path for path in written if "sk-of-the-person" in path.read_text(errors="replace")]
+
+
+def test_a_workspace_that_is_not_trusted_is_only_read(begin: Begin) -> None:
+    trust = {"security.workspace.trust.enabled": True, "security.workspace.trust.startupPrompt": "never"}
+    turns = [edit("* 3", "* 2"), {"text": "I cannot change anything here."}]
+    with begin(turns, settings=trust) as bench:
+        give(bench, "Two an hour")
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+        assert "denied" in bench.view_text() or "failed" in bench.view_text()
+        assert "read-only" in bench.view_text()
+        assert (bench.folder / "tariff.py").read_text(encoding="utf-8") == BEFORE
+
+
+def test_a_server_is_made_where_there_is_none(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Without this checkout's environment, whose `outrider` would be found.
+    own = str(Path(sys.prefix) / "bin")
+    monkeypatch.setenv("PATH", os.pathsep.join(p for p in os.environ["PATH"].split(os.pathsep) if p != own))
+    with begin([{"text": "Done."}], settings={"outrider.server.command": None}) as bench:
+        bench.until(lambda: any("installing the server" in toast for toast in bench.toasts()), "the progress")
+        server = bench.until(bench.server, "the server", 180)
+        assert "globalStorage/outrider.outrider/server/bin/python" in server.cmdline()[0]
+        give(bench, "Say that you are done")
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+
+
+def test_a_question_is_answered_in_the_view_by_keyboard(begin: Begin) -> None:
+    asks = {"question": "Which currency?", "options": ["Euro", "Franc"]}
+    turns = [
+        {
+            "text": "Slowly. " * 40,
+            "chunk": 8,
+            "delay": 0.1,
+            "tool_calls": [{"name": "ask_user", "input": asks}],
+        },
+        edit("* 3", "* 2") | {"expect": {"messages_contain": ["in whole coins", "Krone"]}},
+        {"text": "Done."},
+    ]
+    with begin(turns) as bench:
+        chord(bench, "v")
+        box = bench.view.locator("#task")
+        bench.until(lambda: box.evaluate("box => box === document.activeElement"), "the keyboard in the view")
+        bench.page.keyboard.type("Give it a currency")
+        bench.page.keyboard.press("Control+Enter")
+        bench.until(lambda: "Slowly." in bench.view_text(), "the text as it comes")
+        bench.page.keyboard.type("in whole coins")
+        bench.page.keyboard.press("Control+Enter")
+        bench.until(lambda: "You said: in whole coins" in bench.view_text(), "what was said to the turn")
+        asked(bench, "Which currency?")
+        bench.view.locator(".card .note").press("Shift+Tab")
+        bench.view.locator(".card .note").fill("Krone")
+        bench.view.locator(".card .note").press("Enter")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.view.locator(".card").press("r")
+        bench.until(lambda: "You said: no" in bench.view_text(), "the answer")
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+        assert (bench.folder / "tariff.py").read_text(encoding="utf-8") == BEFORE
+
+
+def test_the_light_bulb_gives_the_task_of_a_comment(begin: Begin) -> None:
+    with begin([{"text": "I did it."}]) as bench:
+        bench.open("tariff.py")
+        bench.focus_editor()
+        bench.page.keyboard.press("Control+Home")
+        bench.page.keyboard.type("# outrider: make it cheaper\n")
+        bench.page.keyboard.press("ArrowUp")
+        bench.page.keyboard.press("Control+.")
+        menu = bench.page.locator(".action-widget")
+        menu.get_by_text("Outrider: do “make it cheaper”").first.wait_for()
+        menu.get_by_text("Outrider: do “make it cheaper”").first.click()
+        bench.until(lambda: "Outrider" in bench.status(), "the status bar")
+        bench.command("Outrider: Show Session View")
+        bench.until(lambda: "I did it." in bench.view_text(), "the session of the comment")
+        assert "make it cheaper" in bench.view_text()
+
+
+def test_a_narrower_mode_counts_at_once_and_sessions_are_found_again(begin: Begin) -> None:
+    turns = [{"text": "The first."}]
+    with begin(turns) as bench:
+        give(bench, "A first task")
+        bench.until(lambda: "The first." in bench.view_text(), "the answer")
+        bench.command("Outrider: Choose Permission Mode…")
+        bench.page.locator(".quick-input-list .monaco-list-row", has_text="read-only").first.click()
+        bench.until(lambda: "read-only" in bench.view_text(), "the mode")
+        bench.command("Outrider: New Session")
+        bench.until(lambda: "The first." not in bench.view_text(), "an empty view")
+        bench.command("Outrider: Sessions…")
+        bench.page.locator(".quick-input-list .monaco-list-row", has_text="A first task").first.click()
+        bench.until(lambda: "The first." in bench.view_text(), "the first session")
+        bench.command("Outrider: Doctor")
+        bench.page.locator(
+            ".quick-input-list .monaco-list-row", has_text="bash runs under the supervisor"
+        ).first.wait_for()
+
+
+def test_two_folders_of_one_name(begin: Begin, tmp_path: Path) -> None:
+    other = tmp_path / "other" / "parking"
+    other.mkdir(parents=True)
+    (other / "tickets.py").write_text("LINES = 3\n", encoding="utf-8")
+    both = tmp_path / "both.code-workspace"
+    both.write_text(json.dumps({"folders": [{"path": str(tmp_path / "parking")}, {"path": str(other)}]}))
+    given = {"path": "parking-2/tickets.py", "old": "3", "new": "4"}
+    turns = [{"tool_calls": [{"name": "edit_file", "input": given}]}, {"text": "Done."}]
+    with begin(turns, workspace=both) as bench:
+        bench.open("tickets.py")
+        give(bench, "One line more")
+        asked(bench, "Edit parking-2/tickets.py (+1 −1)")
+        bench.until(
+            lambda: any("Allow once" in lens for lens in bench.lenses()), "the lenses in the second folder"
+        )
+        bench.focus_editor()
+        chord(bench, "y")
+        bench.until(lambda: bench.text().strip() == "LINES = 4", "the edit in the second folder")

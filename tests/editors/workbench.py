@@ -1,0 +1,315 @@
+"""A real VS Code workbench: code-server with the built extension, in headless Chromium.
+
+`install-vscode.sh` beside this file gets what it needs; `OUTRIDER_EDITORS` names the folder it was put into.
+"""
+
+import importlib
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+ROOT = Path(__file__).resolve().parents[2]
+EXTENSION = ROOT / "editors" / "vscode"
+SECONDS = 45.0
+"""How long anything may take to be seen."""
+
+SETTINGS: Mapping[str, Any] = {
+    "security.workspace.trust.enabled": False,
+    "workbench.startupEditor": "none",
+    "workbench.welcomePage.walkthroughs.openOnInstall": False,
+    "workbench.secondarySideBar.defaultVisibility": "hidden",
+    "workbench.colorTheme": "Default Dark Modern",
+    "chat.disableAIFeatures": True,
+    "extensions.ignoreRecommendations": True,
+    "telemetry.telemetryLevel": "off",
+    "update.mode": "none",
+    "files.autoSave": "off",
+    "editor.minimap.enabled": False,
+    "window.dialogStyle": "custom",
+    "breadcrumbs.enabled": False,
+    "git.enabled": False,
+}
+
+
+def missing() -> str | None:
+    """What keeps the workbench from being started here; None if nothing does."""
+    tools = os.environ.get("OUTRIDER_EDITORS")
+    if not tools:
+        return "OUTRIDER_EDITORS does not name the folder made by tests/editors/install-vscode.sh"
+    if not _code_server(Path(tools)).exists():
+        return f"there is no code-server in {tools}"
+    if _chromium() is None:
+        return "Chromium is not installed"
+    if importlib.util.find_spec("playwright") is None:
+        return "the Python package playwright is not installed"
+    if not list((EXTENSION / "dist-vsix").glob("*.vsix")):
+        return "the extension is not packaged: npm run package in editors/vscode"
+    return None
+
+
+def _code_server(tools: Path) -> Path:
+    return tools / "node_modules" / "code-server" / "out" / "node" / "entry.js"
+
+
+def _node(tools: Path) -> Path:
+    return tools / "node" / "node_modules" / "node" / "bin" / "node"
+
+
+def _chromium() -> str | None:
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+def _code_server_command(*arguments: str | Path) -> list[str]:
+    tools = Path(os.environ["OUTRIDER_EDITORS"])
+    return [str(_node(tools)), str(_code_server(tools)), *map(str, arguments)]
+
+
+def install_extension(extensions: Path) -> None:
+    """Install the packaged extension into a folder of extensions."""
+    (package,) = (EXTENSION / "dist-vsix").glob("*.vsix")
+    command = _code_server_command(
+        "--user-data-dir", extensions.parent / "install-data", "--extensions-dir", extensions,
+        "--install-extension", package,
+    )  # fmt: skip
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+
+
+class Workbench:
+    """One window on a folder. Waits for what is to be seen; never for a time."""
+
+    def __init__(self, page: Any, folder: Path, shots: Path | None) -> None:
+        self.page = page
+        self.folder = folder
+        self._shots = shots
+
+    # Looking
+
+    def until(self, check: Callable[[], Any], what: str, seconds: float = SECONDS) -> Any:
+        """Look again and again until `check` gives something."""
+        deadline = time.monotonic() + seconds
+        while True:
+            if found := check():
+                return found
+            assert time.monotonic() < deadline, f"not seen in {seconds:g} s: {what}\n{self.seen()}"
+            self.page.wait_for_timeout(50)
+
+    def seen(self) -> str:
+        """What the window shows, in words, for a failure."""
+        view = self.view_text() if self._frame() else "(no session view)"
+        return f"status: {self.status()!r}\ntoasts: {self.toasts()}\nview: {view[-1500:]}\n"
+
+    def shot(self, name: str) -> None:
+        """Take a picture, where pictures are wanted."""
+        if self._shots is not None:
+            self.page.screenshot(path=str(self._shots / f"{name}.png"))
+
+    def status(self) -> str:
+        """The text of the status bar item."""
+        item = self.page.locator('[id="outrider.outrider.outrider.status"], [id$="outrider.status"]')
+        return item.first.inner_text() if item.count() else ""
+
+    def toasts(self) -> list[str]:
+        """The messages that are up."""
+        return self._texts(".notification-toast")
+
+    def _texts(self, selector: str) -> list[str]:
+        return self.page.locator(selector).evaluate_all("found => found.map(one => one.innerText)")
+
+    def text(self) -> str:
+        """What the active editor shows, as far as it is in sight."""
+        lines = self.page.locator(".editor-group-container.active .editor-instance .view-line")
+        rows = lines.evaluate_all("rows => rows.map(row => [parseFloat(row.style.top), row.innerText])")
+        return "\n".join(text.replace("\u00a0", " ") for _, text in sorted(rows))
+
+    def lenses(self) -> list[str]:
+        """The code lenses in sight."""
+        return self._texts(".codelens-decoration a")
+
+    # The session view
+
+    def _frame(self) -> Any:
+        return next((frame for frame in self.page.frames if _holds(frame)), None)
+
+    @property
+    def view(self) -> Any:
+        """The inner frame of the session view."""
+        return self.until(self._frame, "the session view")
+
+    def view_text(self) -> str:
+        """All that the session view says."""
+        try:
+            return self.view.locator("#root").inner_text()
+        except _playwright().Error as error:  # a frame that is just being replaced
+            return f"({error})"
+
+    # Doing
+
+    def command(self, title: str) -> None:
+        """Run a command from the command palette."""
+        self.page.keyboard.press("F1")
+        box = self.page.locator(".quick-input-widget input.input")
+        box.wait_for(state="visible")
+        box.fill(f">{title}")
+        row = self.page.locator(".quick-input-list .monaco-list-row").filter(has_text=title).first
+        row.wait_for(state="visible")
+        row.click()
+
+    def type_input(self, text: str) -> None:
+        """Fill the input box that a command opened."""
+        box = self.page.locator(".quick-input-widget input.input")
+        self.until(lambda: box.is_visible() and not box.input_value().startswith(">"), "an input box")
+        box.fill(text)
+        box.press("Enter")
+
+    def open(self, name: str) -> None:
+        """Open a file by its name."""
+        self.page.keyboard.press("Control+p")
+        box = self.page.locator(".quick-input-widget input.input")
+        box.wait_for(state="visible")
+        box.fill(name)
+        row = self.page.locator(".quick-input-list .monaco-list-row").filter(has_text=name).first
+        row.wait_for(state="visible")
+        box.press("Enter")
+        self.page.locator(".tab.active").filter(has_text=name).wait_for()
+        self.until(lambda: self.text().strip(), f"the text of {name}")
+
+    def focus_editor(self) -> None:
+        """Put the keyboard into the active editor."""
+        self.page.locator(".editor-group-container.active .editor-instance .view-lines").first.click()
+
+    def server(self) -> psutil.Process | None:
+        """The process of the server."""
+        for process in psutil.process_iter(["cmdline", "environ"]):
+            command, environ = process.info["cmdline"] or [], process.info["environ"] or {}
+            if command[-1:] == ["serve"] and environ.get("HOME") == str(self.folder.parent / "home"):
+                return process
+        return None
+
+    def click_toast(self, title: str) -> None:
+        """Click a button of a message."""
+        self.page.locator(".notification-toast .monaco-button", has_text=title).first.click()
+
+
+def _playwright() -> Any:
+    # Not among the dependencies of the suite: only who runs these tests has it.
+    return importlib.import_module("playwright.sync_api")
+
+
+def _holds(frame: Any) -> bool:
+    try:
+        return frame.locator("#root .composer").count() > 0
+    except _playwright().Error:  # a frame that is gone already
+        return False
+
+
+@contextmanager
+def workbench(
+    folder: Path,
+    home: Path,
+    extensions: Path,
+    turns: list[dict[str, Any]],
+    *,
+    settings: Mapping[str, Any] | None = None,
+    shots: Path | None = None,
+) -> Iterator[Workbench]:
+    """A window on a folder, with a server of this checkout and a scripted model.
+
+    Args:
+        folder: The workspace: a folder, or a file `….code-workspace`.
+        home: A folder for everything else.
+        extensions: Where the extension is installed.
+        turns: The answers of the model.
+        settings: Further settings of the person; None takes one out.
+        shots: Where pictures go; None for none.
+    """
+    script = home / "script.json"
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text(json.dumps({"turns": turns}), encoding="utf-8")
+    server = Path(sys.executable).with_name("outrider")
+    own = {
+        "outrider.server.command": [str(server)],
+        "outrider.model": f"scripted:{script}",
+        "outrider.stateDir": str(home / "state"),
+    }
+    data = home / "data"
+    for name in ("User", "Machine"):  # what has the scope `machine` is read from the latter
+        (data / name).mkdir(parents=True, exist_ok=True)
+        given = {**SETTINGS, **own, **(settings or {})}
+        text = json.dumps({key: value for key, value in given.items() if value is not None})
+        (data / name / "settings.json").write_text(text, encoding="utf-8")
+    port = _free_port()
+    command = _code_server_command(
+        "--auth", "none", "--bind-addr", f"127.0.0.1:{port}", "--user-data-dir", data, "--extensions-dir",
+        extensions, "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override",
+    )  # fmt: skip
+    env = {**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(home / "config")}
+    with (home / "code-server.log").open("wb") as log:
+        process = subprocess.Popen(command, env=env, stdout=log, stderr=log, start_new_session=True)
+        try:
+            _wait_for(port, process)
+            kind = "folder" if folder.is_dir() else "workspace"
+            with _page(f"http://127.0.0.1:{port}/?{kind}={folder}") as page:
+                yield _started(page, folder, shots)
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait(10)
+
+
+def _started(page: Any, folder: Path, shots: Path | None) -> Workbench:
+    bench = Workbench(page, folder, shots)
+    page.locator(".monaco-workbench .statusbar").wait_for(timeout=60_000)
+    bench.until(lambda: "Outrider" in bench.status(), "the status bar item", 60)
+    return bench
+
+
+@contextmanager
+def _page(address: str) -> Iterator[Any]:
+    with _playwright().sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=_chromium(), args=["--no-sandbox", "--disable-gpu"]
+        )
+        try:
+            page = browser.new_page(viewport={"width": 1180, "height": 720})
+            page.set_default_timeout(SECONDS * 1000)
+            page.goto(address)
+            yield page
+        finally:
+            browser.close()
+
+
+def _wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + 30
+    while True:
+        assert process.poll() is None, "code-server ended at once"
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        assert time.monotonic() < deadline, "code-server does not listen"
+        time.sleep(0.1)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def plain(text: str) -> str:
+    """A text with its white space made one space, as a page may break it anywhere."""
+    return re.sub(r"\s+", " ", text)
