@@ -284,7 +284,7 @@ function M.event(session, event)
     require('outrider.review').close(event.data.id)
     release(event.data.id)
   elseif event.type == 'edit.proposed' then
-    -- After a restart the item is there before its edit is worked out again.
+    -- An item that is older than its `changeIds` is there before its edit is worked out again.
     for _, item in ipairs(session.items) do
       if
         item.kind == 'approval'

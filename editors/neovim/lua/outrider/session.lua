@@ -21,6 +21,7 @@
 ---@field items outrider.Item[] what is open, the oldest first
 ---@field calls table<string, { name: string, input: any }>
 ---@field proposals table<string, outrider.EditProposed[]> by call
+---@field proposed table<string, outrider.EditProposed> by change
 ---@field touched table<string, true> paths that the agent changed in buffers
 local Session = {}
 Session.__index = Session
@@ -41,6 +42,7 @@ function Session.new(client, id)
     items = {},
     calls = {},
     proposals = {},
+    proposed = {},
     touched = {},
   }, Session)
 end
@@ -90,8 +92,6 @@ Session['on turn.started'] = function(self, data, event)
 end
 
 Session['on session.restored'] = function(self, data)
-  -- What was proposed is worked out again.
-  self.proposals = {}
   if data.turnId then
     self.turn, self.state = data.turnId, 'running'
   elseif self.state == 'lost' then
@@ -150,6 +150,7 @@ Session['on tool.finished'] = function(self, data)
 end
 
 Session['on edit.proposed'] = function(self, data)
+  self.proposed[data.changeId] = data
   if data.callId then
     local known = self.proposals[data.callId] or {}
     known[#known + 1] = data
@@ -164,6 +165,12 @@ Session['on edit.applied'] = edited
 Session['on edit.merged'] = edited
 
 Session['on approval.requested'] = function(self, data, event)
+  if data.changeIds then
+    -- What is asked anew takes the place of what was proposed before.
+    self.proposals[data.callId] = vim.tbl_map(function(id)
+      return self.proposed[id]
+    end, data.changeIds)
+  end
   self:add({
     id = data.id,
     kind = 'approval',
