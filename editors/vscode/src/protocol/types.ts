@@ -7,6 +7,7 @@ export interface AnswerParams {
   error?: string;
   id: string;
   note?: string;
+  review?: ReviewedHunk[];
 }
 
 /** The item that is answered now. */
@@ -17,11 +18,13 @@ export interface AnswerResult {
 /** An effect waits for a yes. */
 export interface ApprovalRequested {
   callId: string;
+  changeIds?: string[];
   detail: string;
   digest: string;
   grant?: string;
   id: string;
   options: string[];
+  reviewed?: boolean;
   title: string;
 }
 
@@ -31,9 +34,11 @@ export interface ApprovalResolved {
   callId: string;
   channel?: string;
   decision: "allow_once" | "allow_session" | "reject";
+  digest?: string;
   grant?: string;
   id: string;
   note?: string;
+  review?: ReviewedHunk[];
   rule?: string;
 }
 
@@ -159,7 +164,9 @@ export interface EditApplied {
   callId?: string;
   changeId: string;
   encoding?: "utf-16-le" | "utf-16-be";
+  folder?: string;
   hunks: WireHunk[];
+  mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
   to?: string;
@@ -175,7 +182,9 @@ export interface EditApplying {
   callId?: string;
   changeId: string;
   encoding?: "utf-16-le" | "utf-16-be";
+  folder?: string;
   hunks: WireHunk[];
+  mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
   to?: string;
@@ -190,7 +199,9 @@ export interface EditMerged {
   callId?: string;
   changeId: string;
   encoding?: "utf-16-le" | "utf-16-be";
+  folder?: string;
   hunks: WireHunk[];
+  mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
   to?: string;
@@ -205,7 +216,9 @@ export interface EditProposed {
   callId?: string;
   changeId: string;
   encoding?: "utf-16-le" | "utf-16-be";
+  folder?: string;
   hunks: WireHunk[];
+  mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
   to?: string;
@@ -216,7 +229,9 @@ export interface EditRejected {
   callId?: string;
   changeId: string;
   encoding?: "utf-16-le" | "utf-16-be";
+  folder?: string;
   hunks: WireHunk[];
+  mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
   reason: string;
@@ -325,6 +340,7 @@ export interface ModelFailed {
 /** A request goes to another model. */
 export interface ModelFellBack {
   from: string;
+  messageId: string;
   reason: string;
   to: string;
 }
@@ -354,6 +370,7 @@ export interface ModelReset {
 export interface ModelResponded {
   finishReason: string;
   messageId: string;
+  providerData?: WireProviderData;
   purpose?: string;
   reasoning?: string;
   text: string;
@@ -364,7 +381,14 @@ export interface ModelResponded {
 /** A request is made again. */
 export interface ModelRetried {
   attempt: number;
+  messageId: string;
   model: string;
+  reason: string;
+}
+
+/** A document that the client did not save. */
+export interface NotSaved {
+  path: string;
   reason: string;
 }
 
@@ -431,7 +455,7 @@ export interface ProviderSettings {
   extraBody?: Record<string, unknown>;
   firstTokenSeconds?: number;
   headers?: Record<string, string>;
-  kind: "openai-chat";
+  kind: "openai-chat" | "openai-responses" | "anthropic" | "ollama" | "gemini";
   maxTokens?: number;
   proxy?: string;
   stallSeconds?: number;
@@ -478,6 +502,14 @@ export interface ResumeParams {
   sessionId: string;
 }
 
+/** What the person decided about one hunk of an edit that they were asked about. */
+export interface ReviewedHunk {
+  decision: "take" | "reject";
+  id: string;
+  reason?: string;
+  text?: string;
+}
+
 /** A task. Without `sessionId` a new session is made. */
 export interface RunParams {
   context?: Context;
@@ -493,6 +525,23 @@ export interface RunResult {
   queued?: boolean;
   sessionId: string;
   turnId: string;
+}
+
+/** A document that could not be saved. */
+export interface SaveFailure {
+  reason: string;
+  uri: string;
+}
+
+/** `outrider/save`: save open documents, as the person would. */
+export interface SaveParams {
+  uris: string[];
+}
+
+/** What came of it. It is only believed as far as `didSave` or the disk bears it out. */
+export interface SaveReply {
+  failed?: SaveFailure[];
+  saved: string[];
 }
 
 /** A selected range. */
@@ -566,7 +615,9 @@ export interface SessionsResult {
 
 /** Everything that can be set. */
 export interface Settings {
+  codeLens?: boolean;
   events?: boolean;
+  fallbackModels?: string[];
   limits?: Limits;
   model?: string;
   permissionMode?: "read-only" | "ask" | "auto-edit" | "full";
@@ -820,6 +871,12 @@ export interface WireHunk {
   removed: string;
 }
 
+/** What a model wants back word for word with its answer, such as signed reasoning. */
+export interface WireProviderData {
+  blocks: string;
+  model: string;
+}
+
 /** A tool call as the model asked for it; `arguments` is its JSON text, unparsed. */
 export interface WireToolCall {
   arguments: string;
@@ -836,10 +893,19 @@ export interface WorkspaceChanged {
   changeId?: string;
   encoding?: "utf-16-le" | "utf-16-be";
   hunks: WireHunk[];
+  mode?: string;
   path: string;
   told?: string;
   unshown?: boolean;
   whole?: boolean;
+}
+
+/** Before a command the client was asked to save what the agent had changed: what is saved, by what is seen. */
+export interface WorkspaceSaved {
+  by: "extension" | "refactoring";
+  callId: string;
+  failed?: NotSaved[];
+  paths: string[];
 }
 
 /** The commands of `workspace/executeCommand`. */
@@ -865,6 +931,7 @@ export interface Commands {
 
 /** Requests to the client. */
 export interface Requests {
+  "outrider/save": { params: SaveParams; result: SaveReply };
   "outrider/tool": { params: ToolParams; result: ToolReply };
 }
 
@@ -911,6 +978,7 @@ export interface EventData {
   "undo.finished": UndoFinished;
   "undo.requested": UndoRequested;
   "workspace.changed": WorkspaceChanged;
+  "workspace.saved": WorkspaceSaved;
 }
 
 /** An event whose `data` is known by its `type`. */
