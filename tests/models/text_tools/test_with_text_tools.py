@@ -160,9 +160,9 @@ async def test_the_loop_cannot_tell_text_calls_from_native_ones(
     native = await played([call("read_file", **READ), call("edit_file", **FIX), say("Corrected.")])
     real = Catalog.open
 
-    async def wrapped(self: Catalog, reference: str | None, *, cursor: int = 0) -> Any:
+    async def wrapped(self: Catalog, reference: str | None, **named: Any) -> Any:
         return TextToolModel(
-            await real(self, reference, cursor=cursor),
+            await real(self, reference, **named),
             FORMATS[form],
             ids=SequentialIds(),  # pyright: ignore
         )
