@@ -218,10 +218,13 @@ class ResumeParams(Wire):
 
 
 class UndoParams(Wire):
-    """What to take back; without `id` the latest of that scope. Without `sessionId` the latest session."""
+    """What to take back; without `id` the latest of that scope. Without `sessionId` the latest session.
+
+    Without `scope` it is what the id names, and a turn where there is none.
+    """
 
     session_id: str | None = None
-    scope: UndoScope = "turn"
+    scope: UndoScope | None = None
     id: str | None = None
 
 

@@ -244,6 +244,45 @@ async def test_promise_4_an_edit_elsewhere_goes_through_and_the_change_is_told(b
     assert len(told(editor)) == 1
 
 
+INSERT = call("insert_lines", path="tariff.py", after_line=1, text="    # by the hour", called="insert")
+
+
+async def test_promise_4_lines_are_inserted_where_the_text_that_was_seen_has_the_line(begin):
+    editor = await begin("stock", [step(READ), step(WAIT, INSERT), DONE], FULL)
+    editor.open("tariff.py")
+    editor.answers = meanwhile(lambda: editor.type("tariff.py", "# mine\n# too\n", at=(0, 0)))
+    assert (await editor.run("Go."))["outcome"] == "completed"
+    assert results(editor)["insert"][0] == "ok"
+    assert editor.text("tariff.py").startswith("# mine\n# too\ndef price(hours):\n    # by the hour\n")
+
+
+async def test_promise_4_lines_are_inserted_there_too_where_the_text_changed_before_the_yes(begin):
+    editor = await begin("stock", [step(READ), step(INSERT), DONE])
+    editor.open("tariff.py")
+    typed = meanwhile(lambda: editor.type("tariff.py", "# mine\n# too\n", at=(0, 0)))
+
+    def person(question):
+        typed(question)
+        return "Allow once"
+
+    editor.answers = person
+    assert (await editor.run("Go."))["outcome"] == "completed"
+    assert results(editor)["insert"][0] == "ok"
+    assert editor.text("tariff.py").startswith("# mine\n# too\ndef price(hours):\n    # by the hour\n")
+
+
+async def test_promise_4_lines_are_not_inserted_at_a_place_that_changed_meanwhile(begin):
+    editor = await begin("stock", [step(READ), step(WAIT, INSERT), DONE], FULL)
+    editor.open("tariff.py")
+    editor.answers = meanwhile(lambda: editor.type("tariff.py", "    # mine\n", at=(1, 0)))
+    assert (await editor.run("Go."))["outcome"] == "completed"
+    status, content = results(editor)["insert"]
+    assert status == "error"
+    assert "tariff.py was not changed: somebody else has changed this place" in content
+    assert "     2\t    # mine\n" in content
+    assert "by the hour" not in editor.text("tariff.py")
+
+
 async def test_promise_4_what_is_typed_into_an_edit_on_its_way_is_told(begin):
     turns = [step(READ), step(FIX), {**DONE, **shows("+# typed", lacks=["+    return hours * 2"])}]
     editor = await begin("types-before-edit", turns, FULL)

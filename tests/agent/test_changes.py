@@ -69,6 +69,29 @@ async def test_the_undo_of_a_turn_does_the_rest(begin, ten):
     assert ten.read_text() == TEN
 
 
+async def test_an_id_says_by_itself_how_much_it_names(begin, ten):
+    editor = await begin(
+        "stock", [step(*THREE), step(call("write_file", path="b.txt", content="b\n")), DONE], FULL
+    )
+    await editor.run("Go.")
+    ten_changed, made = (await editor.command("outrider.changes", {}))["changes"]
+    one_hunk = {"id": ten_changed["hunks"][1]["id"]}
+    for command in ("outrider.undo", "outrider.redo"):
+        assert (await editor.command(command, one_hunk))["undone"] == [{"path": "ten.txt", "hunks": 1}]
+    for named in (ten_changed["changeId"], ten_changed["callId"]):
+        for command in ("outrider.undo", "outrider.redo"):
+            assert (await editor.command(command, {"id": named}))["undone"] == [
+                {"path": "ten.txt", "hunks": 3}
+            ]
+    undone = (await editor.command("outrider.undo", {"id": made["turnId"]}))["undone"]
+    assert {row["path"] for row in undone} == {"ten.txt", "b.txt"}
+    assert [event["data"]["scope"] for event in editor.events_of("undo.requested")] == [
+        *["hunk"] * 4,
+        *["step"] * 2,
+        "turn",
+    ]
+
+
 async def test_lines_are_numbered_as_they_are_now(begin, ten):
     editor = await begin("stock", [step(*THREE), DONE], FULL)
     editor.open("ten.txt")

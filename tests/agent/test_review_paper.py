@@ -137,6 +137,21 @@ async def test_the_question_comes_again_while_the_document_is_open(begin, worksp
     assert editor.disk("wide.txt").count("LINE") == 3
 
 
+async def test_the_document_has_no_yes_that_would_throw_the_review_away(reviewing):
+    editor, paper = await reviewing()
+    write(editor, paper, WHOLE.replace("[x] chg_1#1", "[ ] chg_1#1"))
+    offered = [one["title"].removeprefix("Outrider: ") for one in await editor.code_actions(paper)]
+    assert offered[:2] == ["apply the review (2 of 3 taken)", "reject all"]
+    assert not [title for title in offered if title.startswith(("Allow", "Review…", "Reject"))]
+    write(editor, paper, editor.text(paper).replace("[x] chg_1#2", "[y] chg_1#2"))
+    unclear = await editor.code_actions(paper)
+    assert "review" in unclear[0]["title"]
+    assert not [one for one in unclear if "Allow" in one["title"]]
+    editor.open("wide.txt")
+    elsewhere = await editor.code_actions("wide.txt")
+    assert elsewhere[0]["title"].startswith("Outrider: Allow once")
+
+
 async def test_all_of_it_is_rejected_with_the_reasons(reviewing):
     editor, paper = await reviewing()
     write(editor, paper, WHOLE.replace("line 25\nreason:", "line 25\nreason: one\nreason: two"))

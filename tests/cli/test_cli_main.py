@@ -60,7 +60,7 @@ def test_a_slip_is_a_usage_error_that_says_what(argv, words, capsys):
 def test_the_help_names_every_command(capsys):
     assert command_line.main(["--help"]) == 0
     text = said(capsys)
-    for command in ("serve", "run", "demo", "sessions", "events", "undo", "doctor"):
+    for command in ("serve", "run", "demo", "sessions", "events", "undo", "redo", "doctor"):
         assert f" {command} " in text
 
 

@@ -73,6 +73,23 @@ def test_a_task_is_done_shown_and_can_be_taken_back(outrider, tmp_path):
     assert file.read_text() == "one\n"
 
 
+def test_one_hunk_is_taken_back_by_its_id_and_brought_back(outrider, tmp_path):
+    file = tmp_path / "workspace" / "a.py"
+    file.write_text("one\ntwo\nthree\n")
+    edits = [{"old": "one\n", "new": "1\n"}, {"old": "three\n", "new": "3\n"}]
+    both = {"tool_calls": [{"name": "edit_file", "input": {"path": "a.py", "edits": edits}}]}
+    assert outrider("run", "count", "--yes-to", "edits", script=[both, DONE]).returncode == 0
+    listed = outrider("changes").stdout.split()
+    hunk = next(word for word in listed if word.endswith("#2"))
+    undone = outrider("undo", "--id", hunk)
+    assert "taken back: a.py (1 hunk)" in undone.stdout, undone.stdout + undone.stderr
+    assert file.read_text() == "1\ntwo\nthree\n"
+    redone = outrider("redo", "--scope", "hunk", "--id", hunk)
+    assert "brought back: a.py (1 hunk)" in redone.stdout, redone.stdout + redone.stderr
+    assert file.read_text() == "1\ntwo\n3\n"
+    assert outrider("undo", "--scope", "half").returncode == 2
+
+
 def test_events_are_pure_json_lines_on_stdout(outrider):
     ran = outrider("run", "fix it", "--json", "--yes-to", "all", script=[FIX, DONE])
     assert ran.returncode == 0

@@ -1,10 +1,11 @@
 """Whether a change was made for a place that somebody else changed: the rule, and what it promises of any texts."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from outrider.workspace.merge import merge
-from outrider.workspace.rebase import Clash, clash
+from outrider.workspace.rebase import Clash, carried_over, clash
 
 LINES = st.lists(st.sampled_from("abcde"), max_size=8).map(
     lambda lines: "".join(f"{line}\n" for line in lines)
@@ -33,6 +34,42 @@ def test_two_insertions_at_the_place_of_a_deletion_clash():
 
 def test_taking_back_what_somebody_else_wrote_clashes():
     assert clash(text("ac"), text("abc"), text("ac")) == Clash(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("seen", "now", "after_line", "expected"),
+    [
+        ("abcd", "xyabcd", 3, 5),  # lines above
+        ("abcd", "cd", 3, 1),
+        ("abcd", "abcdxy", 3, 3),  # lines below
+        ("abcd", "xbcdy", 2, 2),
+        ("abcd", "abxycd", 3, 5),  # next to a line that was put in
+        ("abcd", "abxd", 3, 3),  # after a line that was replaced
+        ("abcd", "abxyd", 3, 4),
+        ("abcd", "abcxy", 3, 3),  # before one
+        ("abcd", "xabcd", 0, Clash(0, 1)),  # where lines were put in
+        ("abcd", "abcxd", 3, Clash(3, 4)),
+        ("abcd", "abcdx", 4, Clash(4, 5)),
+        ("abcd", "abd", 3, Clash(2, 2)),  # at lines that were taken out
+        ("abcd", "abd", 2, Clash(2, 2)),
+        ("abcd", "axyd", 2, Clash(1, 3)),  # in the middle of lines that were replaced
+        ("abcd", "abcdxy", 5, Clash(6, 6)),  # a line that the seen text does not have
+        ("abcd", "abcd", 5, 5),
+    ],
+)
+def test_a_line_of_the_seen_text_is_carried_over(seen, now, after_line, expected):
+    assert carried_over(text(seen), text(now), after_line) == expected
+
+
+def test_the_end_of_the_last_line_does_not_move_the_place():
+    assert carried_over("a\nb", "x\na\nb\n", 2) == 3
+    assert carried_over("a\nb", "a\nb\nc", 2) == Clash(2, 3)
+
+
+@given(LINES, LINES, st.data())
+def test_a_line_that_is_carried_over_is_one_of_the_text(seen, now, data):
+    at = carried_over(seen, now, data.draw(st.integers(0, len(seen) // 2)))
+    assert isinstance(at, Clash) or 0 <= at <= len(now) // 2
 
 
 @given(LINES, LINES)

@@ -324,11 +324,12 @@ class Session:
 
     async def _undo(self, params: UndoParams, *, redo: bool) -> UndoResult | Refused:
         journal = self._record.state.journal
-        parts = (journal.to_redo if redo else journal.to_undo)(params.scope, params.id)
+        scope = params.scope or journal.scope_of(params.id)
+        parts = (journal.to_redo if redo else journal.to_undo)(scope, params.id)
         if not parts:
             return Refused("nothing_to_undo", f"{self.id} has nothing to {'redo' if redo else 'undo'} there")
         context = self._context("Outrider: redo" if redo else "Outrider: undo")
-        context.record(UndoRequested(redo=redo, scope=params.scope, id=params.id))
+        context.record(UndoRequested(redo=redo, scope=scope, id=params.id))
         result = await TakingBack(self._services, context, journal, self._ending, redo=redo).take(parts)
         context.record(
             UndoFinished(undone=result.undone, conflicts=result.conflicts, not_undoable=result.not_undoable)

@@ -1,4 +1,4 @@
-"""The commands that look at a workspace's sessions: `sessions`, `events`, `undo`, `doctor`."""
+"""The commands that look at a workspace's sessions: `sessions`, `events`, `undo`, `redo`, `doctor`."""
 
 import json
 from collections.abc import AsyncGenerator
@@ -152,30 +152,45 @@ async def events(
 
 
 async def undo(
-    workspace: Path, options: Object, session_id: str | None, console: Console, keyboard: Keyboard | None
+    workspace: Path,
+    options: Object,
+    params: Object,
+    console: Console,
+    keyboard: Keyboard | None,
+    *,
+    redo: bool,
 ) -> ExitCode:
-    """Take back the latest turn of a session; gives 1 if something was left as it is."""
+    """Take changes of a session back, or with `redo` bring them back; gives 1 if something was left as it is.
+
+    Args:
+        workspace: The folder.
+        options: The settings of the server.
+        params: What to take back, as the command of the protocol has it.
+        console: Where it is said what was done.
+        keyboard: Where conflicts are asked about.
+        redo: Whether it is an undo that is taken back.
+    """
     renderer = Renderer(console)
     answerer = Answerer(renderer, OpenItems(), Rules(), keyboard, _nothing)
     try:
         async with server_of(workspace, options | {"events": False}, renderer, answerer) as client:
-            params = {} if session_id is None else {"sessionId": session_id}
-            done = await client.command(names.UNDO, params, seconds=None)
+            done = await client.command(names.REDO if redo else names.UNDO, params, seconds=None)
     except RefusedError as refused:
         return refused.code
+    taken, cannot = ("brought back", "redone") if redo else ("taken back", "undone")
     for row in cast("list[Object]", done["undone"]):
         console.print(
-            Text(f"taken back: {visible(row['path'])} ({counted(row['hunks'], 'hunk')})", style="green")
+            Text(f"{taken}: {visible(row['path'])} ({counted(row['hunks'], 'hunk')})", style="green")
         )
     for row in cast("list[Object]", done["conflicts"]):
         place = f"{visible(row['path'])}:{row['line']}"
         console.print(Text(f"left as it is: {place}: {visible(row['reason'])}", style="yellow"))
     for row in cast("list[Object]", done["notUndoable"]):
         console.print(
-            Text(f"cannot be undone: {visible(row['what'])}: {visible(row['reason'])}", style="yellow")
+            Text(f"cannot be {cannot}: {visible(row['what'])}: {visible(row['reason'])}", style="yellow")
         )
     if not done["undone"] and not done["conflicts"]:
-        console.print("there was nothing to take back")
+        console.print(f"there was nothing to {'bring' if redo else 'take'} back")
     return ExitCode.FAILED if done["conflicts"] else ExitCode.COMPLETED
 
 

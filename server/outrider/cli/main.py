@@ -17,7 +17,7 @@ from outrider.cli.demo import run_demo
 from outrider.cli.render import Renderer
 from outrider.cli.run import ExitCode, Task, run_task
 from outrider.cli.terminal import keyboard, make_console
-from outrider_protocol.events import Mode
+from outrider_protocol.events import Mode, UndoScope
 from outrider_protocol.settings import PermissionMode, ProviderKind, Settings
 
 Object = dict[str, Any]
@@ -267,17 +267,59 @@ def report(
     raise typer.Exit(asyncio.run(done))
 
 
+UndoSession = Annotated[str | None, typer.Argument(metavar="SESSION", help="Default: the latest session.")]
+ScopeOption = Annotated[
+    UndoScope | None,
+    typer.Option("--scope", help="How much. Default: what the id names, else a turn.", show_default=False),
+]
+IdOption = Annotated[
+    str | None,
+    typer.Option(
+        "--id",
+        metavar="ID",
+        help="A hunk or a change, as `outrider changes` lists them, a call or a turn. Default: the latest.",
+        show_default=False,
+    ),
+]
+
+
 @app.command()
 def undo(
-    session: Annotated[
-        str | None, typer.Argument(metavar="SESSION", help="Default: the latest session.")
-    ] = None,
+    session: UndoSession = None,
+    scope: ScopeOption = None,
+    of: IdOption = None,
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
 ) -> None:
-    """Take back the changes of a session's latest turn, and keep what was written since."""
-    options = settings(None, None, state_dir)
-    done = look.undo(folder(workspace), options, session, make_console(sys.stdout), keyboard())
+    """Take back changes of a session, those of its latest turn by default, and keep what was written since."""
+    _take_back(session, scope, of, workspace, state_dir, redo=False)
+
+
+@app.command()
+def redo(
+    session: UndoSession = None,
+    scope: ScopeOption = None,
+    of: IdOption = None,
+    workspace: WorkspaceOption = Path(),
+    state_dir: StateOption = None,
+) -> None:
+    """Bring back what an undo took back, by default the turn that was undone last."""
+    _take_back(session, scope, of, workspace, state_dir, redo=True)
+
+
+def _take_back(
+    session: str | None,
+    scope: UndoScope | None,
+    of: str | None,
+    workspace: Path,
+    state_dir: Path | None,
+    *,
+    redo: bool,
+) -> None:
+    given = {"sessionId": session, "scope": scope, "id": of}
+    params = {name: value for name, value in given.items() if value is not None}
+    options, console = settings(None, None, state_dir), make_console(sys.stdout)
+    done = look.undo(folder(workspace), options, params, console, keyboard(), redo=redo)
     raise typer.Exit(asyncio.run(done))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from outrider.agent import review_paper
-from outrider.agent.papers import FOLDER, paper_of, written_below
+from outrider.agent.papers import FOLDER, Paper, paper_of, written_below
 from outrider.agent.review_paper import Unclear, UnderReview
 from outrider.app import App
 from outrider.ports.text import Place
@@ -73,9 +73,15 @@ async def code_actions(
         diagnostics: What the client passes along of the diagnostics there.
         only: The kinds that are wanted, None for all.
     """
+    paper = _paper_at(app, cursor)
+    written = [] if paper is None else await _for_paper(app, *paper)
+    # A plain yes beside a review that is being written would throw away what the person wrote.
+    reviewed = paper[0].item_id if paper is not None and paper[0].kind == "review" and written else None
+    waiting = list(_for_open_item(app, reviewed))
     actions = [
-        *_for_open_item(app),  # what waits for the person comes first
-        *await _for_paper(app, cursor),
+        *(written if reviewed else ()),
+        *waiting,  # what waits for the person comes first
+        *(() if reviewed else written),
         *_for_place(app, cursor, diagnostics),
         *await _for_change(app, cursor),
         *_for_sessions(app),
@@ -99,16 +105,19 @@ def _action(title: str, kind: str, command: str, argument: dict[str, Any], **mor
     }
 
 
-async def _for_paper(app: App, cursor: Cursor) -> list[dict[str, Any]]:
+def _paper_at(app: App, cursor: Cursor) -> tuple[Paper, str] | None:
+    """The document with actions that the cursor is in, and its text."""
     if f"/{FOLDER}/" not in cursor.uri:
-        return []
+        return None
     paper = paper_of(app.services.folders, Path(unquote(urlsplit(cursor.uri).path)))
     document = app.services.documents.get(cursor.uri)
-    if paper is None or document is None:
-        return []
+    return None if paper is None or document is None else (paper, document.text)
+
+
+async def _for_paper(app: App, paper: Paper, content: str) -> list[dict[str, Any]]:
     if paper.kind == "review":
-        return await _for_review(app, paper.item_id or "", document.text)
-    if not (text := written_below(document.text)):
+        return await _for_review(app, paper.item_id or "", content)
+    if not (text := written_below(content)):
         return []
     if paper.kind == "task":
         return [_action(f"do “{_short(text)}”", "refactor.rewrite", RUN, {"prompt": text})]
@@ -239,8 +248,8 @@ def _for_sessions(app: App) -> Iterator[dict[str, Any]]:
             break
 
 
-def _for_open_item(app: App) -> Iterator[dict[str, Any]]:
-    if not (waiting := app.sessions.waiting):
+def _for_open_item(app: App, reviewed: str | None) -> Iterator[dict[str, Any]]:
+    if not (waiting := [item for item in app.sessions.waiting if item.id != reviewed]):
         return
     item, what = waiting[0], _short(waiting[0].title)
     if item.kind == "approval":

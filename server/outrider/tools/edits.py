@@ -9,6 +9,7 @@ from outrider.ports.model import ToolCall
 from outrider.ports.text import Snapshot
 from outrider.tools.changes import action_for
 from outrider.tools.context import Action, ToolContext
+from outrider.tools.rebase import line_now
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error
 from outrider.workspace.editing import Change
@@ -99,7 +100,10 @@ async def plan_insert(params: InsertLines, _call: ToolCall, context: ToolContext
     if isinstance(found, ToolResult):
         return found
     located, snapshot = found
-    inserted = insert_lines(snapshot.text, params.after_line, params.text)
+    after_line = await line_now(located, snapshot.text, params.after_line, context)
+    if isinstance(after_line, ToolResult):
+        return after_line
+    inserted = insert_lines(snapshot.text, after_line, params.text)
     if isinstance(inserted, MatchProblem):
         return error(f"{located.display}: {inserted.message}")
     return action_for(Change("edit", located, None, snapshot.text, inserted.text))

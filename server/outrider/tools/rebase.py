@@ -10,7 +10,8 @@ from outrider.tools.result import ToolResult, error
 from outrider.workspace.diff import split_lines
 from outrider.workspace.editing import Change
 from outrider.workspace.overlay import same_text
-from outrider.workspace.rebase import Clash, clash
+from outrider.workspace.paths import Located
+from outrider.workspace.rebase import Clash, carried_over, clash
 
 AROUND = 3
 """Lines around the place that are shown."""
@@ -34,6 +35,25 @@ async def refused(action: Action, context: ToolContext) -> ToolResult | None:
     return None
 
 
+async def line_now(located: Located, text: str, after_line: int, context: ToolContext) -> int | ToolResult:
+    """The line of a text after which lines are to come, given by its number in the text that the model has last seen.
+
+    Args:
+        located: The file.
+        text: Its text as it is.
+        after_line: The line as the model counts, from 1; 0 for the top.
+        context: The turn.
+
+    Returns:
+        The line of `text`, from 1, or why there is none: somebody else has changed the place.
+    """
+    seen = await context.seen(located.display)
+    if seen is None or seen.text is None or seen.text == text:
+        return after_line
+    at = await asyncio.to_thread(carried_over, seen.text, text, after_line)
+    return _changed(located.display, text, at) if isinstance(at, Clash) else at
+
+
 async def _clash(
     change: Change, seen: SeenText | None, action: Action, context: ToolContext
 ) -> ToolResult | None:
@@ -51,13 +71,13 @@ async def _clash(
     if change.after is None and seen.text is not None and same_text(seen.text, change.before):
         return None  # what is deleted is the file on the disk, whose line ends an editor may hide
     if action.whole or change.after is None or seen.text is None:
-        return _changed(change, Clash(0, len(split_lines(change.before))))
+        return _changed(change.located.display, change.before, Clash(0, len(split_lines(change.before))))
     place = await asyncio.to_thread(clash, seen.text, change.before, change.after)
-    return None if place is None else _changed(change, place)
+    return None if place is None else _changed(change.located.display, change.before, place)
 
 
-def _changed(change: Change, place: Clash) -> ToolResult:
-    lines = split_lines(change.before or "")
+def _changed(name: str, text: str, place: Clash) -> ToolResult:
+    lines = split_lines(text)
     first, last = max(0, place.start - AROUND), min(len(lines), place.end + AROUND)
     shown = "".join(f"{number:>6}\t{line}" for number, line in enumerate(lines[first:last], start=first + 1))
     if len(shown) > MOST_CHARACTERS:
@@ -65,6 +85,4 @@ def _changed(change: Change, place: Clash) -> ToolResult:
             f"{shown[:MOST_CHARACTERS]}\n[{len(shown) - MOST_CHARACTERS} further characters: read the file]"
         )
     now = f"Lines {first + 1} to {last} are now:\n{shown}" if shown else "It is empty now."
-    return error(
-        f"{change.located.display} was not changed: somebody else has changed this place since you last saw it. {now}"
-    )
+    return error(f"{name} was not changed: somebody else has changed this place since you last saw it. {now}")

@@ -189,6 +189,17 @@ class Journal:
             None,
         )
 
+    def scope_of(self, id: str | None) -> Scope:  # noqa: A002 - as on the wire
+        """How much an id names by itself: the hunks of a change, the step of a call, or a turn, as without an id."""
+        if id is not None:
+            change_id = id.partition("#")[0]
+            for one in self.roots():
+                if change_id == one.change_id:
+                    return "hunk"
+                if id == one.call_id:
+                    return "step"
+        return "turn"
+
     def to_undo(self, scope: Scope, id: str | None) -> list[Part]:  # noqa: A002 - as on the wire
         """What to take back, the latest first; what takes a change back is none of it.
 

@@ -713,6 +713,8 @@
 ---@field undone outrider.UndonePath[]
 
 --- What to take back; without `id` the latest of that scope. Without `sessionId` the latest session.
+---
+--- Without `scope` it is what the id names, and a turn where there is none.
 ---@class outrider.UndoParams
 ---@field id? string
 ---@field scope? 'hunk'|'step'|'turn'|'session'

@@ -811,7 +811,7 @@ export interface UndoFinished {
   undone: UndonePath[];
 }
 
-/** What to take back; without `id` the latest of that scope. Without `sessionId` the latest session. */
+/** What to take back; without `id` the latest of that scope. Without `sessionId` the latest session.  Without `scope` it is what the id names, and a turn where there is none. */
 export interface UndoParams {
   id?: string;
   scope?: "hunk" | "step" | "turn" | "session";
