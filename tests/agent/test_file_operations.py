@@ -134,6 +134,32 @@ async def test_promise_4_a_file_with_unsaved_text_is_neither_deleted_nor_renamed
     assert editor.disk("tariff.py") == PRICE
 
 
+@pytest.mark.parametrize("profile", ["vscode", "neovim-0.11", "helix-25.07"])
+async def test_a_file_that_the_editor_renamed_is_edited_under_its_new_name(profile, begin):
+    fix = call("edit_file", path="src/price.py", old="hours * 3", new="hours * 2")
+    editor = await begin(profile, [step(RENAME), step(fix), DONE], FULL)
+    editor.open("tariff.py")
+    await editor.run("Go.")
+    status, content = result(editor, 1)
+    assert status == "ok", content
+    assert "hours * 2" in editor.text("src/price.py")
+
+
+async def test_promise_4_a_patch_that_moves_unsaved_text_is_refused_before_anybody_is_asked(begin):
+    patch = (
+        "*** Begin Patch\n*** Update File: tariff.py\n*** Move to: price.py\n@@\n"
+        "-    return hours * 3\n+    return hours * 2\n*** End Patch\n"
+    )
+    editor = await begin("stock", [step(call("apply_patch", patch=patch)), DONE])
+    editor.open("tariff.py")
+    editor.type("tariff.py", "# mine\n", at=(0, 0))
+    await editor.run("Go.")
+    status, content = result(editor)
+    assert status == "error"
+    assert "tariff.py is open with unsaved changes; they have to be saved first" in content
+    assert editor.events_of("approval.requested") == []
+
+
 async def test_what_is_typed_into_the_document_of_a_deleted_file_is_the_persons(begin, workspace):
     editor = await begin("stock", [step(DELETE), DONE], FULL)
     editor.open("tariff.py")

@@ -1,10 +1,16 @@
 """Promise 4 through the whole house: clients that do something else with an edit than they say."""
 
+from dataclasses import replace
+
 import pytest
-from scripting import DONE, FIX, result, step
+from scripting import DONE, FIX, call, result, step
 
-from outrider.testing.profiles import BAD_EDITS, MOVING
+from outrider.testing.profiles import BAD_EDITS, MOVING, STOCK
 
+PART = replace(STOCK, name="applies-part-once", edit_fault="partly_once")
+TWO = call("edit_file", path="tariff.py", edits=[
+    {"old": "def price", "new": "def cost"}, {"old": "hours * 3", "new": "hours * 2"},
+])  # fmt: skip
 FULL = {"permissionMode": "full"}
 QUICK = [str(one) for one in BAD_EDITS + MOVING if one.edit_fault != "never_answers"]
 
@@ -34,3 +40,51 @@ async def test_a_client_that_leaves_something_unanswered_does_not_stop_the_turn(
     editor.read_on()
     started = await pending
     assert (await editor.wait_turn(started["turnId"]))["outcome"] == "completed"
+
+
+async def test_promise_4_an_edit_that_is_applied_in_part_is_completed_and_taken_back_whole(begin):
+    editor = await begin("applies-part", [step(TWO), DONE], FULL)
+    editor.open("tariff.py")
+    text = editor.text("tariff.py")
+    await editor.run("Go.")
+    assert result(editor)[0] == "ok"
+    assert editor.text("tariff.py") == text.replace("price", "cost").replace("* 3", "* 2")
+    editor.profile = STOCK
+    await editor.command("outrider.undo", {})
+    assert editor.text("tariff.py") == text
+
+
+async def test_promise_4_a_part_that_stays_is_told_and_can_be_taken_back(begin):
+    editor = await begin(PART, [step(TWO), DONE], FULL)
+    editor.open("tariff.py")
+    text = editor.text("tariff.py")
+    await editor.run("Go.", seconds=30)
+    status, content = result(editor)
+    assert status == "error"
+    assert "was changed only in part" in content
+    assert "+def cost(hours):" in content
+    assert "hours * 2" not in content
+    assert editor.text("tariff.py") == text.replace("price", "cost")
+    (listed,) = (await editor.command("outrider.changes", {}))["changes"]
+    assert [hunk["added"] for hunk in listed["hunks"]] == ["def cost(hours):\n"]
+    assert any(one.shown and "only a part" in one.text for one in editor.said)
+    editor.profile = STOCK
+    editor.type("tariff.py", "hours * 4", replace="hours * 3")
+    undone = await editor.command("outrider.undo", {})
+    assert undone["undone"] == [{"path": "tariff.py", "hunks": 1}]
+    assert editor.text("tariff.py") == text.replace("* 3", "* 4")
+
+
+async def test_promise_4_of_several_changes_a_part_that_stays_is_named(begin):
+    patch = (
+        "*** Begin Patch\n*** Add File: new.txt\n+new\n*** Update File: tariff.py\n@@\n-def price(hours):\n"
+        "+def cost(hours):\n@@\n-    return hours * 3\n+    return hours * 2\n*** End Patch\n"
+    )
+    editor = await begin(PART, [step(call("apply_patch", patch=patch)), DONE], FULL)
+    editor.open("tariff.py")
+    await editor.run("Go.", seconds=30)
+    status, content = result(editor)
+    assert status == "error"
+    assert "Still in place, because it could not be taken back: a part of the edit of tariff.py." in content
+    assert "Taken back again: new.txt." in content
+    assert not (editor.root / "new.txt").exists()

@@ -165,3 +165,11 @@ def test_neovim_adds_a_line_where_an_edit_begins_after_the_last_one():
     buffer.undo()
     buffer.apply([text_edit((1, 0), (2, 0), "B")], 2)
     assert buffer.text == "a\nB\n"
+
+
+def test_a_text_that_stays_as_it_is_keeps_its_version():
+    buffer = buffer_of("one\n")
+    buffer.replace_text("one\n")
+    assert (buffer.version, buffer.unsent) == (1, [])
+    buffer.replace_text("two\n")
+    assert buffer.version == 2

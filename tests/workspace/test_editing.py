@@ -16,7 +16,15 @@ from outrider.ports.editor import Answered, Applied, DocumentEdit, EditorTraits,
 from outrider.ports.text import Place
 from outrider.workspace import disk
 from outrider.workspace.documents import ContentChange, DocumentStore, offset_of
-from outrider.workspace.editing import Change, Editing, NotWritten, Written, is_in_place
+from outrider.workspace.editing import (
+    PART_GONE,
+    PART_STAYS,
+    Change,
+    Editing,
+    NotWritten,
+    Written,
+    is_in_place,
+)
 from outrider.workspace.merge import merge
 
 TEXT = "def f():\n    return 1\n\n\ndef g():\n    return 2\n"
@@ -50,6 +58,7 @@ class Person:
         self.traits = traits
         self.documents = documents
         self.edits: list[tuple[str, list[DocumentEdit]]] = []
+        self.said: list[str] = []
         self.applies = True
         self.claims: bool | None = None
         self.late = False
@@ -94,7 +103,7 @@ class Person:
         raise NotImplementedError
 
     def say(self, level: object, text: str) -> None:
-        raise NotImplementedError
+        self.said.append(text)
 
 
 TRAITS = EditorTraits(can_apply_edits=True, can_show_documents=True, settle_seconds=1.0, debounce_seconds=0.0)
@@ -221,15 +230,55 @@ async def test_a_stale_edit_that_was_skipped_is_found_out(
     assert (done.kind, done.current) == ("changed", "# typed\n" + TEXT)
 
 
-async def test_half_an_edit_does_not_count(desk: Any, person: Person, editing: Editing) -> None:
+HALF = TEXT.replace("return 1", "return 10")
+
+
+def half(desk: Any, person: Person, uri: str, *, allows: int, typed: str = "") -> None:
+    """Have only a part of the first edit applied, and of those after it none before number `allows`."""
+    person.applies, person.claims = False, True
+
+    def after() -> None:
+        if len(person.edits) == 1:
+            desk.documents.change(uri, 2, [ContentChange(None, None, typed + HALF)])
+        person.applies = len(person.edits) >= allows - 1
+
+    person.after = after
+
+
+@pytest.mark.parametrize("typed", ["", "# mine\n"])
+async def test_half_an_edit_is_completed(desk: Any, person: Person, editing: Editing, typed: str) -> None:
     desk.write("a.py", TEXT)
     uri = desk.open("a.py")
-    person.applies, person.claims = False, True
-    half = TEXT.replace("return 1", "return 10")
-    person.after = lambda: desk.documents.change(uri, 2, [ContentChange(None, None, half)]) and None
+    half(desk, person, uri, allows=2, typed=typed)
+    done = await editing.write(edit(desk), "")
+    assert done == Written("buffer", typed + AFTER, merged=bool(typed), uri=uri)
+    assert desk.documents.get(uri).text == typed + AFTER
+
+
+@pytest.mark.parametrize("typed", ["", "# mine\n"])
+async def test_half_an_edit_that_cannot_be_completed_is_taken_back(
+    desk: Any, person: Person, editing: Editing, typed: str
+) -> None:
+    desk.write("a.py", TEXT)
+    uri = desk.open("a.py")
+    half(desk, person, uri, allows=3, typed=typed)
     done = await editing.write(edit(desk), "")
     assert isinstance(done, NotWritten)
-    assert done.current == half
+    assert (done.kind, done.message, done.current) == ("not_applied", PART_GONE, typed + TEXT)
+    assert desk.documents.get(uri).text == typed + TEXT
+
+
+@pytest.mark.parametrize("typed", ["", "# mine\n"])
+async def test_half_an_edit_that_stays_is_told_as_what_it_is(
+    desk: Any, person: Person, editing: Editing, typed: str
+) -> None:
+    desk.write("a.py", TEXT)
+    uri = desk.open("a.py")
+    half(desk, person, uri, allows=9, typed=typed)
+    done = await editing.write(edit(desk), "")
+    assert done == Written("buffer", typed + HALF, merged=False, uri=uri, without=typed + TEXT)
+    assert person.said == [f"Outrider: a.py: {PART_STAYS}."]
+    assert len(person.edits) == 3
 
 
 async def test_typing_that_was_held_back_stops_the_edit(desk: Any, person: Person, clock: Clock) -> None:

@@ -286,10 +286,13 @@ class RecordedEditing(Editing):
         await tape.fed_before(settled)
         if settled.type == "edit.rejected":
             return self._failed(path, settled)
+        after = tape.text(settled.data.get("after"))
+        in_part = settled.type == "edit.applied" and after != change.after
         return Written(
             settled.data.get("where", "buffer"),
-            tape.text(settled.data.get("after")),
+            after,
             merged=settled.type == "edit.merged",
+            without=tape.text(settled.data.get("before")) if in_part else None,
         )
 
     async def sweep(self, folder: Located) -> None:

@@ -178,6 +178,8 @@ class Buffer:
 
     def replace_text(self, text: str) -> None:
         """Make the text `text` by one change of the stretch that differs, outside the undo stack."""
+        if text == self.text:
+            return  # nothing is sent for it, so a new version would be one that the server never hears of
         self._become(text)
         self.version += 1
 

@@ -430,7 +430,7 @@ class FakeEditor(ToolClient):
 
     def _apply_edit(self, number: int | str, params: Object) -> None:
         edit, label = cast("Object", params["edit"]), str(params.get("label", ""))
-        fault = self.profile.edit_fault
+        fault = self.profile.fault_of_edit(self._edit_groups)
         self._type_before(edit)
         if fault == "refuses":
             outcome = EditOutcome(applied=False, reason="not now")

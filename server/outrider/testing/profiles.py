@@ -18,10 +18,11 @@ Stale = Literal["apply", "skip_and_claim", "refuse", "error"]
 `applied: false`. `error`: a JSON-RPC error (eglot).
 """
 
-EditFault = Literal["claims", "partly", "refuses", "fails", "never_answers"]
+EditFault = Literal["claims", "partly", "partly_once", "refuses", "fails", "never_answers"]
 """How a hostile client treats an edit.
 
 `claims`: says `applied: true` and does nothing. `partly`: applies only the first edit and says `applied: true`.
+`partly_once`: does so the first time, and then as `claims`.
 `refuses`: `applied: false`. `fails`: a JSON-RPC error. `never_answers`: applies it and says nothing.
 """
 
@@ -112,6 +113,12 @@ class Profile:
     """How often it does that."""
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Further fields of the `initialize` params, such as `locale`."""
+
+    def fault_of_edit(self, applied: int) -> EditFault | None:
+        """How it treats an edit, after it has applied that many."""
+        if self.edit_fault != "partly_once":
+            return self.edit_fault
+        return "claims" if applied else "partly"
 
     def __str__(self) -> str:
         return self.name

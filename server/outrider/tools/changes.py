@@ -11,7 +11,7 @@ from outrider.ports.model import ToolCall, content_hash
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.result import ToolResult, error, ok
 from outrider.workspace.diff import line_hunks, lines_around, split_lines, unified
-from outrider.workspace.editing import Change, NotWritten, Written
+from outrider.workspace.editing import PART_STAYS, Change, NotWritten, Written
 from outrider_protocol.events import (
     EditApplied,
     EditApplying,
@@ -204,8 +204,15 @@ async def make(
         written = NotWritten("failed", problem)
     else:
         written = await context.editing.write(change, context.label)
+    if isinstance(written, Written) and written.without is not None and undoes is not None:
+        # Which hunks are back is not known by their numbers; what is left of it belongs to nobody.
+        written = NotWritten("not_applied", PART_STAYS, written.after)
     if isinstance(written, Written):
-        if written.after != change.after:
+        if written.without is not None:
+            # The change is what is there of it; what somebody typed meanwhile was there before it.
+            part = replace(change, before=written.without, after=written.after)
+            described, texts = describe(change_id, call, part), _texts(part)
+        elif written.after != change.after:
             texts = _texts(replace(change, after=written.after))
         if written.where == "buffer":
             context.changed_buffer(written.uri or change.located.uri)
@@ -233,7 +240,7 @@ async def write(
     """
     written = await make(context, call, change_id, change, undoes=undoes)
     if isinstance(written, Written):
-        return ok(said(change, written))
+        return ok(said(change, written)) if written.without is None else error(in_part(change, written))
     return None if written.kind == "changed" else error(f"{not_changed(change, written)}{text_now(written)}")
 
 
@@ -252,6 +259,15 @@ def said(change: Change, written: Written) -> str:
         return f"{done} {path}. Somebody else changed the file at the same time; both changes are in it."
     where = " The change is in the open buffer and not saved yet." if written.where == "buffer" else ""
     return f"{done} {path}.{where}"
+
+
+def in_part(change: Change, written: Written) -> str:
+    """What the model is told of a change of which only a part is in place."""
+    there = unified(written.without or "", written.after or "", change.located.display)
+    return (
+        f"{change.located.display} was changed only in part: {PART_STAYS}. This part is in place, unsaved:\n{_cut(there)}"
+        "\nRead the file before you go on."
+    )
 
 
 def not_changed(change: Change, problem: NotWritten) -> str:

@@ -65,7 +65,7 @@ class _Plan:
         if patch.operation == "delete":
             await self._delete(located, current, done.text, patch)
         elif patch.to is not None:
-            await self._move(located, patch.to, current.text, done.text)
+            await self._move(located, patch.to, current, done.text)
         elif done.text == current.text:
             self.reasons.append(f"{located.display}: the patch would change nothing")
         else:
@@ -87,7 +87,11 @@ class _Plan:
         else:
             self.changes.append(await deletion(self._context, located, current))
 
-    async def _move(self, located: Located, path: str, before: str, after: str) -> None:
+    async def _move(self, located: Located, path: str, current: Snapshot, after: str) -> None:
+        if current.unsaved:
+            self.reasons.append(f"{located.display} {UNSAVED}")
+            return
+        before = current.text
         to = await self._locate(path)
         if to is None or not self._take(to):
             return

@@ -11,7 +11,7 @@ from outrider.tools import changes
 from outrider.tools.changes import TakesBack
 from outrider.tools.context import ToolContext
 from outrider.tools.result import ToolResult, error, ok
-from outrider.workspace.editing import Change, Written
+from outrider.workspace.editing import PART_GONE, Change, NotWritten, Written
 from outrider.workspace.merge import merge
 from outrider.workspace.overlay import ReadProblem
 from outrider_protocol.events import EditRejected
@@ -46,27 +46,35 @@ async def write_all(
         written = await changes.make(context, call, change_id, change)
         if isinstance(written, Written):
             done.append(_Done(change_id, change, written))
-            continue
+            if written.without is None:
+                continue
         for later_id, later in wanted[index + 1 :]:
             changes.record_rejected(
                 context, call, later_id, later, "another change of the call could not be made"
             )
+        if isinstance(written, Written) and len(wanted) == 1:
+            return error(changes.in_part(change, written))
         standing = {one.change_id: await _take_back(context, call, one) for one in reversed(done)}
         left = [one for one in done if standing[one.change_id] is not None]
-        if written.kind == "changed" and not left:
+        if isinstance(written, NotWritten) and written.kind == "changed" and not left:
             return None
-        told = changes.not_changed(change, written)
+        if isinstance(written, NotWritten):
+            told = changes.not_changed(change, written)
+        elif standing[change_id] is None:
+            told = f"{change.located.display} was not changed: {PART_GONE}"
+        else:
+            told = changes.in_part(change, written)
         if len(wanted) > 1:
             told += "\nIt is one of several changes, which are made all or not at all."
             back = [one.change.located.display for one in done if one not in left]
             told += f"\nTaken back again: {', '.join(back)}." if back else ""
             told += "".join(
-                f"\nStill in place, because it could not be taken back: {changes.said(one.change, one.written)} "
+                f"\nStill in place, because it could not be taken back: {_said(one)} "
                 f"({standing[one.change_id]})"
                 for one in left
             )
             told += "" if left else "\nNothing was changed."
-        return error(told + changes.text_now(written))
+        return error(told + (changes.text_now(written) if isinstance(written, NotWritten) else ""))
     return ok("\n".join(changes.said(one.change, one.written) for one in done))
 
 
@@ -103,10 +111,19 @@ async def _inverse(context: ToolContext, done: _Done) -> Change | str:
         case "create":
             return Change("delete", at, None, now, None) if now == was else "it was changed since"
         case "edit":
-            merged = merge(change.after or "", now or "", change.before or "")
+            after, before = change.after or "", change.before or ""
+            if done.written.without is not None:
+                after, before = was or "", done.written.without
+            merged = merge(after, now or "", before)
             if merged.conflicts:
                 return "somebody changed the same place since"
             return Change("edit", at, None, now, merged.text)
+
+
+def _said(done: _Done) -> str:
+    if done.written.without is not None:
+        return f"a part of the edit of {done.change.located.display}."
+    return changes.said(done.change, done.written)
 
 
 def _gave_up(context: ToolContext, call: ToolCall, done: _Done, reason: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from outrider.ports.clock import Clock
-from outrider.ports.editor import DocumentEdit, Editor, FileOperation
+from outrider.ports.editor import Applied, DocumentEdit, Editor, FileOperation
 from outrider.ports.text import Hunk, PlacedEdit, Snapshot, TextEncoding
 from outrider.workspace import disk
 from outrider.workspace.diff import text_hunks
@@ -24,6 +24,9 @@ from outrider.workspace.overlay import SIZE_LIMIT, Overlay, ReadProblem, read_te
 from outrider.workspace.paths import Located
 
 _CHANGED = "the text is not the one the change was worked out for"
+PART_GONE = "the editor applied only a part of it, which is taken back"
+PART_STAYS = "the editor applied only a part of an edit, and let it neither be completed nor be taken back"
+"""What the model and the person are told where a part of an edit stays."""
 _UNSAVED = "it is open with unsaved changes, which the change on the disk would leave out"
 
 
@@ -58,6 +61,8 @@ class Written:
     """Whether it is not the planned one, because somebody typed meanwhile; both are in it."""
     uri: str = ""
     """Of the document that was changed, as the client spells it; empty for the disk."""
+    without: str | None = None
+    """Where only a part of the change is in place, and stays: the text as it was found, but without that part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +128,30 @@ class Editing:
         hunks = text_hunks(before, planned)
         if not hunks:
             return Written("buffer", before, merged=False, uri=document.uri)
-        seen: list[str] = []
+        applied, found = await self._send(document, planned, hunks, label)
+        if found is not None:
+            return Written("buffer", found, merged=found != planned, uri=document.uri)
+        now = self._documents.get(uri)
+        if now is not None and await asyncio.to_thread(without_part, before, planned, now.text) is not None:
+            return await self._repair(change, document.uri, label)
+        reason = f": {applied.reason}" if applied.reason else ""
+        message = (
+            "the editor said that the edit is applied, but its text does not show it"
+            if applied.claimed
+            else f"the editor did not apply the edit{reason}"
+        )
+        # The person typed while it was on its way: it can be worked out again for the text as it is now.
+        kind = "changed" if now is not None and now.text != before else "not_applied"
+        return NotWritten(kind, message, now.text if now else None)
+
+    async def _send(
+        self, document: Document, planned: str, hunks: list[Hunk], label: str
+    ) -> tuple[Applied, str | None]:
+        """Have the editor apply hunks; gives its answer, and the text in which they were found."""
+        uri, seen = document.uri, list[str]()
 
         def done(now: Document | None) -> bool:
-            if now is not None and not seen and is_in_place(before, planned, now.text):
+            if now is not None and not seen and is_in_place(document.text, planned, now.text):
                 seen.append(now.text)
             return bool(seen)
 
@@ -137,25 +162,37 @@ class Editing:
         # From before it is sent: a text that was in place and was typed over at once was in place.
         unsubscribe = self._documents.subscribe(look)
         try:
-            edit = DocumentEdit(document.uri, document.version, self._placed(before, hunks))
+            edit = DocumentEdit(uri, document.version, self._placed(document.text, hunks))
             applied = await self._editor.apply(label, [edit])
             settle = self._editor.traits.settle_seconds if applied.claimed else 0.0
             if not done(self._documents.get(uri)) and settle > 0:
                 await self._documents.until(uri, done, self._clock, settle)
         finally:
             unsubscribe()
-        if seen:
-            return Written("buffer", seen[0], merged=seen[0] != planned, uri=document.uri)
-        now = self._documents.get(uri)
-        reason = f": {applied.reason}" if applied.reason else ""
-        message = (
-            "the editor said that the edit is applied, but its text does not show it"
-            if applied.claimed
-            else f"the editor did not apply the edit{reason}"
-        )
-        # The person typed while it was on its way: it can be worked out again for the text as it is now.
-        kind = "changed" if now is not None and now.text != before else "not_applied"
-        return NotWritten(kind, message, now.text if now else None)
+        return applied, seen[0] if seen else None
+
+    async def _repair(self, change: Change, uri: str, label: str) -> Written | NotWritten:
+        """Complete an edit of which a part is in the text, else take the part back; else say what is there."""
+        before, planned = change.before or "", change.after or ""
+        for way in ("complete", "take back", "tell"):
+            now = self._documents.get(uri)
+            without = await asyncio.to_thread(without_part, before, planned, now.text) if now else None
+            if now is None or without is None:
+                return NotWritten("not_applied", PART_GONE, now.text if now else None)
+            if way == "tell":
+                self._editor.say("warning", f"Outrider: {change.located.display}: {PART_STAYS}.")
+                return Written("buffer", now.text, merged=False, uri=uri, without=without)
+            merged = merge(before, without, planned)
+            wanted = merged.text if way == "complete" else without
+            if wanted == now.text or (way == "complete" and merged.conflicts):
+                continue
+            # In one piece, of which there is no part.
+            _, found = await self._send(now, wanted, [_in_one(now.text, wanted)], label)
+            if found is not None and way == "complete":
+                return Written("buffer", found, merged=found != planned, uri=uri)
+            if found is not None:
+                return NotWritten("not_applied", PART_GONE, found)
+        raise AssertionError("the last way always ends")
 
     def _placed(self, text: str, hunks: list[Hunk]) -> list[PlacedEdit]:
         lines, encoding = Lines(text), self._documents.encoding
@@ -282,6 +319,43 @@ def is_in_place(before: str, planned: str, now: str) -> bool:
             if not hunk.new and other.start <= start <= other.end and hunk.old in other.new:
                 return False
     return True
+
+
+def without_part(before: str, planned: str, now: str) -> str | None:
+    """`now` without those hunks of the change from `before` to `planned` that are in it; None: there are none.
+
+    What others changed stays. Only for a change that is not in place as a whole.
+    """
+    if now == before:
+        return None
+    hunks = text_hunks(before, planned)
+    there = [hunk for hunk in hunks if is_in_place(before, _with(before, [hunk]), now)]
+    part = _with(before, there)
+    if not there or not is_in_place(before, part, now):
+        return None
+    others = text_hunks(part, now)
+    back: list[Hunk] = []
+    shift = 0
+    for hunk in there:
+        start = hunk.start + shift
+        shift += len(hunk.new) - len(hunk.old)
+        # Nothing of the others is in the hunk, so it is whole, as far away as what they put before it.
+        start += sum(len(other.new) - len(other.old) for other in others if other.end <= start)
+        back.append(Hunk(start, start + len(hunk.new), hunk.new, hunk.old))
+    return _with(now, back)
+
+
+def _with(text: str, hunks: list[Hunk]) -> str:
+    for hunk in reversed(hunks):
+        text = text[: hunk.start] + hunk.new + text[hunk.end :]
+    return text
+
+
+def _in_one(before: str, after: str) -> Hunk:
+    """The one hunk that makes `before` to `after`, which differ."""
+    hunks = text_hunks(before, after)
+    start, end = hunks[0].start, hunks[-1].end
+    return Hunk(start, end, before[start:end], after[start : len(after) - len(before) + end])
 
 
 def _size(hunks: list[Hunk]) -> int:

@@ -103,6 +103,9 @@ class Journal:
         if state == "applied":
             after = data.get("after")
             planned = known.planned if event.type == "edit.merged" else after
+            if after != known.planned and event.type == "edit.applied" and known.undoes is None:
+                # Only a part of it is in place: its hunks are those that are.
+                known = replace(known, hunks=tuple(range(1, len(data["hunks"]) + 1)))
             known = replace(known, before=data.get("before"), after=after, planned=planned)
             self._take(known, event.seq)
         self._records[known.change_id] = replace(known, state=state)

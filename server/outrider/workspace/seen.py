@@ -58,7 +58,8 @@ class Seen:
                 self._planned.pop(data["changeId"], None)
             case "edit.applied" | "edit.merged" if "callId" in data:
                 # What somebody typed while it was applied is in `after`, and nothing that the model knows of.
-                self._changed(data, self._planned.pop(data["changeId"], data.get("after")))
+                planned, after = self._planned.pop(data["changeId"], data.get("after")), data.get("after")
+                self._changed(data, planned if event.type == "edit.merged" else after)
             case _:
                 pass
 
