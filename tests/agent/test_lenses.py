@@ -52,11 +52,20 @@ async def test_what_the_person_wrote_over_has_no_lens(begin):
 async def test_the_client_is_told_that_lenses_are_old_where_it_can_be(begin):
     editor = await begin("vscode", [step(FIX), DONE], FULL)
     editor.open("tariff.py")
+    assert await editor.code_lenses("tariff.py") == []
     await editor.run("Go.")
     await editor.wait_for(lambda: editor.lens_refreshes >= 1, "a refresh")
     before = editor.lens_refreshes
     await editor.command("outrider.undo", {})
     await editor.wait_for(lambda: editor.lens_refreshes > before, "a refresh after the undo")
+
+
+async def test_a_client_that_shows_none_is_not_told(begin):
+    editor = await begin("vscode", [step(FIX), DONE], FULL)
+    editor.open("tariff.py")
+    await editor.run("Go.")
+    await editor.command("outrider.undo", {})
+    assert editor.lens_refreshes == 0
 
 
 @pytest.mark.parametrize("where", ["options", "configuration"])

@@ -525,7 +525,7 @@ FAILS = {
     ),
     "another button": (
         edited(answers=["Sure"]),
-        ["answers[0]\n", "a button 'Sure'", "Allow once, Allow for this session, Reject"],
+        ["answers[0]\n", "a button 'Sure'", "Allow once, Allow for this session, Review…, Reject"],
     ),
     "an answer nobody asked for": (
         {"answers": ["Reject"]},

@@ -35,13 +35,15 @@ class Bridge:
         self._editor = editor
         self._reporter = reporter
         self._commands = Commands(app)
+        self._shows_lenses = False
+        """Whether the client has ever asked for code lenses: what it does not show it need not ask for again."""
         app.services.store.subscribe(self._on_event)
 
     def _on_event(self, event: LoggedEvent) -> None:
         if self._app.current.events:
             self._editor.publish_event(event)
         self._reporter.on_event(event)
-        if event.type in _MOVES_CHANGES and self._app.current.code_lens:
+        if event.type in _MOVES_CHANGES and self._app.current.code_lens and self._shows_lenses:
             self._editor.refresh_lenses()
 
     def on_frame(self, frame: StreamFrame) -> None:
@@ -76,13 +78,14 @@ class Bridge:
 
     async def code_lenses(self, uri: str) -> list[dict[str, Any]]:
         """The code lenses of a document."""
+        self._shows_lenses = True
         return await code_lenses(self._app, uri)
 
     async def configure(self, values: Mapping[str, Any] | None) -> None:
         """Take over what the client's configuration says."""
         before = self._app.current.code_lens
         self._say(self._app.configure(values))
-        if self._app.current.code_lens != before:
+        if self._app.current.code_lens != before and self._shows_lenses:
             self._editor.refresh_lenses()
 
     async def folders_changed(self, folders: tuple[tuple[str, str], ...]) -> None:

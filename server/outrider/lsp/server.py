@@ -328,9 +328,7 @@ class Server(LanguageServer):
         return [action["command"] for action in actions if "command" in action]
 
     async def _code_lens(self, params: types.CodeLensParams) -> list[dict[str, Any]]:
-        # Asked for when a document opens: where nothing is built yet there are no changes to show.
-        loading = self._loading()
-        return await (await self._ready()).code_lenses(params.text_document.uri) if loading.done() else []
+        return await (await self._ready()).code_lenses(params.text_document.uri)
 
     def _progress_cancel(self, params: types.WorkDoneProgressCancelParams) -> None:
         self._here().progress.cancelled(params.token)
