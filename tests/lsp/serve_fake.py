@@ -13,6 +13,9 @@ from outrider.ports.events import StreamFrame
 
 CHUNK = 10_000
 
+TICKS = 10
+"""After which it is said that the loop runs."""
+
 
 class Bridge(FakeBridge):
     def __init__(self) -> None:
@@ -57,7 +60,8 @@ class Bridge(FakeBridge):
     async def _ticks_since(self, argument):
         """Prove on standard error that the loop runs, although nobody reads standard output."""
         before = self.ticks
-        await asyncio.sleep(0.3)
+        while self.ticks - before < TICKS:
+            await asyncio.sleep(0.01)
         sys.stderr.write(f"ticks: {self.ticks - before}\n")
         sys.stderr.flush()
 
