@@ -13,8 +13,8 @@ from outrider.ports.events import StreamFrame
 
 CHUNK = 10_000
 
-TICKS = 10
-"""After which it is said that the loop runs."""
+TURNS = 20
+"""Of the loop, after which it is said that it runs."""
 
 
 class Bridge(FakeBridge):
@@ -60,7 +60,7 @@ class Bridge(FakeBridge):
     async def _ticks_since(self, argument):
         """Prove on standard error that the loop runs, although nobody reads standard output."""
         before = self.ticks
-        while self.ticks - before < TICKS:
+        for _ in range(TURNS):
             await asyncio.sleep(0.01)
         sys.stderr.write(f"ticks: {self.ticks - before}\n")
         sys.stderr.flush()

@@ -224,7 +224,7 @@ async def test_the_loop_runs_while_the_client_does_not_read(start):
         "workspace/executeCommand", {"command": "outrider.run", "arguments": [{"frames": 2000}]}
     )
     process.request("workspace/executeCommand", {"command": "outrider.resume"})
-    assert int((await process.errors("ticks:")).rsplit("ticks:", 1)[1]) >= 10
+    assert int((await process.errors("ticks:")).rsplit("ticks:", 1)[1]) > 5
     process.child.stdout._transport.resume_reading()
     frames = []
     await process.until(lambda message: frames.append(message) or message.get("id") == flood)
