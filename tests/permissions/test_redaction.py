@@ -219,10 +219,10 @@ def test_several_folders_keep_their_names():
 
 
 def test_a_folder_of_one_part_is_meant_only_as_a_whole():
-    private = Private(homes=("/root",), folders=(("src", ("/src",)),))
-    text = "crates/src/lib.rs /srcs/a file:///src/a /src /root/.bashrc /rootfs /mnt/root"
+    private = Private(homes=("/ada",), folders=(("src", ("/src",)),))
+    text = "crates/src/lib.rs /srcs/a file:///src/a /src /ada/.bashrc /adas /mnt/ada"
     assert one(text, private) == (
-        "crates/src/lib.rs /srcs/a file:///workspace/a /workspace /home/user/.bashrc /rootfs /mnt/root"
+        "crates/src/lib.rs /srcs/a file:///workspace/a /workspace /home/user/.bashrc /adas /mnt/ada"
     )
 
 
