@@ -227,6 +227,29 @@ async def test_the_undo_can_be_taken(begin, ten):
     assert editor.text("ten.txt").count("nine") == 1
 
 
+async def test_the_undo_taken_over_a_whole_file_brings_its_lines_back(begin, ten):
+    edit = call("edit_file", path="ten.txt", old="line 5", new="line five")
+    editor = await begin("stock", [step(edit), DONE], FULL, answers=["Take the undo"])
+    await editor.run("Go.")
+    indented = "".join(f"    {line}" for line in editor.disk("ten.txt").splitlines(keepends=True))
+    ten.write_text(indented)
+    undone = await editor.command("outrider.undo", {})
+    assert (ten.read_text(), undone["conflicts"]) == (TEN, [])
+    (asked,) = editor.questions
+    assert asked.message.endswith(f"As it is now:\n{indented}With the undo:\n{TEN}".rstrip("\n"))
+
+
+async def test_a_line_within_what_is_undone_stays(begin, ten):
+    edit = call("edit_file", path="ten.txt", old="line 3\nline 4\n", new="a\nb\nc\nd\n")
+    editor = await begin("stock", [step(edit), DONE], FULL, answers=["Take the undo"])
+    editor.open("ten.txt")
+    await editor.run("Go.")
+    editor.type("ten.txt", "mine\n", at=(4, 0))
+    editor.type("ten.txt", "D\nline 5 of mine", replace="d\nline 5")
+    await editor.command("outrider.undo", {})
+    assert editor.text("ten.txt") == TEN.replace("line 5", "mine\nline 5")
+
+
 async def test_both_versions_can_be_looked_at(begin, ten, workspace):
     editor, undone = await conflicting(begin, "Open both")
     assert len(undone["conflicts"]) == 1

@@ -122,7 +122,7 @@ class FileHistory:
         return self.weave.place(self.strands[change_id, number])
 
     def forced(self, change_id: str, number: int) -> str:
-        """The text with a hunk switched and without what others wrote over its place."""
+        """The text with a hunk switched and without the edits that went over its lines."""
         return self.weave.forced(self.strands[change_id, number])
 
     def state(self, change_id: str, number: int) -> HunkState:
