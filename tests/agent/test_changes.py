@@ -250,6 +250,51 @@ async def test_a_line_within_what_is_undone_stays(begin, ten):
     assert editor.text("ten.txt") == TEN.replace("line 5", "mine\nline 5")
 
 
+async def typing_while_asked(begin, times):
+    """Somebody goes on with their line while the first questions are open; each is answered with a yes."""
+
+    def answer(_):
+        if len(editor.questions) <= times:
+            editor.type("ten.txt", "my own longer", replace="my own")
+        return "Take the undo"
+
+    edit = call("edit_file", path="ten.txt", old="line 9", new="line nine")
+    editor = await begin("stock", [step(edit), DONE], FULL, answers=answer)
+    editor.open("ten.txt")
+    await editor.run("Go.")
+    editor.type("ten.txt", "my own line", replace="line nine")
+    return editor, await editor.command("outrider.undo", {})
+
+
+async def test_what_is_typed_while_asked_is_shown_before_it_goes(begin, ten):
+    editor, undone = await typing_while_asked(begin, 1)
+    first, second = (one.message for one in editor.questions)
+    assert ("longer" in first, "my own longer line" in second) == (False, True)
+    assert (editor.text("ten.txt"), undone["conflicts"]) == (TEN, [])
+    assert [one["data"]["choice"] for one in editor.events_of("undo.asked")] == ["Take the undo"] * 2
+
+
+async def test_what_is_typed_each_time_while_asked_stays(begin, ten):
+    editor, undone = await typing_while_asked(begin, 2)
+    assert len(editor.questions) == 2
+    assert editor.text("ten.txt") == TEN.replace("line 9", "my own longer longer line")
+    assert ([one["line"] for one in undone["conflicts"]], undone["undone"]) == ([9], [])
+
+
+async def test_what_is_typed_elsewhere_while_asked_asks_nothing_more(begin, ten):
+    def answer(_):
+        editor.type("ten.txt", "typed\n", at=(0, 0))
+        return "Take the undo"
+
+    edit = call("edit_file", path="ten.txt", old="line 9", new="line nine")
+    editor = await begin("stock", [step(edit), DONE], FULL, answers=answer)
+    editor.open("ten.txt")
+    await editor.run("Go.")
+    editor.type("ten.txt", "my own line", replace="line nine")
+    await editor.command("outrider.undo", {})
+    assert (len(editor.questions), editor.text("ten.txt")) == (1, f"typed\n{TEN}")
+
+
 async def test_both_versions_can_be_looked_at(begin, ten, workspace):
     editor, undone = await conflicting(begin, "Open both")
     assert len(undone["conflicts"]) == 1
