@@ -239,6 +239,18 @@ async def test_the_undo_taken_over_a_whole_file_brings_its_lines_back(begin, ten
     assert asked.message.endswith(f"As it is now:\n{indented}With the undo:\n{TEN}".rstrip("\n"))
 
 
+async def test_what_the_undo_was_taken_over_is_asked_about_once(begin, ten):
+    editor = await begin("stock", [step(*THREE), DONE], FULL, answers=lambda _: "Take the undo")
+    await editor.run("Go.")
+    changed = editor.disk("ten.txt")
+    ten.write_text("".join(f"    {line}" for line in changed.splitlines(keepends=True)))
+    await editor.command("outrider.undo", {})
+    assert ten.read_text() == TEN
+    assert len(editor.questions) == 1
+    await editor.command("outrider.redo", {})
+    assert (ten.read_text(), len(editor.questions)) == (changed, 1)
+
+
 async def test_a_line_within_what_is_undone_stays(begin, ten):
     edit = call("edit_file", path="ten.txt", old="line 3\nline 4\n", new="a\nb\nc\nd\n")
     editor = await begin("stock", [step(edit), DONE], FULL, answers=["Take the undo"])

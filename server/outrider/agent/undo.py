@@ -139,10 +139,15 @@ class TakingBack:
 
     async def _hunks(self, part: Part, file: FileHistory) -> None:
         record = part.record
-        for number, reason in (await self._switch(record, file, part.hunks)).items():
-            await self._settle(record, file, number, reason)
+        held = await self._switch(record, file, part.hunks)
+        while held:
+            number = next(iter(held))
+            if await self._go_over(record, file, number, held.pop(number)) and held:
+                held = await self._switch(
+                    record, file, tuple(held)
+                )  # what was in the way of others is gone, too
 
-    async def _settle(self, record: ChangeRecord, file: FileHistory, number: int, reason: str) -> None:
+    async def _go_over(self, record: ChangeRecord, file: FileHistory, number: int, reason: str) -> bool:
         """Go over what somebody wrote, if the person says so and it is still what they were shown."""
         for _ in range(TIMES_ASKED):
             seen = await self._ask(record, file, number, reason)
@@ -150,9 +155,10 @@ class TakingBack:
                 break
             held = await self._switch(record, file, (number,), over=seen)
             if not held:
-                return
+                return True
             reason = held[number]
         self._conflict(record, file, number, reason)
+        return False
 
     async def _switch(
         self, record: ChangeRecord, file: FileHistory, numbers: Sequence[int], *, over: Place | None = None
@@ -197,9 +203,7 @@ class TakingBack:
             if done is None:
                 continue  # the person is typing there: what they wrote belongs into it
             if done:
-                for number in taken:
-                    file.switch(change_id, number)
-                file.catch_up(after)
+                file.take(change_id, taken, after)
             return held
         self._no(record, "somebody is changing it right now; try again")
         return {}

@@ -192,6 +192,11 @@ class Weave:
         """
         return "".join(self._shown(self._visible_switched(strand, self._over(strand))))
 
+    def go_over(self, strand: int) -> None:
+        """Switch a strand, and take those out of the text that went over its lines."""
+        for one in (strand, *self._over(strand)):
+            self.switch(one)
+
     def _over(self, strand: int) -> set[int]:
         """The strands that went over the lines of a strand, and over theirs."""
         later: dict[int, set[int]] = {}
