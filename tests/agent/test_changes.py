@@ -251,6 +251,20 @@ async def test_what_the_undo_was_taken_over_is_asked_about_once(begin, ten):
     assert (ten.read_text(), len(editor.questions)) == (changed, 1)
 
 
+async def test_a_file_that_was_made_anew_does_not_get_its_old_lines(begin, ten):
+    edit = call("edit_file", path="ten.txt", old="line 9", new="line nine")
+    delete = call("delete_file", path="ten.txt", called="delete")
+    editor = await begin("stock", [step(edit), step(delete), DONE], FULL, answers=lambda _: "Take the undo")
+    await editor.run("Go.")
+    ten.write_text("anew\n")
+    undone = await editor.command("outrider.undo", {})
+    assert (ten.read_text(), undone["undone"], editor.questions) == ("anew\n", [], [])
+    assert {one["reason"] for one in undone["conflicts"]} == {
+        "the file exists again",
+        "somebody changed the same place since",
+    }
+
+
 async def test_a_line_within_what_is_undone_stays(begin, ten):
     edit = call("edit_file", path="ten.txt", old="line 3\nline 4\n", new="a\nb\nc\nd\n")
     editor = await begin("stock", [step(edit), DONE], FULL, answers=["Take the undo"])

@@ -274,9 +274,9 @@ class TakingBack:
 
         Only that title is a yes.
         """
-        if not self._answers or self._asked >= MOST_ASKED or file.is_whole(record.change_id, number):
+        if not self._answers or self._asked >= MOST_ASKED or not file.exists:
             return None
-        if not file.exists:
+        if not file.may_go_over(record.change_id, number):
             return None
         self._asked += 1
         place, hunk = file.place(record.change_id, number), hunk_id(record.change_id, number)

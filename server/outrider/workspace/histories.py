@@ -129,6 +129,11 @@ class FileHistory:
         """Whether a hunk is the file itself: its creation or deletion."""
         return self.strands[change_id, number] in self.whole
 
+    def may_go_over(self, change_id: str, number: int) -> bool:
+        """Whether a hunk can be switched over what went over it: neither is a whole file that came or went."""
+        strand = self.strands[change_id, number]
+        return not self.whole.keys() & {strand, *self.weave.over(strand)}
+
     def place(self, change_id: str, number: int) -> Place:
         """Where a hunk is now."""
         return self.weave.place(self.strands[change_id, number])

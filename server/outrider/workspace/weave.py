@@ -174,7 +174,7 @@ class Weave:
 
     def place(self, strand: int) -> Place:
         """Where a strand is, with what others wrote over it."""
-        over = self._over(strand)
+        over = self.over(strand)
         now, switched = self._visible(), self._visible_switched(strand, over)
         changed = set(now) ^ set(switched)
         touched = changed or {index for index, line in enumerate(self._lines) if _is_of(line, strand)}
@@ -190,14 +190,14 @@ class Weave:
 
         The lines that those took away come back with them, so that no line goes but theirs and the strand's own.
         """
-        return "".join(self._shown(self._visible_switched(strand, self._over(strand))))
+        return "".join(self._shown(self._visible_switched(strand, self.over(strand))))
 
     def go_over(self, strand: int) -> None:
         """Switch a strand, and take those out of the text that went over its lines."""
-        for one in (strand, *self._over(strand)):
+        for one in (strand, *self.over(strand)):
             self.switch(one)
 
-    def _over(self, strand: int) -> set[int]:
+    def over(self, strand: int) -> set[int]:
         """The strands that went over the lines of a strand, and over theirs."""
         later: dict[int, set[int]] = {}
         for line in self._lines:
