@@ -227,6 +227,100 @@ async def test_the_undo_can_be_taken(begin, ten):
     assert editor.text("ten.txt").count("nine") == 1
 
 
+async def test_the_undo_taken_over_a_whole_file_brings_its_lines_back(begin, ten):
+    edit = call("edit_file", path="ten.txt", old="line 5", new="line five")
+    editor = await begin("stock", [step(edit), DONE], FULL, answers=["Take the undo"])
+    await editor.run("Go.")
+    indented = "".join(f"    {line}" for line in editor.disk("ten.txt").splitlines(keepends=True))
+    ten.write_text(indented)
+    undone = await editor.command("outrider.undo", {})
+    assert (ten.read_text(), undone["conflicts"]) == (TEN, [])
+    (asked,) = editor.questions
+    assert asked.message.endswith(f"As it is now:\n{indented}With the undo:\n{TEN}".rstrip("\n"))
+
+
+async def test_what_the_undo_was_taken_over_is_asked_about_once(begin, ten):
+    editor = await begin("stock", [step(*THREE), DONE], FULL, answers=lambda _: "Take the undo")
+    await editor.run("Go.")
+    changed = editor.disk("ten.txt")
+    ten.write_text("".join(f"    {line}" for line in changed.splitlines(keepends=True)))
+    await editor.command("outrider.undo", {})
+    assert ten.read_text() == TEN
+    assert len(editor.questions) == 1
+    await editor.command("outrider.redo", {})
+    assert (ten.read_text(), len(editor.questions)) == (changed, 1)
+
+
+async def test_a_file_that_was_made_anew_does_not_get_its_old_lines(begin, ten):
+    edit = call("edit_file", path="ten.txt", old="line 9", new="line nine")
+    delete = call("delete_file", path="ten.txt", called="delete")
+    editor = await begin("stock", [step(edit), step(delete), DONE], FULL, answers=lambda _: "Take the undo")
+    await editor.run("Go.")
+    ten.write_text("anew\n")
+    undone = await editor.command("outrider.undo", {})
+    assert (ten.read_text(), undone["undone"], editor.questions) == ("anew\n", [], [])
+    assert {one["reason"] for one in undone["conflicts"]} == {
+        "the file exists again",
+        "somebody changed the same place since",
+    }
+
+
+async def test_a_line_within_what_is_undone_stays(begin, ten):
+    edit = call("edit_file", path="ten.txt", old="line 3\nline 4\n", new="a\nb\nc\nd\n")
+    editor = await begin("stock", [step(edit), DONE], FULL, answers=["Take the undo"])
+    editor.open("ten.txt")
+    await editor.run("Go.")
+    editor.type("ten.txt", "mine\n", at=(4, 0))
+    editor.type("ten.txt", "D\nline 5 of mine", replace="d\nline 5")
+    await editor.command("outrider.undo", {})
+    assert editor.text("ten.txt") == TEN.replace("line 5", "mine\nline 5")
+
+
+async def typing_while_asked(begin, times):
+    """Somebody goes on with their line while the first questions are open; each is answered with a yes."""
+
+    def answer(_):
+        if len(editor.questions) <= times:
+            editor.type("ten.txt", "my own longer", replace="my own")
+        return "Take the undo"
+
+    edit = call("edit_file", path="ten.txt", old="line 9", new="line nine")
+    editor = await begin("stock", [step(edit), DONE], FULL, answers=answer)
+    editor.open("ten.txt")
+    await editor.run("Go.")
+    editor.type("ten.txt", "my own line", replace="line nine")
+    return editor, await editor.command("outrider.undo", {})
+
+
+async def test_what_is_typed_while_asked_is_shown_before_it_goes(begin, ten):
+    editor, undone = await typing_while_asked(begin, 1)
+    first, second = (one.message for one in editor.questions)
+    assert ("longer" in first, "my own longer line" in second) == (False, True)
+    assert (editor.text("ten.txt"), undone["conflicts"]) == (TEN, [])
+    assert [one["data"]["choice"] for one in editor.events_of("undo.asked")] == ["Take the undo"] * 2
+
+
+async def test_what_is_typed_each_time_while_asked_stays(begin, ten):
+    editor, undone = await typing_while_asked(begin, 2)
+    assert len(editor.questions) == 2
+    assert editor.text("ten.txt") == TEN.replace("line 9", "my own longer longer line")
+    assert ([one["line"] for one in undone["conflicts"]], undone["undone"]) == ([9], [])
+
+
+async def test_what_is_typed_elsewhere_while_asked_asks_nothing_more(begin, ten):
+    def answer(_):
+        editor.type("ten.txt", "typed\n", at=(0, 0))
+        return "Take the undo"
+
+    edit = call("edit_file", path="ten.txt", old="line 9", new="line nine")
+    editor = await begin("stock", [step(edit), DONE], FULL, answers=answer)
+    editor.open("ten.txt")
+    await editor.run("Go.")
+    editor.type("ten.txt", "my own line", replace="line nine")
+    await editor.command("outrider.undo", {})
+    assert (len(editor.questions), editor.text("ten.txt")) == (1, f"typed\n{TEN}")
+
+
 async def test_both_versions_can_be_looked_at(begin, ten, workspace):
     editor, undone = await conflicting(begin, "Open both")
     assert len(undone["conflicts"]) == 1

@@ -243,6 +243,68 @@ def test_the_exact_reverse_of_a_hunk_is_its_undo() -> None:
     assert (weave.is_on(first), weave.is_on(second)) == (True, False)
 
 
+# --- over what somebody wrote --------------------------------------------------------------------------------
+
+
+def written_over(lines: list[str], data: Any, mark: str) -> list[str]:
+    """Lines with up to three places replaced by lines that were never there before."""
+    lines = list(lines)
+    for place in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(lines)))
+        new = [f"{mark} {place} {number}\n" for number in range(data.draw(st.integers(0, 3)))]
+        lines[at : at + data.draw(st.integers(0, 4))] = new
+    return lines
+
+
+def taken_and_put(before: list[str], after: list[str]) -> list[tuple[set[str], set[str]]]:
+    """The lines that each hunk takes away, and those that it puts there."""
+    hunks = line_hunks("".join(before), "".join(after))
+    return [(set(split_lines(one.removed)), set(split_lines(one.added))) for one in hunks]
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(st.integers(1, 9), st.integers(0, 3), st.data())
+def test_going_over_takes_no_line_but_those_of_the_edits_over_the_hunk(
+    size: int, times: int, data: Any
+) -> None:
+    first = [f"line {number}\n" for number in range(size)]
+    lines = written_over(first, data, "agent")
+    weave = Weave("".join(first))
+    strands = weave.put("".join(lines))
+    made = taken_and_put(first, lines)
+    later: list[tuple[set[str], set[str]]] = []
+    for time in range(times):
+        before, lines = lines, written_over(lines, data, f"mine {time}")
+        later += taken_and_put(before, lines)
+        weave.catch_up("".join(lines))
+    for strand, (removed, added) in zip(strands, made, strict=True):
+        if not weave.is_on(strand):
+            continue
+        back, goes = set(removed), set(added)
+        for taken, put in later:
+            if taken & goes:
+                goes |= put
+                back |= taken
+        place, forced = weave.place(strand), split_lines(weave.forced(strand))
+        assert [line for line in forced if line in lines] == [line for line in lines if line not in goes]
+        assert set(forced) - set(lines) == back - goes - set(lines)
+        above = lines[: place.line - 1]
+        below = lines[len(above) + len(split_lines(place.now)) :]
+        assert "".join(lines) == "".join(above) + place.now + "".join(below)
+        assert "".join(forced) == "".join(above) + place.switched + "".join(below)
+    assert weave.text == "".join(lines)
+
+
+def test_a_line_that_stands_within_a_hunk_stays() -> None:
+    weave = Weave("1\n2\n3\n")
+    (strand,) = weave.put("1\na\nb\n3\n")
+    weave.catch_up("1\na\nmine\nb\n3\n")
+    assert weave.is_held(strand)
+    place = weave.place(strand)
+    assert (place.line, place.now, place.switched) == (2, "a\nmine\nb\n", "2\nmine\n")
+    assert weave.forced(strand) == "1\n2\nmine\n3\n"
+
+
 # --- git as the oracle ---------------------------------------------------------------------------------------
 
 

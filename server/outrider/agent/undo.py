@@ -21,12 +21,15 @@ from outrider.workspace.histories import FileHistory, Histories, histories, text
 from outrider.workspace.journal import ChangeRecord, Journal, Part, hunk_id
 from outrider.workspace.overlay import ReadProblem, same_text
 from outrider.workspace.paths import Located, PathProblem
+from outrider.workspace.weave import Place
 from outrider_protocol import KEEP_MINE, OPEN_BOTH, TAKE_THE_UNDO
 from outrider_protocol.commands import UndoResult
 from outrider_protocol.events import Conflict, NotUndoable, UndoAsked, UndonePath
 
 TIMES_TRIED = 3
 """A change whose file is changed while it is taken back is worked out again."""
+TIMES_ASKED = 2
+"""What is changed while the person is asked about it is shown to them again."""
 MOST_ASKED = 5
 """Conflicts that are asked about one by one; further ones are only named."""
 MOST_SHOWN = 300
@@ -136,14 +139,29 @@ class TakingBack:
 
     async def _hunks(self, part: Part, file: FileHistory) -> None:
         record = part.record
-        for number, reason in (await self._switch(record, file, part.hunks, over=False)).items():
-            if await self._ask(record, file, number, reason):
-                await self._switch(record, file, (number,), over=True)
-            else:
-                self._conflict(record, file, number, reason)
+        held = await self._switch(record, file, part.hunks)
+        while held:
+            number = next(iter(held))
+            if await self._go_over(record, file, number, held.pop(number)) and held:
+                held = await self._switch(
+                    record, file, tuple(held)
+                )  # what was in the way of others is gone, too
+
+    async def _go_over(self, record: ChangeRecord, file: FileHistory, number: int, reason: str) -> bool:
+        """Go over what somebody wrote, if the person says so and it is still what they were shown."""
+        for _ in range(TIMES_ASKED):
+            seen = await self._ask(record, file, number, reason)
+            if seen is None:
+                break
+            held = await self._switch(record, file, (number,), over=seen)
+            if not held:
+                return True
+            reason = held[number]
+        self._conflict(record, file, number, reason)
+        return False
 
     async def _switch(
-        self, record: ChangeRecord, file: FileHistory, numbers: Sequence[int], *, over: bool
+        self, record: ChangeRecord, file: FileHistory, numbers: Sequence[int], *, over: Place | None = None
     ) -> dict[int, str]:
         """Switch hunks in the file; gives those that are left as they are, and why.
 
@@ -151,7 +169,7 @@ class TakingBack:
             record: Their change.
             file: The file.
             numbers: Which; those that are already as they should be are passed over.
-            over: Whether they may go over what somebody wrote; then it is one.
+            over: What somebody wrote that they may go over, as long as it is just that; then it is one.
         """
         change_id = record.change_id
         for _ in range(TIMES_TRIED):
@@ -169,8 +187,14 @@ class TakingBack:
                 for number in wanted
                 if (reason := file.why_held(change_id, number)) is not None
             }
-            taken = wanted if over else [number for number in wanted if number not in held]
-            before, after = file.text, _switched(file, change_id, taken, over=over and bool(held))
+            if over is not None and file.exists:
+                held = {
+                    number: reason
+                    for number, reason in held.items()
+                    if not file.place(change_id, number).reads_like(over)
+                }
+            taken = [number for number in wanted if number not in held]
+            before, after = file.text, _switched(file, change_id, taken, over=over is not None)
             done: bool | None = True
             # What changes no text now may do so once others are taken back: that it is undone must be known then.
             if before != after or (taken and before is not None):
@@ -179,10 +203,8 @@ class TakingBack:
             if done is None:
                 continue  # the person is typing there: what they wrote belongs into it
             if done:
-                for number in taken:
-                    file.switch(change_id, number)
-                file.catch_up(after)
-            return {} if over else held
+                file.take(change_id, taken, after)
+            return held
         self._no(record, "somebody is changing it right now; try again")
         return {}
 
@@ -247,12 +269,15 @@ class TakingBack:
 
     # --- conflicts -----------------------------------------------------------------------------------------------
 
-    async def _ask(self, record: ChangeRecord, file: FileHistory, number: int, reason: str) -> bool:
-        """Ask whether a hunk is taken back over what somebody wrote. Only that title is a yes."""
-        if not self._answers or self._asked >= MOST_ASKED or file.is_whole(record.change_id, number):
-            return False
-        if not file.exists:
-            return False
+    async def _ask(self, record: ChangeRecord, file: FileHistory, number: int, reason: str) -> Place | None:
+        """Ask whether a hunk is taken back over what somebody wrote; gives what was shown if it is.
+
+        Only that title is a yes.
+        """
+        if not self._answers or self._asked >= MOST_ASKED or not file.exists:
+            return None
+        if not file.may_go_over(record.change_id, number):
+            return None
         self._asked += 1
         place, hunk = file.place(record.change_id, number), hunk_id(record.change_id, number)
         what = "redo" if self._redo else "undo"
@@ -265,7 +290,7 @@ class TakingBack:
         self._answers = choice is not None
         if choice == OPEN_BOTH:
             await self._open_both(file, hunk, file.forced(record.change_id, number))
-        return choice == TAKE_THE_UNDO
+        return place if choice == TAKE_THE_UNDO else None
 
     async def _chosen(self, message: str) -> str | None:
         asking = asyncio.ensure_future(
@@ -313,8 +338,8 @@ class TakingBack:
 
 
 def _switched(file: FileHistory, change_id: str, numbers: Sequence[int], *, over: bool) -> str | None:
-    """The text with hunks switched; with `over` it is one, and goes over what somebody wrote at its place."""
-    if over:
+    """The text with hunks switched; with `over` it is at most one, and goes over what somebody wrote there."""
+    if over and numbers:
         return file.forced(change_id, numbers[0])
     for number in numbers:
         file.switch(change_id, number)

@@ -82,6 +82,18 @@ class FileHistory:
             if strand in self.whole:
                 self.exists = self._exists_by(strand)
 
+    def take(self, change_id: str, numbers: Sequence[int], text: str | None) -> None:
+        """Take hunks out, or put them back, as somebody did: that gave `text`. One alone may have gone over others."""
+        for number in numbers:
+            self.switch(change_id, number)
+        if len(numbers) == 1 and text is not None and self.text != text:
+            self.switch(change_id, numbers[0])
+            if self.knows(change_id, numbers[0]) and self.forced(change_id, numbers[0]) == text:
+                self.weave.go_over(self.strands[change_id, numbers[0]])
+            else:
+                self.switch(change_id, numbers[0])
+        self.catch_up(text)
+
     def text_without(self, change_ids: AbstractSet[str]) -> str | None:
         """The text as it would be without these changes; None: there would be no file."""
         on = [key for key in self.strands if key[0] in change_ids and self.is_on(*key)]
@@ -117,12 +129,17 @@ class FileHistory:
         """Whether a hunk is the file itself: its creation or deletion."""
         return self.strands[change_id, number] in self.whole
 
+    def may_go_over(self, change_id: str, number: int) -> bool:
+        """Whether a hunk can be switched over what went over it: neither is a whole file that came or went."""
+        strand = self.strands[change_id, number]
+        return not self.whole.keys() & {strand, *self.weave.over(strand)}
+
     def place(self, change_id: str, number: int) -> Place:
         """Where a hunk is now."""
         return self.weave.place(self.strands[change_id, number])
 
     def forced(self, change_id: str, number: int) -> str:
-        """The text with a hunk switched and without what others wrote over its place."""
+        """The text with a hunk switched and without the edits that went over its lines."""
         return self.weave.forced(self.strands[change_id, number])
 
     def state(self, change_id: str, number: int) -> HunkState:
@@ -185,9 +202,8 @@ class Histories:
         elif root is record:
             file.put(record, planned)
         else:
-            for number in record.hunks:
-                if file.is_on(root.change_id, number) == record.takes_away:
-                    file.switch(root.change_id, number)
+            numbers = [one for one in record.hunks if file.is_on(root.change_id, one) == record.takes_away]
+            file.take(root.change_id, numbers, planned)
         file.catch_up(left)
 
 

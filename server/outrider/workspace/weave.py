@@ -5,6 +5,7 @@ are: nothing is looked for again, so nothing can be found at a wrong place. With
 (The idea is that of the weave in M. Rochkind, "The Source Code Control System", 1975.)
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -33,7 +34,11 @@ class Place:
     now: str
     """What stands there."""
     switched: str
-    """What would stand there if the strand were switched and nobody else had touched the place."""
+    """What would stand there if the strand were switched and nobody had gone over its lines."""
+
+    def reads_like(self, other: "Place") -> bool:
+        """Whether the same stands there, and would stand there, on whatever line."""
+        return (self.now, self.switched) == (other.now, other.switched)
 
 
 class Weave:
@@ -169,34 +174,52 @@ class Weave:
 
     def place(self, strand: int) -> Place:
         """Where a strand is, with what others wrote over it."""
-        first, last = self._extent(strand)
-        above = [index for index in self._visible() if index < first]
-        inside = [line.text for line in self._lines[first:last] if self._is_visible(line)]
-        return Place(len(above) + 1, "".join(inside), "".join(self._as_switched(strand)))
+        over = self.over(strand)
+        now, switched = self._visible(), self._visible_switched(strand, over)
+        changed = set(now) ^ set(switched)
+        touched = changed or {index for index, line in enumerate(self._lines) if _is_of(line, strand)}
+        first, last = (min(touched), max(touched) + 1) if touched else (0, 0)
+        return Place(
+            bisect_left(now, first) + 1,
+            "".join(self._shown(now)[bisect_left(now, first) : bisect_left(now, last)]),
+            "".join(self._shown(switched)[bisect_left(switched, first) : bisect_left(switched, last)]),
+        )
 
     def forced(self, strand: int) -> str:
-        """The text with a strand switched and without what others wrote over its place."""
-        first, last = self._extent(strand)
-        parts = [line.text for line in self._lines[:first] if self._is_visible(line)]
-        parts += self._as_switched(strand)
-        parts += [line.text for line in self._lines[last:] if self._is_visible(line)]
-        return "".join(self._joined(parts))
+        """The text with a strand switched and without the strands that went over its lines.
 
-    def _as_switched(self, strand: int) -> list[str]:
-        if self._on[strand]:
-            return [line.text for line in self._lines if strand in line.gone]
-        return [line.text for line in self._lines if line.by == strand]
+        The lines that those took away come back with them, so that no line goes but theirs and the strand's own.
+        """
+        return "".join(self._shown(self._visible_switched(strand, self.over(strand))))
 
-    def _extent(self, strand: int) -> tuple[int, int]:
-        """The lines `first:last` of all lines ever that belong to a strand, or to what was written over it."""
-        mine = [line for line in self._lines if line.by == strand or strand in line.gone]
-        over = {other for line in mine for other in line.gone if other > strand and self._on[other]}
-        touched = [
-            index
-            for index, line in enumerate(self._lines)
-            if line.by == strand or strand in line.gone or line.by in over
-        ]
-        return (touched[0], touched[-1] + 1) if touched else (0, 0)
+    def go_over(self, strand: int) -> None:
+        """Switch a strand, and take those out of the text that went over its lines."""
+        for one in (strand, *self.over(strand)):
+            self.switch(one)
+
+    def over(self, strand: int) -> set[int]:
+        """The strands that went over the lines of a strand, and over theirs."""
+        later: dict[int, set[int]] = {}
+        for line in self._lines:
+            if line.gone:
+                whose = strand if strand in line.gone else line.by
+                later.setdefault(whose, set()).update(one for one in line.gone if self._on[one])
+        over, found = set[int](), [strand]
+        while found:
+            one = found.pop()
+            new = {other for other in later.get(one, ()) if other > one} - over
+            over |= new
+            found += new
+        return over
+
+    def _visible_switched(self, strand: int, over: set[int]) -> list[int]:
+        """What would be visible with a strand switched, and without those over it."""
+        for one in (strand, *over):
+            self.switch(one)
+        visible = self._visible()
+        for one in (strand, *over):
+            self.switch(one)
+        return visible
 
     def _is_visible(self, line: _Line) -> bool:
         return self._on[line.by] and not any(self._on[strand] for strand in line.gone)
@@ -214,6 +237,11 @@ class Weave:
             line if line.endswith(("\n", "\r")) or index == len(lines) - 1 else line + end
             for index, line in enumerate(lines)
         ]
+
+
+def _is_of(line: _Line, strand: int) -> bool:
+    """Whether a strand put a line there or takes it away."""
+    return line.by == strand or strand in line.gone
 
 
 def _line_end(lines: Sequence[str]) -> str:
