@@ -27,6 +27,11 @@ _CHANGED = "the text is not the one the change was worked out for"
 PART_GONE = "the editor applied only a part of it, which is taken back"
 PART_STAYS = "the editor applied only a part of an edit, and let it neither be completed nor be taken back"
 """What the model and the person are told where a part of an edit stays."""
+UNCLEAR = (
+    "the editor said that the edit is applied, but somebody typed at the same place at once, "
+    "so the text does not show whether all of it is there"
+)
+"""What the model is told of an edit that may be in the text."""
 _UNSAVED = "it is open with unsaved changes, which the change on the disk would leave out"
 
 
@@ -134,6 +139,13 @@ class Editing:
         now = self._documents.get(uri)
         if now is not None and await asyncio.to_thread(without_part, before, planned, now.text) is not None:
             return await self._repair(change, document.uri, label)
+        if (
+            now is not None
+            and applied.claimed
+            and await asyncio.to_thread(_clashes, before, planned, now.text)
+        ):
+            # Tried again, it could come to stand there twice.
+            return NotWritten("not_applied", UNCLEAR, now.text)
         reason = f": {applied.reason}" if applied.reason else ""
         message = (
             "the editor said that the edit is applied, but its text does not show it"
@@ -159,8 +171,15 @@ class Editing:
             if uri_key(changed) == uri_key(uri):
                 done(self._documents.get(uri))
 
-        # From before it is sent: a text that was in place and was typed over at once was in place.
+        def glance(changed: str) -> None:
+            now = self._documents.get(uri) if uri_key(changed) == uri_key(uri) else None
+            if now is not None and not seen and now.text == planned:
+                seen.append(planned)
+
+        # From before it is sent: a text that was in place and was typed over at once was in place. Editors that
+        # wait before they tell of a change send the edit and what was typed into it together.
         unsubscribe = self._documents.subscribe(look)
+        leave = self._documents.subscribe(glance, between=True)
         try:
             edit = DocumentEdit(uri, document.version, self._placed(document.text, hunks))
             applied = await self._editor.apply(label, [edit])
@@ -169,6 +188,7 @@ class Editing:
                 await self._documents.until(uri, done, self._clock, settle)
         finally:
             unsubscribe()
+            leave()
         return applied, seen[0] if seen else None
 
     async def _repair(self, change: Change, uri: str, label: str) -> Written | NotWritten:
@@ -319,6 +339,11 @@ def is_in_place(before: str, planned: str, now: str) -> bool:
             if not hunk.new and other.start <= start <= other.end and hunk.old in other.new:
                 return False
     return True
+
+
+def _clashes(before: str, planned: str, now: str) -> bool:
+    """Whether others changed `before` where the change to `planned` does."""
+    return now != before and bool(merge(before, now, planned).conflicts)
 
 
 def without_part(before: str, planned: str, now: str) -> str | None:
