@@ -63,7 +63,10 @@ class Written:
     after: str | None
     """The text as it was found."""
     merged: bool
-    """Whether it is not the planned one, because somebody typed meanwhile; both are in it."""
+    """Whether it is not the planned one, because somebody typed meanwhile; both are in it.
+
+    Of a file that was taken away with the planned text: what they typed is left in its buffer, unsaved.
+    """
     uri: str = ""
     """Of the document that was changed, as the client spells it; empty for the disk."""
     without: str | None = None
@@ -245,8 +248,21 @@ class Editing:
                 return done
         written = await self._on_disk(exact, found=change.after)
         if isinstance(written, Written) and change.operation in {"delete", "rename"}:
-            self._documents.set_gone(document.uri, gone=True)
+            return replace(written, merged=self._leaves_unsaved(change, document))
         return written
+
+    def _leaves_unsaved(self, change: Change, document: Document) -> bool:
+        """Mark a document whose file was taken away; else whether somebody typed in it meanwhile."""
+        now = self._documents.get(document.uri)
+        if now is None or now.saves != document.saves:
+            return False  # it was closed, or has made the file again
+        if now.text == document.text:
+            self._documents.set_gone(document.uri, gone=True)
+            return False
+        what = "deleted" if change.to is None else f"renamed to {change.to.display}"
+        text = f"{change.located.display} was {what} while somebody typed in it. What they wrote is only in the editor, unsaved."
+        self._editor.say("warning", f"Outrider: {text}")
+        return True
 
     async def _by_editor(self, change: Change, document: Document, label: str) -> Written | NotWritten | None:
         """Have the editor rename or delete a file that is open; None: it did nothing, so it is done on the disk."""
@@ -269,16 +285,16 @@ class Editing:
             now = self._documents.get(document.uri)
             changed = now is not None and now.text != document.text
             return NotWritten("changed", _CHANGED, now.text if now else None) if changed else None
-        self._documents.set_gone(document.uri, gone=True)
+        unsaved = self._leaves_unsaved(change, document)
         if change.folder is not None:
             await asyncio.to_thread(_sweep, change.folder)
         if to is None:
-            return Written("disk", None, merged=False)
+            return Written("disk", None, merged=unsaved)
         found = await self._overlay.read(to)
         if isinstance(found, ReadProblem):
             return NotWritten("failed", f"the editor took it away, and {found.message}")
         same = same_text(found.text, change.after or "")
-        return Written("disk", change.after if same else found.text, merged=not same)
+        return Written("disk", change.after if same else found.text, merged=unsaved or not same)
 
     async def sweep(self, folder: Located) -> None:
         """Remove a folder of the workspace in which there are only empty ones."""
