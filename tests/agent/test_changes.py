@@ -92,6 +92,70 @@ async def test_an_id_says_by_itself_how_much_it_names(begin, ten):
     ]
 
 
+WITH_MARK = [
+    b"\xef\xbb\xbfone\ntwo\nthree\n",
+    b"one\r\ntwo\r\nthree\r\n",
+    b"\xef\xbb\xbfone\r\ntwo\r\nthree\r\n",
+]
+SHOW_IT = ["vscode", "eglot", "helix-25.07", "neovim-0.11", "vim-lsp", "stock"]
+
+
+@pytest.mark.parametrize("profile", SHOW_IT)
+@pytest.mark.parametrize("raw", WITH_MARK)
+async def test_what_was_changed_open_comes_back_closed_to_the_byte(profile, raw, begin, workspace):
+    (workspace / "a.txt").write_bytes(raw)
+    edit = call("edit_file", path="a.txt", old="two", new="2")
+    read, delete = call("read_file", path="a.txt"), call("delete_file", path="a.txt")
+    editor = await begin(profile, [step(edit), DONE, step(read), step(delete), DONE], FULL)
+    editor.open("a.txt")
+    await editor.run("Go.")
+    editor.save("a.txt")
+    editor.close("a.txt")
+    changed = (workspace / "a.txt").read_bytes()
+    await editor.run("Go on.", sessionId=editor.session_id)
+    assert not (workspace / "a.txt").exists()
+
+    for expected in (changed, raw):
+        undone = await editor.command("outrider.undo", {})
+        assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
+        assert (workspace / "a.txt").read_bytes() == expected
+    assert changed == raw.replace(b"two", b"2")
+    await editor.command("outrider.redo", {})
+    assert (workspace / "a.txt").read_bytes() == changed
+
+
+@pytest.mark.parametrize("profile", SHOW_IT)
+@pytest.mark.parametrize("raw", WITH_MARK)
+async def test_what_was_changed_closed_comes_back_open_to_the_byte(profile, raw, begin, workspace):
+    (workspace / "a.txt").write_bytes(raw)
+    editor = await begin(profile, [step(call("edit_file", path="a.txt", old="two", new="2")), DONE], FULL)
+    await editor.run("Go.")
+    changed = (workspace / "a.txt").read_bytes()
+    editor.open("a.txt")
+
+    undone = await editor.command("outrider.undo", {})
+
+    assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
+    editor.save("a.txt")
+    editor.close("a.txt")
+    assert (workspace / "a.txt").read_bytes() == raw
+    await editor.command("outrider.redo", {})
+    assert (workspace / "a.txt").read_bytes() == changed == raw.replace(b"two", b"2")
+
+
+@pytest.mark.parametrize("raw", WITH_MARK)
+async def test_line_ends_and_mark_that_a_command_took_away_come_back(raw, begin, workspace):
+    (workspace / "a.txt").write_bytes(raw)
+    command = call("run_command", command=r"printf 'one\ntwo\nthree\n' > a.txt")
+    editor = await begin("stock", [step(call("read_file", path="a.txt")), step(command), DONE], FULL)
+    await editor.run("Go.")
+    assert (workspace / "a.txt").read_bytes() == b"one\ntwo\nthree\n"
+
+    await editor.command("outrider.undo", {})
+
+    assert (workspace / "a.txt").read_bytes() == raw
+
+
 async def test_lines_are_numbered_as_they_are_now(begin, ten):
     editor = await begin("stock", [step(*THREE), DONE], FULL)
     editor.open("ten.txt")

@@ -1,5 +1,6 @@
 """Files and folders that are deleted and renamed: through the editor where that works, and back again."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -168,6 +169,33 @@ async def test_what_is_typed_into_the_document_of_a_deleted_file_is_the_persons(
     undone = await editor.command("outrider.undo", {})
     assert [one["reason"] for one in undone["conflicts"]] == ["the file exists again"]
     assert not (workspace / "tariff.py").exists()
+    assert editor.text("tariff.py") == f"# mine\n{PRICE}"
+
+
+@pytest.mark.parametrize("wanted", [DELETE, RENAME], ids=["delete", "rename"])
+async def test_what_is_typed_while_the_file_goes_is_left_and_told(wanted, begin, workspace, monkeypatch):
+    name = wanted["id"]
+    read = call("read_file", path="tariff.py", called="read")
+    editor = await begin("stock", [step(wanted), step(read), DONE], FULL)
+    editor.open("tariff.py")
+    loop, go = asyncio.get_running_loop(), getattr(disk, name)
+
+    async def type_and_tell():
+        editor.type("tariff.py", "# mine\n", at=(0, 0))
+        await editor.command("outrider.sessions", {})
+
+    def slow(*given, **more):
+        asyncio.run_coroutine_threadsafe(type_and_tell(), loop).result(5)
+        return go(*given, **more)
+
+    monkeypatch.setattr(disk, name, slow)
+    await editor.run("Go.")
+
+    assert not (workspace / "tariff.py").exists()
+    assert results(editor)[name][0] == "ok"
+    assert "What they wrote is unsaved, in the open buffer of tariff.py." in results(editor)[name][1]
+    assert "# mine" in results(editor)["read"][1]
+    assert any(one.shown and "tariff.py was " in one.text and "unsaved" in one.text for one in editor.said)
     assert editor.text("tariff.py") == f"# mine\n{PRICE}"
 
 

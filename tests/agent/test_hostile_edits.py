@@ -88,3 +88,31 @@ async def test_promise_4_of_several_changes_a_part_that_stays_is_named(begin):
     assert "Still in place, because it could not be taken back: a part of the edit of tariff.py." in content
     assert "Taken back again: new.txt." in content
     assert not (editor.root / "new.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("profile", "in_one"),
+    [("debounces", False), ("neovim-0.11", False), ("vim-lsp", False), ("vim-lsp", True)],
+)
+async def test_promise_4_an_edit_that_is_typed_into_before_it_is_told_is_there_once(profile, in_one, begin):
+    insert = call("insert_lines", path="tariff.py", after_line=0, text="# How much it is.\n")
+    editor = await begin(profile, [step(insert), DONE], FULL)
+    editor.open("tariff.py")
+    text = editor.text("tariff.py")
+    editor.auto_settle = False
+    started = await editor.command("outrider.run", {"prompt": "Go."})
+    await editor.wait_for(lambda: editor.edits, "the edit")
+    editor.type("tariff.py", "really ", at=(0, 6), unsent=True)
+    buffer = editor.desk.buffer("tariff.py")
+    if in_one:
+        buffer.unsent[:] = [{"text": buffer.text}]
+    editor.settle()
+    editor.auto_settle = True
+
+    await editor.wait_turn(started["turnId"])
+
+    assert editor.text("tariff.py") == f"# How really much it is.\n{text}"
+    assert len(editor.edits) == 1
+    status, content = result(editor)
+    assert status == ("error" if in_one else "ok")
+    assert ("# How really much it is." in content) == in_one

@@ -183,3 +183,25 @@ def test_listeners_hear_until_they_leave() -> None:
     leave()
     store.open(URI, "", 1, "a")
     assert heard == [URI] * 4
+
+
+def test_who_wants_to_hears_between_the_changes_of_one_notification() -> None:
+    store = DocumentStore()
+    store.open(URI, "", 1, "a")
+    texts: list[str] = []
+    heard: list[str] = []
+
+    def look(uri: str) -> None:
+        document = store.get(uri)
+        assert document is not None
+        texts.append(document.text)
+
+    leave = store.subscribe(look, between=True)
+    store.subscribe(heard.append)
+    store.change(URI, 2, [ContentChange(None, None, text) for text in ("b", "c", "d")])
+    leave()
+    store.change(URI, 3, [ContentChange(None, None, text) for text in ("e", "f")])
+    assert (texts, heard) == (["b", "c"], [URI] * 2)
+    document = store.get(URI)
+    assert document is not None
+    assert (document.text, document.version) == ("f", 3)

@@ -57,14 +57,23 @@ class _Shown:
     """The text of a file as it is seen now: an editor may hide its byte order mark and the kind of its line ends."""
 
     text: str | None
+    known: str | None
+    """The same text as the history has it, which may have been seen in an editor, too."""
 
     def of(self, text: str) -> str:
-        """Another text of the file, in the same way."""
-        if self.text is None or self.text.startswith(BOM) or not text.startswith(BOM):
-            shown = text
-        else:
-            shown = text.removeprefix(BOM)
-        return shown if self.text is None or "\r" in self.text else shown.replace("\r\n", "\n")
+        """Another text of the history, in the way in which this one is seen."""
+        if self.text is None or self.known is None or self.text == self.known:
+            return text
+        shown = text
+        if ("\r" in self.text) != ("\r" in self.known):
+            shown = shown.replace("\r\n", "\n")
+            if "\r" in self.text:
+                shown = shown.replace("\n", "\r\n")
+        if self.text.startswith(BOM) != self.known.startswith(BOM):
+            shown = shown.removeprefix(BOM)
+            if self.text.startswith(BOM):
+                shown = BOM + shown
+        return shown
 
 
 @dataclass(slots=True)
@@ -198,7 +207,7 @@ class TakingBack:
             done: bool | None = True
             # What changes no text now may do so once others are taken back: that it is undone must be known then.
             if before != after or (taken and before is not None):
-                change = await self._change(record, located, before, after, shown)
+                change = await self._change(record, file, located, before, after, shown)
                 done = await self._make(record, change, tuple(taken))
             if done is None:
                 continue  # the person is typing there: what they wrote belongs into it
@@ -209,12 +218,19 @@ class TakingBack:
         return {}
 
     async def _change(
-        self, record: ChangeRecord, located: Located, before: str | None, after: str | None, shown: _Shown
+        self,
+        record: ChangeRecord,
+        file: FileHistory,
+        located: Located,
+        before: str | None,
+        after: str | None,
+        shown: _Shown,
     ) -> Change:
         """The change from one text to another; a file that comes or goes is taken to the byte, with its mode."""
         if before is None:
             gone = self._journal.last_deletion(located.display) or record
-            return Change("create", located, None, None, after, gone.encoding, gone.mode)
+            exact = file.as_deleted(after)
+            return Change("create", located, None, None, exact, gone.encoding, gone.mode)
         if after is None:
             found = await self._context.overlay.on_disk(located)
             if found is None or not same_text(before, found.text):
@@ -246,7 +262,7 @@ class TakingBack:
             return None
         text = None if isinstance(current, ReadProblem) else current.text
         await asyncio.to_thread(file.look, text)
-        return _Shown(text)
+        return _Shown(text, file.text)
 
     # --- renames -------------------------------------------------------------------------------------------------
 

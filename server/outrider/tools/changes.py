@@ -255,6 +255,9 @@ def said(change: Change, written: Written) -> str:
     """What the model is told of a change that is in place."""
     done = {"edit": "Edited", "create": "Created", "delete": "Deleted", "rename": "Renamed"}[change.operation]
     path = f"{change.located.display} to {change.to.display}" if change.to else change.located.display
+    if written.merged and change.operation in {"delete", "rename"} and written.after == change.after:
+        left = f"What they wrote is unsaved, in the open buffer of {change.located.display}"
+        return f"{done} {path}. Somebody else typed in it at the same time. {left}."
     if written.merged:
         return f"{done} {path}. Somebody else changed the file at the same time; both changes are in it."
     where = " The change is in the open buffer and not saved yet." if written.where == "buffer" else ""

@@ -7,7 +7,7 @@ it is there before `initialize` is answered.
 import asyncio
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
@@ -219,6 +219,7 @@ class DocumentStore:
         """The negotiated position encoding."""
         self._buffers: dict[str, _Buffer] = {}
         self._listeners: dict[object, Callable[[str], None]] = {}
+        self._between: dict[object, Callable[[str], None]] = {}
 
     def open(self, uri: str, language_id: str, version: int, text: str) -> None:
         """Take a document in; one that is open already begins anew."""
@@ -239,11 +240,14 @@ class DocumentStore:
             if problem := _problem(change):
                 return f"{uri}: {problem}"
         lines = buffer.lines
-        for change in changes:
+        for number, change in enumerate(changes, 1):
             if change.start is None or change.end is None:
                 lines = split_lines(_with_whole_pairs(change.text))
             else:
                 _replace(lines, change.start, change.end, change.text, self.encoding)
+            if self._between and number < len(changes):
+                buffer.update(lines, version)
+                self._tell(uri, self._between)
         buffer.update(lines, version)
         self._tell(uri)
         return None
@@ -284,17 +288,21 @@ class DocumentStore:
         """The URIs of all open documents, in the same order."""
         return tuple(buffer.uri for buffer in self._buffers.values())
 
-    def subscribe(self, listener: Callable[[str], None]) -> Callable[[], None]:
+    def subscribe(self, listener: Callable[[str], None], *, between: bool = False) -> Callable[[], None]:
         """Have `listener` called with the URI after everything that happens to a document.
+
+        Args:
+            listener: Called on the event loop; it must not wait.
+            between: Whether it is called between the changes of one notification instead.
 
         Returns:
             What ends it.
         """
-        key = object()
-        self._listeners[key] = listener
+        key, listeners = object(), self._between if between else self._listeners
+        listeners[key] = listener
 
         def unsubscribe() -> None:
-            self._listeners.pop(key, None)
+            listeners.pop(key, None)
 
         return unsubscribe
 
@@ -331,8 +339,8 @@ class DocumentStore:
             unsubscribe()
         return True
 
-    def _tell(self, uri: str) -> None:
-        for listener in tuple(self._listeners.values()):
+    def _tell(self, uri: str, listeners: Mapping[object, Callable[[str], None]] | None = None) -> None:
+        for listener in tuple((self._listeners if listeners is None else listeners).values()):
             listener(uri)
 
 

@@ -27,6 +27,11 @@ _CHANGED = "the text is not the one the change was worked out for"
 PART_GONE = "the editor applied only a part of it, which is taken back"
 PART_STAYS = "the editor applied only a part of an edit, and let it neither be completed nor be taken back"
 """What the model and the person are told where a part of an edit stays."""
+UNCLEAR = (
+    "the editor said that the edit is applied, but somebody typed at the same place at once, "
+    "so the text does not show whether all of it is there"
+)
+"""What the model is told of an edit that may be in the text."""
 _UNSAVED = "it is open with unsaved changes, which the change on the disk would leave out"
 
 
@@ -58,7 +63,10 @@ class Written:
     after: str | None
     """The text as it was found."""
     merged: bool
-    """Whether it is not the planned one, because somebody typed meanwhile; both are in it."""
+    """Whether it is not the planned one, because somebody typed meanwhile; both are in it.
+
+    Of a file that was taken away with the planned text: what they typed is left in its buffer, unsaved.
+    """
     uri: str = ""
     """Of the document that was changed, as the client spells it; empty for the disk."""
     without: str | None = None
@@ -134,6 +142,13 @@ class Editing:
         now = self._documents.get(uri)
         if now is not None and await asyncio.to_thread(without_part, before, planned, now.text) is not None:
             return await self._repair(change, document.uri, label)
+        if (
+            now is not None
+            and applied.claimed
+            and await asyncio.to_thread(_clashes, before, planned, now.text)
+        ):
+            # Tried again, it could come to stand there twice.
+            return NotWritten("not_applied", UNCLEAR, now.text)
         reason = f": {applied.reason}" if applied.reason else ""
         message = (
             "the editor said that the edit is applied, but its text does not show it"
@@ -159,8 +174,15 @@ class Editing:
             if uri_key(changed) == uri_key(uri):
                 done(self._documents.get(uri))
 
-        # From before it is sent: a text that was in place and was typed over at once was in place.
+        def glance(changed: str) -> None:
+            now = self._documents.get(uri) if uri_key(changed) == uri_key(uri) else None
+            if now is not None and not seen and now.text == planned:
+                seen.append(planned)
+
+        # From before it is sent: a text that was in place and was typed over at once was in place. Editors that
+        # wait before they tell of a change send the edit and what was typed into it together.
         unsubscribe = self._documents.subscribe(look)
+        leave = self._documents.subscribe(glance, between=True)
         try:
             edit = DocumentEdit(uri, document.version, self._placed(document.text, hunks))
             applied = await self._editor.apply(label, [edit])
@@ -169,6 +191,7 @@ class Editing:
                 await self._documents.until(uri, done, self._clock, settle)
         finally:
             unsubscribe()
+            leave()
         return applied, seen[0] if seen else None
 
     async def _repair(self, change: Change, uri: str, label: str) -> Written | NotWritten:
@@ -225,8 +248,21 @@ class Editing:
                 return done
         written = await self._on_disk(exact, found=change.after)
         if isinstance(written, Written) and change.operation in {"delete", "rename"}:
-            self._documents.set_gone(document.uri, gone=True)
+            return replace(written, merged=self._leaves_unsaved(change, document))
         return written
+
+    def _leaves_unsaved(self, change: Change, document: Document) -> bool:
+        """Mark a document whose file was taken away; else whether somebody typed in it meanwhile."""
+        now = self._documents.get(document.uri)
+        if now is None or now.saves != document.saves:
+            return False  # it was closed, or has made the file again
+        if now.text == document.text:
+            self._documents.set_gone(document.uri, gone=True)
+            return False
+        what = "deleted" if change.to is None else f"renamed to {change.to.display}"
+        text = f"{change.located.display} was {what} while somebody typed in it. What they wrote is only in the editor, unsaved."
+        self._editor.say("warning", f"Outrider: {text}")
+        return True
 
     async def _by_editor(self, change: Change, document: Document, label: str) -> Written | NotWritten | None:
         """Have the editor rename or delete a file that is open; None: it did nothing, so it is done on the disk."""
@@ -249,16 +285,16 @@ class Editing:
             now = self._documents.get(document.uri)
             changed = now is not None and now.text != document.text
             return NotWritten("changed", _CHANGED, now.text if now else None) if changed else None
-        self._documents.set_gone(document.uri, gone=True)
+        unsaved = self._leaves_unsaved(change, document)
         if change.folder is not None:
             await asyncio.to_thread(_sweep, change.folder)
         if to is None:
-            return Written("disk", None, merged=False)
+            return Written("disk", None, merged=unsaved)
         found = await self._overlay.read(to)
         if isinstance(found, ReadProblem):
             return NotWritten("failed", f"the editor took it away, and {found.message}")
         same = same_text(found.text, change.after or "")
-        return Written("disk", change.after if same else found.text, merged=not same)
+        return Written("disk", change.after if same else found.text, merged=unsaved or not same)
 
     async def sweep(self, folder: Located) -> None:
         """Remove a folder of the workspace in which there are only empty ones."""
@@ -319,6 +355,11 @@ def is_in_place(before: str, planned: str, now: str) -> bool:
             if not hunk.new and other.start <= start <= other.end and hunk.old in other.new:
                 return False
     return True
+
+
+def _clashes(before: str, planned: str, now: str) -> bool:
+    """Whether others changed `before` where the change to `planned` does."""
+    return now != before and bool(merge(before, now, planned).conflicts)
 
 
 def without_part(before: str, planned: str, now: str) -> str | None:

@@ -26,6 +26,8 @@ class FileHistory:
     """The strand of each hunk, by change and number."""
     whole: dict[int, bool] = field(default_factory=dict[int, bool])
     """The strands that created the file (True) or deleted it (False)."""
+    deleted: str | None = None
+    """What the last deletion took away, to the byte."""
 
     @property
     def text(self) -> str | None:
@@ -40,8 +42,13 @@ class FileHistory:
 
     def look(self, text: str | None) -> None:
         """Take in what the file is seen to be now, apart from what an editor hides of it."""
-        if text is None or self.text is None or not same_text(text, self.text):
+        if not _alike(text, self.text):
             self.catch_up(text)
+
+    def as_deleted(self, text: str | None) -> str | None:
+        """A text of the file as its last deletion found it on the disk, if it is that one; else as it is."""
+        alike = text is not None and self.deleted is not None and same_text(text, self.deleted)
+        return self.deleted if alike else text
 
     def _whole_again(self, text: str | None) -> bool:
         """Whether somebody undid, or did again, just the creation or the deletion of the file."""
@@ -86,13 +93,13 @@ class FileHistory:
         """Take hunks out, or put them back, as somebody did: that gave `text`. One alone may have gone over others."""
         for number in numbers:
             self.switch(change_id, number)
-        if len(numbers) == 1 and text is not None and self.text != text:
+        if len(numbers) == 1 and text is not None and not _alike(text, self.text):
             self.switch(change_id, numbers[0])
-            if self.knows(change_id, numbers[0]) and self.forced(change_id, numbers[0]) == text:
+            if self.knows(change_id, numbers[0]) and _alike(text, self.forced(change_id, numbers[0])):
                 self.weave.go_over(self.strands[change_id, numbers[0]])
             else:
                 self.switch(change_id, numbers[0])
-        self.catch_up(text)
+        self.look(text)
 
     def text_without(self, change_ids: AbstractSet[str]) -> str | None:
         """The text as it would be without these changes; None: there would be no file."""
@@ -196,7 +203,9 @@ class Histories:
             file = FileHistory(record.path, before is not None, Weave(before or ""))
             self._at[record.path] = file
         self._of[record.change_id] = file
-        file.catch_up(before)
+        file.look(before)
+        if record.operation == "delete":
+            file.deleted = before
         if record.operation == "rename":
             self.moved(record.path, record.to or record.path)
         elif root is record:
@@ -204,7 +213,18 @@ class Histories:
         else:
             numbers = [one for one in record.hunks if file.is_on(root.change_id, one) == record.takes_away]
             file.take(root.change_id, numbers, planned)
-        file.catch_up(left)
+        file.look(left)
+
+
+def _alike(one: str | None, other: str | None) -> bool:
+    """Whether two texts are one, of which an editor shows the one or the other without mark and line ends."""
+    if one is None or other is None:
+        return one is other
+    if same_text(one, other):
+        return True
+    # From line ends that are hidden and not all alike nobody could come back to them.
+    alike = one.count("\n") == one.count("\r\n")
+    return alike and same_text(other, one)
 
 
 def histories(journal: Journal, texts: Mapping[str, str]) -> Histories:
