@@ -30,7 +30,9 @@ _TESTS: Final = frozenset(
     }
 )  # fmt: skip
 
-PLAIN: Final = frozenset({"cd", "true", "false", ":", "exit", "wait", "break", "continue", "return", "set", "local", "shift"})
+PLAIN: Final = frozenset(
+    {"cd", "true", "false", ":", "exit", "wait", "break", "continue", "return", "set", "local", "shift"}
+)
 """Builtins that, as far as they are let pass here, run nothing and change nothing but this shell's own way."""
 
 

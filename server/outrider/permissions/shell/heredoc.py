@@ -50,8 +50,14 @@ def heredoc_of(source: bytes, nodes: Sequence["Node"]) -> Heredoc | str:
     ]
     if any(child.end_byte > line_end for child in between) or line_end < 0:
         return _SEEN
-    tabbed = source.startswith(b"<<-", node.start_byte) or b"<<-" in source[node.start_byte : start.start_byte]
-    if _end_of(source, line_end + 1, delimiter[2], tabbed=tabbed) != (line_end + 1, ending.start_byte, ending.end_byte):
+    tabbed = (
+        source.startswith(b"<<-", node.start_byte) or b"<<-" in source[node.start_byte : start.start_byte]
+    )
+    if _end_of(source, line_end + 1, delimiter[2], tabbed=tabbed) != (
+        line_end + 1,
+        ending.start_byte,
+        ending.end_byte,
+    ):
         return _SEEN
     text = source[line_end + 1 : ending.start_byte]
     expands = not delimiter[1]
@@ -59,7 +65,9 @@ def heredoc_of(source: bytes, nodes: Sequence["Node"]) -> Heredoc | str:
         return "a here-document holds a backslash or a backquote"
     if expands and _unseen(text, line_end + 1, body):
         return _SEEN
-    rest = [child for child in between if not child.type.endswith("_redirect") and _is_joint_or_statement(child)]
+    rest = [
+        child for child in between if not child.type.endswith("_redirect") and _is_joint_or_statement(child)
+    ]
     first = min((child.start_byte for child in rest), default=line_end)
     return Heredoc(first, line_end, rest, body.children if expands and body is not None else ())
 

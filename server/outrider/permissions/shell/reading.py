@@ -19,7 +19,9 @@ DEEPEST: Final = 6
 """How often a shell may start a shell."""
 
 _UNUSUAL: Final = re.compile(r"[^\x20-\x7e\t\n]")
-_ONLY_BASH: Final = re.compile(r"\$['\"]|<\(|>\(|&>|\|&|\[\[|\(\(|\{[^ ]|<<<|\bfunction\b|\$\[|\+=|\becho\b.*\\", re.DOTALL)
+_ONLY_BASH: Final = re.compile(
+    r"\$['\"]|<\(|>\(|&>|\|&|\[\[|\(\(|\{[^ ]|<<<|\bfunction\b|\$\[|\+=|\becho\b.*\\", re.DOTALL
+)
 """What bash reads differently from a plain `sh`."""
 
 
@@ -154,9 +156,9 @@ class _Reader:
         line = read_command(text, depth=self._depth + 1)
         for problem in line.problems:
             self.problem(problem)
-        if inner.shell not in {"sh", "bash"}:
-            self.problem(f"{inner.shell} reads a line in its own way")
-        elif inner.shell == "sh" and _ONLY_BASH.search(text):
+        if inner.interpreter not in {"sh", "bash"}:
+            self.problem(f"{inner.interpreter} reads a line in its own way")
+        elif inner.interpreter == "sh" and _ONLY_BASH.search(text):
             self.problem("sh may read the line in another way than bash")
         if line.folder is not None:
             self.problem("it goes to another folder on the way")
@@ -166,7 +168,13 @@ class _Reader:
             writes = (*one.writes, *(outer.writes if number == 0 else ()))
             reads = (*one.reads, *(outer.reads if number == 0 else ()))
             self._add(
-                replace(one, sets=(*sets, *one.sets), through=(*outer.through, *one.through), writes=writes, reads=reads)
+                replace(
+                    one,
+                    sets=(*sets, *one.sets),
+                    through=(*outer.through, *one.through),
+                    writes=writes,
+                    reads=reads,
+                )
             )
         return None
 
@@ -175,8 +183,12 @@ class _Reader:
         texts = [word.text for word in program.argv[1:]]
         if None in texts or self._depth >= DEEPEST:
             return
-        for one in read_command(" ".join(text for text in texts if text is not None), depth=self._depth + 1).programs:
-            self._add(replace(one, through=("eval", *one.through), unresolved=one.unresolved or "it is run by eval"))
+        for one in read_command(
+            " ".join(text for text in texts if text is not None), depth=self._depth + 1
+        ).programs:
+            self._add(
+                replace(one, through=("eval", *one.through), unresolved=one.unresolved or "it is run by eval")
+            )
 
 
 def is_privileged(program: Program) -> bool:

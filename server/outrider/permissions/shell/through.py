@@ -19,7 +19,7 @@ class Inner:
 
     argv: tuple[Word, ...] = ()
     script: Word | None = None
-    shell: str = "bash"
+    interpreter: str = "bash"
     sets: tuple[str, ...] = ()
     is_all: bool = True
     """Whether it does nothing else, so that it need not be looked at itself."""
@@ -95,7 +95,22 @@ _RUNS_OTHERS: Final = frozenset(
     }
 )  # fmt: skip
 
-_BY_INPUT: Final = frozenset({"python", "python2", "python3", "node", "deno", "bun", "ruby", "perl", "php", "lua", "Rscript", "osascript"})
+_BY_INPUT: Final = frozenset(
+    {
+        "python",
+        "python2",
+        "python3",
+        "node",
+        "deno",
+        "bun",
+        "ruby",
+        "perl",
+        "php",
+        "lua",
+        "Rscript",
+        "osascript",
+    }
+)
 """Interpreters that run what they read where they are given no file."""
 
 
@@ -116,7 +131,9 @@ def look_through(argv: Sequence[Word]) -> Inner | Unknown | None:
         return Unknown(f"{name} runs another program, and is not looked through")
     if name in _BY_INPUT or name.startswith(("python3.", "python2.", "pypy")):
         operands = [word for word in argv[1:] if not (word.text or "-").startswith("-") or word.text == "-"]
-        if not operands and not any((word.text or "").lstrip("-")[:1] in {"m", "c", "e", "V", "v", "h"} for word in argv[1:]):
+        if not operands and not any(
+            (word.text or "").lstrip("-")[:1] in {"m", "c", "e", "V", "v", "h"} for word in argv[1:]
+        ):
             return Unknown(f"{name} runs what it reads")
         if operands and operands[0].text in {"-", "/dev/stdin", "/dev/fd/0"}:
             return Unknown(f"{name} runs what it reads")
@@ -144,7 +161,7 @@ def _prefixed(name: str, argv: Sequence[Word]) -> Inner | Unknown | None:
         if None in texts:
             return Unknown("watch runs a text that is not known")
         text = " ".join(text for text in texts if text is not None)
-        return Inner(script=Word(text, text), shell="sh")
+        return Inner(script=Word(text, text), interpreter="sh")
     if rest[0].source in {"{", "(", "!", "[["} or (name == "time" and "=" in rest[0].source):
         return Unknown(f"what {name} runs is not understood")
     return Inner(tuple(rest), sets=sets)
@@ -231,7 +248,9 @@ def _find(argv: Sequence[Word]) -> Inner | Unknown | None:
                 inner.append(_filled(following, "{}"))
             if not inner or inner[0].text is None:
                 return Unknown("it is not known what find runs")
-            if any(following.text in {"-exec", "-execdir", "-ok", "-okdir"} for following in argv[number + 1 :]):
+            if any(
+                following.text in {"-exec", "-execdir", "-ok", "-okdir"} for following in argv[number + 1 :]
+            ):
                 return Unknown("find runs several programs")
             return Inner(tuple(inner), is_all=False)
         if word.text is None and word.may_be_option:
@@ -242,7 +261,7 @@ def _find(argv: Sequence[Word]) -> Inner | Unknown | None:
 def _su(argv: Sequence[Word]) -> Inner | Unknown:
     for number, word in enumerate(argv[1:], start=1):
         if word.text in {"-c", "--command"} and number + 1 < len(argv):
-            return Inner(script=argv[number + 1], shell="sh")
+            return Inner(script=argv[number + 1], interpreter="sh")
     return Unknown("su starts a shell")
 
 
@@ -268,7 +287,7 @@ def _shell(name: str, argv: Sequence[Word]) -> Inner | Unknown | None:
     if rest and rest[0].text == "--":
         rest.pop(0)
     if has_text:
-        return Inner(script=rest[0], shell=name) if rest else Unknown(f"{name} lacks what to run")
+        return Inner(script=rest[0], interpreter=name) if rest else Unknown(f"{name} lacks what to run")
     if not rest or rest[0].text in {"-", "/dev/stdin", "/dev/fd/0"}:
         return Unknown(f"{name} runs what it reads")
     return None
@@ -278,3 +297,8 @@ _SPECIAL: Final[Mapping[str, Callable[[Sequence[Word]], Inner | Unknown | None]]
     "find": _find,
     "su": _su,
 }
+
+
+def runs_others(name: str) -> bool:
+    """Whether a program is there to run others; shells and interpreters are not meant."""
+    return name in _PREFIXES or name in _RUNS_OTHERS or name in {"su", "eval", "source", "."}

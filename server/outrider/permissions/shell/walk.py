@@ -22,7 +22,7 @@ _BLANK: Final = re.compile(rb"(?:[ \t]|\\\n)*")
 _SPACE: Final = re.compile(rb"(?:[ \t\n]|\\\n)*")
 _ASSIGNMENT: Final = re.compile(rb"([A-Za-z_][A-Za-z0-9_]*)\+?=")
 _LOOKS_ASSIGNED: Final = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*(?:\[[^=]*)?\+?=")
-_REDIRECTION: Final = re.compile(rb"[0-9]*(&>>|&>|<<<|<<-|<<|<>|<&|>&|>>|>\||<|>)")
+_REDIRECTION: Final = re.compile(rb"[0-9]*(&>>|&>|<<<|<<-|<<|<>|<&-|>&-|<&|>&|>>|>\||<|>)")
 _BRACED: Final = re.compile(
     rb"\$\{(?:#?[A-Za-z0-9_]+|[@*#?$!-]|[A-Za-z0-9_]+(?::?[-+?]|%%?|##?|//?|\^\^?|,,?)[A-Za-z0-9_ .,:/+=%*-]*)\}"
 )
@@ -49,8 +49,6 @@ class Simple:
     assigned: list[tuple[str, Word]] = field(default_factory=list[tuple[str, Word]])
     writes: list[Word] = field(default_factory=list[Word])
     reads: list[Word] = field(default_factory=list[Word])
-    heredoc: bool = False
-    """Whether its input is in the command line."""
 
 
 @dataclass(slots=True)
@@ -88,7 +86,13 @@ class _Walk:
     def visit(self, node: "Node", tail: "Node | None" = None) -> None:
         """Visit a statement; `tail` is the redirected statement whose redirections belong to its last command."""
         match node.type:
-            case "command" | "variable_assignment" | "variable_assignments" | "declaration_command" | "unset_command":
+            case (
+                "command"
+                | "variable_assignment"
+                | "variable_assignments"
+                | "declaration_command"
+                | "unset_command"
+            ):
                 self._simple(node, tail)
             case "redirected_statement":
                 self._redirected(node)
@@ -101,7 +105,7 @@ class _Walk:
             case "function_definition":
                 self.problem("it defines a function")
                 for child in node.named_children:
-                    if child.type not in {"word"}:
+                    if child.type != "word":
                         self.visit(child)
             case "compound_statement" if self._source.startswith(b"((", node.start_byte):
                 self._not_understood(node, "it counts with variables")
@@ -143,7 +147,11 @@ class _Walk:
         """Say why, and look for the commands in it all the same: a rule may forbid one of them."""
         self.problem(why)
         for child in node.named_children:
-            if child.type in _STRUCTURE or child.type in {"command", "redirected_statement", "function_definition"}:
+            if child.type in _STRUCTURE or child.type in {
+                "command",
+                "redirected_statement",
+                "function_definition",
+            }:
                 self.visit(child)
             else:
                 self._not_understood(child, why)
@@ -165,7 +173,9 @@ class _Walk:
         if body is None:
             self.problem("a part of it is not understood")
         elif head is not None:
-            between = [c for c in node.children if c.start_byte >= head.end_byte and c.end_byte <= body.start_byte]
+            between = [
+                c for c in node.children if c.start_byte >= head.end_byte and c.end_byte <= body.start_byte
+            ]
             ends = next((c.start_byte for c in between if c.type in {";", "\n"}), None)
             if ends is None:
                 ends = body.start_byte
@@ -217,7 +227,9 @@ class _Walk:
         start, end = node.start_byte + size, node.end_byte - size
         words = self._words_only(start, end, [node], between=(b"&&", b"||") if double else ())
         if not double:
-            simple = Simple(self._text(node), [Word("[", "[", is_plain=True), *words, Word("]", "]", is_plain=True)])
+            simple = Simple(
+                self._text(node), [Word("[", "[", is_plain=True), *words, Word("]", "]", is_plain=True)]
+            )
             self._keep(simple, node.start_byte)
         elif any(word.text in _COMPARES for word in words):
             self.problem("it counts with variables")
@@ -244,7 +256,10 @@ class _Walk:
 
     def _simple(self, node: "Node", tail: "Node | None") -> None:
         end = tail.end_byte if tail else node.end_byte
-        holders = [node, *(child for child in (tail.named_children if tail else ()) if child.type in _REDIRECTS)]
+        holders = [
+            node,
+            *(child for child in (tail.named_children if tail else ()) if child.type in _REDIRECTS),
+        ]
         simple = Simple(self._source[node.start_byte : end].decode("utf-8", "replace"))
         place = len(self.found.commands)
         self._tokens(node.start_byte, end, holders, simple)
@@ -276,10 +291,10 @@ class _Walk:
                 self.problem(came)
                 for child in heredocs:
                     self._not_understood(child, came)
-                return
-            heredoc, simple.heredoc = came, True
-            end = heredoc.simple_end
-            self._holes(heredoc.body)
+                end = heredocs[0].start_byte
+            else:
+                heredoc, end = came, came.simple_end
+                self._holes(came.body)
             simple.source = self._source[start:end].decode("utf-8", "replace")
         at = start
         while True:
@@ -352,13 +367,17 @@ class _Walk:
         self, match: re.Match[bytes], end: int, holes: dict[int, Hole], simple: Simple
     ) -> int | None:
         operator = match[1].decode()
+        if operator.endswith("-") and operator != "<<-":  # it closes a descriptor, and takes no word
+            return match.end()
         at = _BLANK.match(self._source, match.end(), end)
         read = read_word(self._source, at.end() if at else match.end(), end, holes)
         if isinstance(read, str):
             self.problem("a redirection is not understood")
             return None
         target = read.word
-        copies = operator in {">&", "<&"} and target.text is not None and re.fullmatch(r"[0-9]*-?", target.text)
+        copies = (
+            operator in {">&", "<&"} and target.text is not None and re.fullmatch(r"[0-9]*-?", target.text)
+        )
         if copies or operator in {"<<", "<<-", "<<<"} or target.text == "/dev/null":
             pass
         elif operator in {"<", "<&"} and not (target.text or target.prefix or "/dev/tcp/").startswith(
@@ -397,7 +416,9 @@ class _Walk:
         for holder in holders:
             for node in _expansions(holder):
                 start = node.start_byte
-                while self._source[start : start + 1].isspace():  # the node of a quoted one takes the blanks before it
+                while self._source[
+                    start : start + 1
+                ].isspace():  # the node of a quoted one takes the blanks before it
                     start += 1
                 if start in found:
                     continue

@@ -104,8 +104,9 @@ class _Scan:
                 self._plain = False
                 if at + 1 >= self._limit:
                     return "it ends in a backslash"
-                if source[at + 1] != 0x0A:
-                    self._add(source[at + 1 : at + 2], bare=False)
+                if source[at + 1] == 0x0A:
+                    return "a line is continued within a word"
+                self._add(source[at + 1 : at + 2], bare=False)
                 return at + 2
             case 0x27:  # '
                 return self._single_quoted(at + 1)
@@ -118,6 +119,9 @@ class _Scan:
                 return self._double_quoted(at + 2)
             case 0x24 | 0x60 | 0x3C | 0x3E:
                 return self._hole(at)
+            case 0x7E if at == self._start or source[at - 1] in b"=:":  # ~
+                self._unknown(bytes(self._known) + b"~")
+                return at + 1
             case 0x2A | 0x3F:  # * ?
                 self._unknown()
                 self._add(source[at : at + 1])
@@ -151,7 +155,9 @@ class _Scan:
             if source[at] == 0x5C:
                 escaped = source[at + 1 : at + 2]
                 if escaped != b"\n":
-                    self._add(escaped if escaped in {b"$", b"`", b'"', b"\\"} else b"\\" + escaped, bare=False)
+                    self._add(
+                        escaped if escaped in {b"$", b"`", b'"', b"\\"} else b"\\" + escaped, bare=False
+                    )
                 at += 2
                 continue
             came = self._hole(at)
@@ -197,7 +203,7 @@ class _Scan:
             return "an expansion is not understood"
         if hole.end > self._limit:
             return "an expansion is not understood"
-        if source[at] == 0x24 and source[at + 1] not in b"{([":
+        if source[at] == 0x24 and source[at + 1 : at + 2] not in {b"{", b"(", b"["}:
             match = _VARIABLE.match(source, at)
             if match is None or match.end() != hole.end:
                 return "a variable is not understood"
