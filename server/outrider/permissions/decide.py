@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from outrider.permissions.commands import Command
-from outrider.permissions.rules import Rule
 from outrider.permissions.ruling import Ruling
 from outrider_protocol.settings import Effect, PermissionMode
 
@@ -47,8 +46,8 @@ class Judgement:
     verdict: Verdict
     reason: str
     by: Literal["mode", "rule"] = "mode"
-    rules: tuple[Rule, ...] = ()
-    """The rules that decided it."""
+    rules: tuple[str, ...] = ()
+    """Ids of the rules that decided it."""
 
 
 def narrowest(*modes: PermissionMode) -> PermissionMode:
@@ -70,17 +69,17 @@ def decide(
     if access.effect == "ask":
         return Judgement("allow", "asking the person changes nothing")
     if ruling is not None and ruling.verdict == "deny":
-        return Judgement("deny", ruling.reason, "rule", ruling.rules)
+        return Judgement("deny", ruling.reason, "rule", ruling.ids)
     if mode == "read-only" and access.effect != "read" and not access.only_reads:
         return Judgement("deny", f"the session is read-only: no {access.effect} is possible")
     if ruling is not None and ruling.verdict == "ask":
-        return Judgement("ask", ruling.reason, "rule", ruling.rules)
+        return Judgement("ask", ruling.reason, "rule", ruling.ids)
     if access.effect == "read" and access.inside:
         return Judgement("allow", "reading inside the workspace")
     if access.grant is not None and access.grant in grants:
         return Judgement("allow", "allowed for this session", by="rule")
-    if ruling is not None:
-        return Judgement("allow", ruling.reason, "rule", ruling.rules)
+    if ruling is not None and (access.inside or access.command is None):  # a command elsewhere is another one
+        return Judgement("allow", ruling.reason, "rule", ruling.ids)
     if mode == "full":
         return Judgement("allow", "the permission mode is full")
     if mode == "auto-edit" and access.effect == "edit" and access.inside:

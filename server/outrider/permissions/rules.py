@@ -99,13 +99,20 @@ def covers_path(rule: Rule, names: Sequence[str]) -> bool:
 
     Args:
         rule: A rule with a path.
-        names: How the file is called: its place in the workspace, and its real path. A forbidding rule looks at
-            each of them without regard to case, an allowing one wants its own kind to be met.
+        names: How the file is called: its place in the workspace, its real path, others. A forbidding rule looks at
+            each of them without regard to case; an allowing one wants a place in the workspace to be no link.
     """
     if rule.path is None:
         return True
-    flags = re.DOTALL | (re.IGNORECASE if rule.decision != "allow" else 0)
-    return any(re.fullmatch(_expression(rule.path), name, flags) for name in names)
+    expression = _expression(rule.path)
+    if rule.decision != "allow":
+        return any(re.fullmatch(expression, name, re.DOTALL | re.IGNORECASE) for name in names)
+    if len(names) < 2:
+        return False
+    place, real = names[0], names[1]
+    if rule.path.startswith("/"):
+        return bool(re.fullmatch(expression, real, re.DOTALL))
+    return bool(re.fullmatch(expression, place, re.DOTALL)) and real.endswith(f"/{place}")
 
 
 def _expression(glob: str) -> str:

@@ -15,8 +15,16 @@ class Ruling:
 
     verdict: Decision
     reason: str
-    rules: tuple[Rule, ...] = ()
-    """Those that decided it."""
+    ids: tuple[str, ...] = ()
+    """The rules that decided it."""
+    rule: str | None = None
+    """The first of them, in words."""
+
+
+def _ruling(verdict: Decision, rules: Sequence[Rule], reason: str | None = None) -> Ruling:
+    found = tuple(dict.fromkeys(rules))
+    told = "; ".join(rule.text for rule in found)
+    return Ruling(verdict, reason or f"rule: {told}", tuple(rule.id for rule in found), found[0].text)
 
 
 class Subject(Protocol):
@@ -61,13 +69,13 @@ def ruling_on(tool: str, subject: Subject, rules: Sequence[Rule], mode: Permissi
             if rule.decision == decision and (
                 rule.path is None or any(covers_path(rule, names) for names in subject.paths)
             ):
-                return Ruling(decision, f"rule: {rule.text}", (rule,))
+                return _ruling(decision, [rule])
     allowing = (
         [_allowing(about, names) for names in subject.paths] if subject.paths else [_allowing(about, ())]
     )
     found = [rule for rule in allowing if rule is not None]
     if found and len(found) == len(allowing):
-        return Ruling("allow", f"rule: {found[0].text}", tuple(dict.fromkeys(found)))
+        return _ruling("allow", found)
     return None
 
 
@@ -83,16 +91,16 @@ def _on_command(command: Command, rules: Sequence[Rule], mode: PermissionMode) -
     for decision in ("deny", "ask"):
         for part in parts:
             if part.rule is not None and part.decision == decision:
-                return Ruling(decision, part.reason, (part.rule,))
+                return _ruling(decision, [part.rule])
     forbidding = [rule for rule in rules if rule.decision != "allow"]
     is_known = not command.line.problems and all(
         program.unresolved is None for program in command.line.programs
     )
     if forbidding and not is_known:
-        return Ruling("ask", "nobody can say that no rule is about it", tuple(forbidding[:1]))
-    deciding = tuple(dict.fromkeys(part.rule for part in parts if part.rule is not None))
+        return _ruling("ask", forbidding[:1], "nobody can say that no rule is about it")
+    deciding = [part.rule for part in parts if part.rule is not None]
     if deciding and is_known and all(part.decision == "allow" for part in parts):
-        return Ruling("allow", "; ".join(f"rule: {rule.text}" for rule in deciding), deciding)
+        return _ruling("allow", deciding)
     return None
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from outrider.permissions.shell.model import Program
+from outrider.permissions.shell.model import Program, Word
 from outrider.permissions.shell.reading import is_privileged
 from outrider.permissions.shell.through import SHELLS, runs_others
 
@@ -162,3 +162,13 @@ def may_fit(pattern: Pattern, program: Program) -> bool:
                 return True
             rest.pop(0)
     return not rest
+
+
+def runs_scripts(program: Program) -> Word | None:
+    """The file that a program runs: itself, where it is named by its path, or what an interpreter is given."""
+    if not program.argv or program.name is None:
+        return None
+    name = program.name
+    if name in SHELLS | _INTERPRETERS | {"source", "."} or name.startswith("python3."):
+        return next((word for word in program.argv[1:] if not (word.text or "-").startswith("-")), None)
+    return program.argv[0] if "/" in name else None

@@ -310,6 +310,8 @@ class _Walk:
             at = came
         if heredoc is not None:
             self._rest_of_line(heredoc)
+        elif end < len(self._source) and self._source[end] not in METACHARACTERS | {0x60}:
+            self.problem("it is not clear where a word ends")
 
     def _rest_of_line(self, heredoc: Heredoc) -> None:
         at = heredoc.simple_end

@@ -55,7 +55,7 @@ def read_word(source: bytes, start: int, limit: int, holes: Mapping[int, Hole]) 
         limit: Where it must have ended.
         holes: The expansions, by their first byte.
     """
-    if match := _PLAIN.match(source, start, limit):
+    if (match := _PLAIN.match(source, start, limit)) and match.end() not in holes:
         text = match[0].decode()
         return Read(Word(text, text, is_plain=True), match.end())
     return _Scan(source, start, limit, holes).run()
@@ -177,11 +177,7 @@ class _Scan:
                 continue
             match = _ESCAPE.match(source, at, self._limit)
             if match is None:
-                if at + 1 >= self._limit:
-                    return "a quote is not closed"
-                decoded += source[at : at + 2]  # bash keeps an escape that it does not know
-                at += 2
-                continue
+                return "an escape is not understood"
             came = _escaped(match)
             if came is None:
                 return "an escape stands for no character"
