@@ -141,6 +141,10 @@ class Ledger:
         """Take a rule out of the person's file."""
         return await asyncio.to_thread(self._remove, rule_id)
 
+    async def create(self) -> LedgerProblem | None:
+        """Make the person's file, with nothing but its heading, so that it can be opened."""
+        return await asyncio.to_thread(self._write, lambda text, _: with_rules(text, ()))
+
     def _add(self, rules: Sequence[Rule]) -> list[Rule] | LedgerProblem:
         for rule in rules:
             if problem := problem_of(rule):

@@ -145,6 +145,8 @@ def with_rules(text: str, rules: Sequence[Rule]) -> str:
                     "What Outrider may do without asking, and what it may not. Delete a rule to take it back."
                 )
             )
+        if not rules:
+            return tomlkit.dumps(document)
         tables = tomlkit.aot()
         document.add("rule", tables)
     for rule in rules:
