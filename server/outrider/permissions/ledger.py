@@ -195,6 +195,11 @@ class Ledger:
                     return LedgerProblem(f"the rules are not changed: {file.problem}")
                 changed = change(text, file.rules)
                 if changed is not None and changed != text:
+                    after = parse_rules(self.path, changed, may_allow=True)
+                    if after.problem is not None:  # such as rules that stand in a list of their own
+                        return LedgerProblem(
+                            f"the rules are not changed, it would damage them: {after.problem}"
+                        )
                     _replace(self.path, changed)
         except (OSError, UnicodeDecodeError, Timeout) as error:
             return LedgerProblem(f"{self.path} cannot be written: {error}")

@@ -11,6 +11,10 @@ from typing import Any, Final, cast
 from outrider.permissions.rules import Rule, problem_of
 
 MOST_BYTES: Final = 1_000_000
+HEADING: Final = (
+    "# What Outrider may do without asking, and what it may not. A rule ends when it is taken out of here.\n"
+    "# Deny beats ask, ask beats allow."
+)
 _KEYS: Final[Mapping[str, type]] = {
     "decision": str, "tool": str, "command": str, "exact": bool, "path": str, "host": str, "workspace": str, "origin": str,
     "added": datetime, "expires": datetime, "hits": int,
@@ -133,31 +137,19 @@ def _time(value: datetime | None) -> datetime | None:
 
 
 def with_rules(text: str, rules: Sequence[Rule]) -> str:
-    """The text of a file with further rules; what stands there stays, comments too."""
+    """The text of a file with further rules at its end; what stands there stays."""
     import tomlkit
 
-    document: Any = tomlkit.parse(text)
-    tables: Any = document.get("rule")
-    if tables is None:
-        if not text.strip():
-            document.add(
-                tomlkit.comment(
-                    "What Outrider may do without asking, and what it may not. Delete a rule to take it back."
-                )
-            )
-        if not rules:
-            return tomlkit.dumps(document)
-        tables = tomlkit.aot()
-        document.add("rule", tables)
+    blocks = [text.rstrip() or HEADING]
     for rule in rules:
-        tables.append(_table(rule))
-    return tomlkit.dumps(document)
+        table = tomlkit.table()
+        for key, value in _values(rule).items():
+            table.add(key, value)
+        blocks.append(f"[[rule]]\n{table.as_string().strip()}")
+    return "\n\n".join(blocks) + "\n"
 
 
-def _table(rule: Rule) -> Any:
-    import tomlkit
-
-    table = tomlkit.table()
+def _values(rule: Rule) -> dict[str, Any]:
     values: dict[str, Any] = {
         "decision": rule.decision,
         "tool": rule.tool,
@@ -171,10 +163,7 @@ def _table(rule: Rule) -> Any:
         "expires": rule.expires,
         "hits": rule.hits,
     }
-    for key, value in values.items():
-        if value is not None:
-            table.add(key, value)
-    return table
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def without_rule(text: str, rule_id: str) -> str | None:

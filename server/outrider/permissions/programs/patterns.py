@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from outrider.permissions.shell.model import Program, Word
-from outrider.permissions.shell.reading import is_privileged
 from outrider.permissions.shell.through import SHELLS, runs_others
 
 
@@ -99,7 +98,7 @@ def problem_of_program(program: Program) -> str | None:
         return program.unresolved
     if not program.argv:
         return "it is no program"
-    if is_privileged(program):
+    if program.is_privileged:
         return f"{program.through[0]} runs it as somebody else"
     if program.sets:
         return f"it sets {program.sets[0]}, which may change what runs"

@@ -247,6 +247,8 @@ def only_reads(program: Program) -> Reads | str:
     """
     if program.unresolved is not None:
         return program.unresolved
+    if program.is_privileged:
+        return f"{program.through[0]} runs it as somebody else"
     if program.writes:
         return f"it writes into {program.writes[0].source}"
     if program.sets:

@@ -1,6 +1,10 @@
 """What a command line says that bash will run: programs with their arguments, and what cannot be known of it."""
 
 from dataclasses import dataclass
+from typing import Final
+
+PRIVILEGED: Final = frozenset({"sudo", "doas", "pkexec", "runuser", "su"})
+"""Runs something as somebody else: no rule for the program covers that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,11 @@ class Program:
     def name(self) -> str | None:
         """The program, None where it is not known."""
         return self.argv[0].text if self.argv else None
+
+    @property
+    def is_privileged(self) -> bool:
+        """Whether it runs as somebody else."""
+        return any(name in PRIVILEGED for name in self.through)
 
     @property
     def words(self) -> list[str | None]:

@@ -9,7 +9,7 @@ from typing import Final
 from outrider.permissions.shell.builtins import builtin_problem
 from outrider.permissions.shell.grammar import tree_of
 from outrider.permissions.shell.model import CommandLine, Program, Word
-from outrider.permissions.shell.through import PRIVILEGED, Inner, Unknown, look_through
+from outrider.permissions.shell.through import Inner, Unknown, look_through
 from outrider.permissions.shell.variables import is_harmless_name
 from outrider.permissions.shell.walk import Found, Simple, walk
 
@@ -189,8 +189,3 @@ class _Reader:
             self._add(
                 replace(one, through=("eval", *one.through), unresolved=one.unresolved or "it is run by eval")
             )
-
-
-def is_privileged(program: Program) -> bool:
-    """Whether a program runs as somebody else."""
-    return any(name in PRIVILEGED for name in program.through)

@@ -79,9 +79,6 @@ _PREFIXES: Final[Mapping[str, _Prefix]] = {
     "watch": _Prefix("dtgexbc", "nq", _long("differences", "no-title", "chgexit", "errexit", "interval", "exec", "color"), _long("interval")),
 }  # fmt: skip
 
-PRIVILEGED: Final = frozenset({"sudo", "doas", "pkexec", "runuser", "su"})
-"""Runs something as somebody else: no rule for the program covers that."""
-
 SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish", "rbash"})
 
 _RUNS_OTHERS: Final = frozenset(
