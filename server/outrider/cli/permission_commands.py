@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import typer
 
@@ -67,7 +67,7 @@ def list_rules(
 
 @app.command("add")
 def add(
-    decision: Annotated[str, typer.Argument(metavar="allow|ask|deny")],
+    decision: Annotated[Literal["allow", "ask", "deny"], typer.Argument(metavar="allow|ask|deny")],
     what: Annotated[
         str,
         typer.Argument(
@@ -90,8 +90,6 @@ def add(
     from outrider.cli import permissions
     from outrider.permissions.rules import RUN, Rule
 
-    if decision not in {"allow", "ask", "deny"}:
-        raise typer.BadParameter(f"{decision} is none of allow, ask, deny")
     try:
         ends = permissions.parsed_time(expires) if expires else None
     except ValueError as problem:

@@ -69,10 +69,10 @@ def check(
     ruling = ledger.ruling(RUN, access, mode)
     judgement = decide(access, mode, frozenset[str](), ruling)
     parts = ledger.parts(looked, mode)
-    problems = "; ".join(looked.line.problems)
-    reason = (
-        f"{judgement.reason}; {problems}" if problems and judgement.verdict != "allow" else judgement.reason
-    )
+    reason = judgement.reason
+    if judgement.verdict == "ask" and judgement.by == "mode":
+        asking = [part.reason for part in parts if part.decision == "ask"]
+        reason = "; ".join(dict.fromkeys((*looked.line.problems, *asking))) or reason
     rule = ruling.rule if ruling is not None and judgement.by == "rule" else None
     if out is None:
         told: Object = {"decision": judgement.verdict, "reason": reason}

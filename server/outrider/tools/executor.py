@@ -78,7 +78,7 @@ class Executor:
             action = await tool.plan(params, call, self._context)
             if isinstance(action, Action):
                 action = review.amended(action, self._context.reviews(call))
-                action = await rebase.refused(action, self._context) or action
+                action = await rebase.refused(tool.name, action, self._context) or action
         except Exception:
             log.exception("%s could not be planned", call.name)
             return error(f"{call.name} failed inside Outrider; its log has the details.")
