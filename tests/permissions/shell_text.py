@@ -140,7 +140,13 @@ class RecordingBash:
         with subprocess.Popen(
             ["/bin/bash", "--noprofile", "--norc", "-r", "-c", line],
             cwd=empty,
-            env={"PATH": str(self._bin), "x": "rm w", "LC_ALL": "C.UTF-8", "HOME": "/home", "WRITTEN": str(written)},
+            env={
+                "PATH": str(self._bin),
+                "x": "rm w",
+                "LC_ALL": "C.UTF-8",
+                "HOME": "/home",
+                "WRITTEN": str(written),
+            },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -2,7 +2,6 @@
 
 import glob
 import hashlib
-import re
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -20,7 +19,6 @@ from outrider_protocol.events import RulePattern
 MOST_MATCHES: Final = 2000
 """Files that one pattern may stand for."""
 SCRIPT_BYTES: Final = 5_000_000
-_GLOB: Final = re.compile(r"[A-Za-z0-9_./*?-]+")
 _SHOWN: Final = 200
 """Characters of a part that an approval shows."""
 
@@ -58,11 +56,13 @@ def _why_not(program: Program, folders: Folders, base: Path) -> str | None:
 def _outside(word: Word, folders: Folders, base: Path) -> str | None:
     if word.text is not None:
         return _outside_path(word.text, folders, base)
-    if not _GLOB.fullmatch(word.source) or ".." in word.source or word.source.startswith(("-", "/")):
+    if not word.is_glob or ".." in word.source or word.source.startswith("/"):
         return f"where {word.source} lies is not known"
     matches = list(islice(glob.iglob(word.source, root_dir=base), MOST_MATCHES + 1))  # noqa: PTH207 - matches as bash does
     if len(matches) > MOST_MATCHES:
         return f"{word.source} stands for too many files"
+    if any(match.startswith("-") for match in matches):
+        return f"{word.source} stands for a file that is called like an option"
     return next((problem for match in matches if (problem := _outside_path(match, folders, base))), None)
 
 

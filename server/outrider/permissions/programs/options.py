@@ -60,6 +60,9 @@ def read_options(options: Options, arguments: Sequence[Word]) -> Reads | str:
             taken.operands += rest
             break
         if text is None:
+            if word.is_glob:  # whoever looks the files up sees whether one is called like an option
+                taken.operands.append(word)
+                continue
             if word.may_be_option or word.prefix.startswith("-"):
                 return f"{word.source} may be an option"
             taken.operands.append(word)

@@ -153,13 +153,15 @@ def may_fit(pattern: Pattern, program: Program) -> bool:
         return True
     if name is not None and name != first and name.rpartition("/")[2] != first:
         return False
+    after_option = False
     for word in program.words[1:]:
-        if not rest:
-            break
-        if word is None or word == rest[0]:
-            if word is None:
-                return True
+        if not rest or word is None:
+            return True
+        if word == rest[0]:
             rest.pop(0)
+        elif not word.startswith("-") and not after_option and not rest[0].startswith("-"):
+            return False
+        after_option = word.startswith("-")
     return not rest
 
 

@@ -1,7 +1,10 @@
 """What a command line says that bash will run: programs with their arguments, and what cannot be known of it."""
 
+import re
 from dataclasses import dataclass
 from typing import Final
+
+_GLOB: Final = re.compile(r"(?!-)[A-Za-z0-9_./*?-]+")
 
 PRIVILEGED: Final = frozenset({"sudo", "doas", "pkexec", "runuser", "su"})
 """Runs something as somebody else: no rule for the program covers that."""
@@ -25,6 +28,11 @@ class Word:
         """Whether it is, or may turn out to be, an option."""
         known = self.prefix if self.text is None else self.text
         return known.startswith("-") or (self.text is None and not known)
+
+    @property
+    def is_glob(self) -> bool:
+        """Whether it stands for the files that fit a pattern, and for nothing else."""
+        return self.text is None and _GLOB.fullmatch(self.source) is not None
 
 
 @dataclass(frozen=True, slots=True)
