@@ -429,12 +429,12 @@ COMMANDS: dict[str, Command] = {
         Command(
             names.OPEN, OpenParams, OpenResult, "Open the task document or the document of an open item."
         ),
+        Command(names.EXPORT, ExportParams, Export, "Put a session into one file, without secrets."),
         Command(
             names.PERMISSIONS,
             PermissionsParams,
             PermissionsResult,
             "List, add, remove and open what may happen without a question.",
         ),
-        Command(names.EXPORT, ExportParams, Export, "Put a session into one file, without secrets."),
     )
 }
