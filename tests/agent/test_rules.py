@@ -151,7 +151,7 @@ async def test_a_damaged_ledger_lets_nothing_but_reading_happen(begin, rules):
     editor = await begin("stock", [step(read), step(FIX), DONE], {"permissionMode": "full"})
     await editor.run("Change it.")
     assert {name: status for name, (status, _) in results(editor).items()} == {"read": "ok", "fix": "denied"}
-    assert any("rules.toml, line 2" in message for _, message in editor.said)
+    assert any("rules.toml, line 2" in said.text for said in editor.said)
     listed = await editor.command("outrider.permissions", {})
     assert "line 2" in listed["problem"]
 

@@ -69,25 +69,41 @@ def parts_of(command: Command, rules: Sequence[Rule], mode: PermissionMode) -> l
         mode: The permission mode.
     """
     problem = next(iter(command.line.problems), None)
+    sorted_rules = _Sorted(rules)
     return [
-        _part(program, why, problem, rules, mode)
+        _part(program, why, problem, sorted_rules, mode)
         for program, why in zip(command.line.programs, command.reads, strict=True)
     ]
 
 
-def _part(
-    program: Program, why: str | None, problem: str | None, rules: Sequence[Rule], mode: PermissionMode
-) -> Part:
-    for decision in ("deny", "ask"):
+class _Sorted:
+    """Rules in the order in which they count; those that allow, by the program that they name."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.forbidding = [
+            (rule, rule.pattern)
+            for decision in ("deny", "ask")
+            for rule in rules
+            if rule.decision == decision
+        ]
+        self.allowing: dict[str | None, list[tuple[Rule, Pattern]]] = {}
         for rule in rules:
-            if rule.decision == decision and (rule.pattern is None or may_fit(rule.pattern, program)):
-                sure = rule.pattern is None or fits_surely(rule.pattern, program)
-                return Part(program, decision if sure else "ask", f"rule: {rule.text}", rule)
+            if rule.decision == "allow" and (pattern := rule.pattern) is not None:
+                self.allowing.setdefault(pattern.words[0], []).append((rule, pattern))
+
+
+def _part(
+    program: Program, why: str | None, problem: str | None, rules: _Sorted, mode: PermissionMode
+) -> Part:
+    for rule, pattern in rules.forbidding:
+        if pattern is None or may_fit(pattern, program):
+            sure = pattern is None or fits_surely(pattern, program)
+            return Part(program, rule.decision if sure else "ask", f"rule: {rule.text}", rule)
     if problem is None and why is None and program.name in PLAIN:
         return Part(program, "allow", "it only changes how the line itself goes on")
     if problem is None and problem_of_program(program) is None:
-        for rule in rules:
-            if rule.decision == "allow" and rule.pattern is not None and fits(rule.pattern, program):
+        for rule, pattern in rules.allowing.get(program.name, ()):
+            if fits(pattern, program):
                 return Part(program, "allow", f"rule: {rule.text}", rule)
     if problem is None and why is None and mode in {"read-only", "auto-edit"}:
         return Part(program, "allow", "it only reads, inside the workspace")

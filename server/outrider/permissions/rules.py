@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Final, Literal
 
 from outrider.permissions.programs.patterns import Pattern, too_wide
@@ -50,7 +51,7 @@ class Rule:
     @property
     def pattern(self) -> Pattern | None:
         """The words of its command."""
-        return Pattern(tuple(shlex.split(self.command)), self.is_exact) if self.command is not None else None
+        return None if self.command is None else _pattern(self.command, is_exact=self.is_exact)
 
     @property
     def text(self) -> str:
@@ -61,6 +62,11 @@ class Rule:
         what += [named for named in (self.path, self.host) if named is not None]
         what.append("everywhere" if self.workspace is None else f"in {self.workspace}")
         return " ".join(what)
+
+
+@lru_cache(maxsize=4096)
+def _pattern(command: str, *, is_exact: bool) -> Pattern:
+    return Pattern(tuple(shlex.split(command)), is_exact)
 
 
 def problem_of(rule: Rule) -> str | None:

@@ -2,6 +2,7 @@
 
 import glob
 import hashlib
+import os
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -13,7 +14,7 @@ from outrider.permissions.rules import RUN
 from outrider.permissions.secret_files import is_secret_file
 from outrider.permissions.shell.model import Program, Word
 from outrider.permissions.shell.reading import read_command
-from outrider.workspace.paths import Folders, PathProblem
+from outrider.workspace.paths import OWN_FOLDER, Folders, PathProblem
 from outrider_protocol.events import RulePattern
 
 MOST_MATCHES: Final = 2000
@@ -33,62 +34,86 @@ def look_at(text: str, folders: Folders, cwd: Path) -> Command:
     """
     line = read_command(text)
     base = cwd / line.folder if line.folder else cwd
+    places = [_Place(folders, cwd), _Place(folders, base)]
     reads: list[str | None] = []
     scripts: dict[str, str] = {}
     for number, program in enumerate(line.programs):
-        at = cwd if number == 0 else base
-        reads.append(_why_not(program, folders, at))
+        place = places[min(number, 1)]
+        reads.append(place.why_not(program))
         if (word := runs_scripts(program)) is not None:
-            scripts |= _hashed(word, folders, at)
+            scripts |= place.hashed(word)
     return Command(line, reads, scripts)
 
 
-def _why_not(program: Program, folders: Folders, base: Path) -> str | None:
-    reads = only_reads(program)
-    if isinstance(reads, str):
-        return reads
-    for word in reads.paths:
-        if problem := _outside(word, folders, base):
-            return problem
-    return None
+class _Place:
+    """A folder where a part of a line runs."""
 
+    def __init__(self, folders: Folders, base: Path) -> None:
+        self._folders = folders
+        self._base = str(base)
+        self._roots = [os.path.realpath(folder.path) for folder in folders.folders]
+        self._known: dict[str, str | None] = {}
+        self._real: dict[str, str] = {}
 
-def _outside(word: Word, folders: Folders, base: Path) -> str | None:
-    if word.text is not None:
-        return _outside_path(word.text, folders, base)
-    if not word.is_glob or ".." in word.source or word.source.startswith("/"):
-        return f"where {word.source} lies is not known"
-    matches = list(islice(glob.iglob(word.source, root_dir=base), MOST_MATCHES + 1))  # noqa: PTH207 - matches as bash does
-    if len(matches) > MOST_MATCHES:
-        return f"{word.source} stands for too many files"
-    if any(match.startswith("-") for match in matches):
-        return f"{word.source} stands for a file that is called like an option"
-    return next((problem for match in matches if (problem := _outside_path(match, folders, base))), None)
+    def why_not(self, program: Program) -> str | None:
+        """Why a program is not known to only read inside the workspace, None if it is."""
+        reads = only_reads(program)
+        if isinstance(reads, str):
+            return reads
+        return next((problem for word in reads.paths if (problem := self._outside(word))), None)
 
-
-def _outside_path(text: str, folders: Folders, base: Path) -> str | None:
-    located = folders.locate_now(str(base / text))
-    if isinstance(located, PathProblem):
-        return located.message
-    if not located.inside or located.own:
-        return f"{text} is outside the workspace"
-    if located.resolved is not None and (is_secret_file(str(located.resolved)) or is_secret_file(text)):
-        return f"{text} may hold keys"
-    return None
-
-
-def _hashed(word: Word, folders: Folders, base: Path) -> dict[str, str]:
-    if word.text is None:
-        return {}
-    located = folders.locate_now(str(base / word.text))
-    if isinstance(located, PathProblem) or not located.inside or located.resolved is None:
-        return {}
-    try:
-        if not located.resolved.is_file() or located.resolved.stat().st_size > SCRIPT_BYTES:
+    def hashed(self, word: Word) -> dict[str, str]:
+        """The hash of a script, by its path, if it is one of the workspace."""
+        if word.text is None:
             return {}
-        return {located.display: hashlib.sha256(located.resolved.read_bytes()).hexdigest()}
-    except OSError:
-        return {}
+        located = self._folders.locate_now(os.path.join(self._base, word.text))  # noqa: PTH118 - one of many
+        if isinstance(located, PathProblem) or not located.inside or located.resolved is None:
+            return {}
+        try:
+            if not located.resolved.is_file() or located.resolved.stat().st_size > SCRIPT_BYTES:
+                return {}
+            return {located.display: hashlib.sha256(located.resolved.read_bytes()).hexdigest()}
+        except OSError:
+            return {}
+
+    def _outside(self, word: Word) -> str | None:
+        if word.text is not None:
+            return self._outside_path(word.text)
+        if not word.is_glob or ".." in word.source or word.source.startswith("/"):
+            return f"where {word.source} lies is not known"
+        found = glob.iglob(word.source, root_dir=self._base)  # noqa: PTH207 - matches as bash does
+        matches = list(islice(found, MOST_MATCHES + 1))
+        if len(matches) > MOST_MATCHES:
+            return f"{word.source} stands for too many files"
+        if any(match.startswith("-") for match in matches):
+            return f"{word.source} stands for a file that is called like an option"
+        return next((problem for match in matches if (problem := self._outside_path(match))), None)
+
+    def _outside_path(self, text: str) -> str | None:
+        if text not in self._known:
+            self._known[text] = self._looked_up(text)
+        return self._known[text]
+
+    def _resolved(self, text: str) -> str:
+        """The real path. There may be hundreds of them in a few folders, so each folder is looked up once."""
+        folder, name = os.path.split(os.path.join(self._base, text))  # noqa: PTH118 - as above
+        if name in {"", ".", ".."}:
+            return os.path.realpath(os.path.join(self._base, text))  # noqa: PTH118
+        if folder not in self._real:
+            self._real[folder] = os.path.realpath(folder)
+        path = os.path.join(self._real[folder], name)  # noqa: PTH118
+        return os.path.realpath(path) if os.path.islink(path) else path  # noqa: PTH114
+
+    def _looked_up(self, text: str) -> str | None:
+        resolved = self._resolved(text)
+        root = next(
+            (root for root in self._roots if resolved == root or resolved.startswith(f"{root}/")), None
+        )
+        if root is None or resolved[len(root) + 1 :].partition("/")[0].casefold() == OWN_FOLDER:
+            return f"{text} is outside the workspace"
+        if is_secret_file(resolved) or is_secret_file(text):
+            return f"{text} may hold keys"
+        return None
 
 
 def rules_for(command: Command) -> tuple[RulePattern, ...]:

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 _GLOB: Final = re.compile(r"(?!-)[A-Za-z0-9_./*?-]+")
 
@@ -10,9 +10,8 @@ PRIVILEGED: Final = frozenset({"sudo", "doas", "pkexec", "runuser", "su"})
 """Runs something as somebody else: no rule for the program covers that."""
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
-    """One word of a command line."""
+class Word(NamedTuple):
+    """One word of a command line; a tuple, because there are many of them."""
 
     source: str
     """As it is written."""

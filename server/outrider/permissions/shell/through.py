@@ -4,7 +4,7 @@ An option that is not in the table makes it unknown what runs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from outrider.permissions.shell.model import Word
@@ -229,10 +229,10 @@ def _fed(argv: Sequence[Word], rest: Sequence[Word]) -> Inner:
 
 def _filled(word: Word, mark: str) -> Word:
     if not mark:
-        return replace(word, text=None, prefix="")
+        return word._replace(text=None, prefix="")
     known = word.text if word.text is not None else word.prefix
     before, found, _ = known.partition(mark)
-    return replace(word, text=None, prefix=before) if found else word
+    return word._replace(text=None, prefix=before) if found else word
 
 
 def _find(argv: Sequence[Word]) -> Inner | Unknown | None:

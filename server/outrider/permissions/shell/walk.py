@@ -28,6 +28,7 @@ _BRACED: Final = re.compile(
 )
 _SUM: Final = re.compile(rb"\$(?:\(\(|\[)[0-9 +\-*/%()<>=!&|^~,?:]*(?:\)\)|\])")
 _COMPARES: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"})
+_MAY_EXPAND: Final = re.compile(rb"[$`]|[<>]\(")
 _DECLARES: Final = frozenset({"local", "declare", "typeset", "readonly", "export"})
 
 _STRUCTURE: Final = frozenset(
@@ -120,16 +121,19 @@ class _Walk:
         at = children[0].start_byte if children else node.start_byte
         if node.type == "program":
             at = 0
+        kind, last = node.type, len(children) - 1
         for number, child in enumerate(children):
-            self._gap(at, child.start_byte)
+            start = child.start_byte
+            if at < start:
+                self._gap(at, start)
             at = child.end_byte
-            if child.type == "comment":
+            if not child.is_named:
+                if kind in {"list", "program"}:
+                    self.found.joints.append((start, child.type))
+            elif child.type == "comment":
                 self._comment(child)
-            elif child.is_named:
-                is_last = number == len(children) - 1
-                self.visit(child, tail if is_last and node.type in _ENDS_SIMPLY else None)
-            elif node.type in {"list", "program"}:
-                self.found.joints.append((child.start_byte, child.type))
+            else:
+                self.visit(child, tail if number == last and kind in _ENDS_SIMPLY else None)
         self._gap(at, len(self._source) if node.type == "program" else node.end_byte)
 
     def _gap(self, start: int, end: int) -> None:
@@ -283,7 +287,9 @@ class _Walk:
     def _tokens(self, start: int, end: int, holders: Sequence["Node"], simple: Simple) -> None:
         """Read the words and redirections of a simple command from its text."""
         holes = self._holes(holders)
-        heredocs = [child for holder in holders for child in _below(holder, "heredoc_redirect")]
+        heredocs: list[Node] = []
+        if self._source.find(b"<<", start, end) >= 0:
+            heredocs = [child for holder in holders for child in _below(holder, "heredoc_redirect")]
         heredoc: Heredoc | None = None
         if heredocs:
             came = heredoc_of(self._source, heredocs)
@@ -416,6 +422,8 @@ class _Walk:
     def _holes(self, holders: Sequence["Node"]) -> dict[int, Hole]:
         found: dict[int, Hole] = {}
         for holder in holders:
+            if not _MAY_EXPAND.search(self._source, holder.start_byte, holder.end_byte):
+                continue
             for node in _expansions(holder):
                 start = node.start_byte
                 while self._source[
