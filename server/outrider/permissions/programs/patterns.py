@@ -171,5 +171,10 @@ def runs_scripts(program: Program) -> Word | None:
         return None
     name = program.name
     if name in SHELLS | _INTERPRETERS | {"source", "."} or name.startswith("python3."):
-        return next((word for word in program.argv[1:] if not (word.text or "-").startswith("-")), None)
+        for word in program.argv[1:]:
+            if word.text in {"-m", "-c", "-e"}:  # a module, or a text
+                return None
+            if not (word.text or "-").startswith("-"):
+                return word
+        return None
     return program.argv[0] if "/" in name else None
