@@ -26,7 +26,9 @@ async def permissions(
     if params.rule is not None:
         folders = services.folders.folders
         if params.rule.scope == "workspace" and not folders:
-            return LedgerProblem("no workspace folder is open, so the rule can only hold everywhere")
+            return LedgerProblem(
+                "no workspace folder is open, so the rule can only hold everywhere", "invalid"
+            )
         done = await ledger.add([_rule(params.rule, str(folders[0].path) if folders else None)])
     elif params.id is not None:
         done = await ledger.remove(params.id)

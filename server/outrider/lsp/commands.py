@@ -253,7 +253,7 @@ class Commands:
     async def _permissions(self, params: PermissionsParams) -> PermissionsResult:
         done = await permissions(self._app.services, self._app.sessions.running, params)
         if isinstance(done, LedgerProblem):
-            raise CommandError(REQUEST_FAILED, done.message, {"reason": "cannot_write"})
+            raise CommandError(REQUEST_FAILED, _cut(done.message), {"reason": done.reason})
         return done
 
     async def _export(self, params: ExportParams) -> Export:
@@ -262,11 +262,13 @@ class Commands:
 
 def _accepted(value: Any) -> Any:
     if isinstance(value, Refused):
-        # It may quote what it was given, however long that is.
-        message = value.message
-        message = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}…"
-        raise CommandError(REQUEST_FAILED, message, {"reason": value.reason})
+        raise CommandError(REQUEST_FAILED, _cut(value.message), {"reason": value.reason})
     return value
+
+
+def _cut(message: str) -> str:
+    """A message, which may quote what was given, however long that is."""
+    return message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}…"
 
 
 def _path(place: Sequence[int | str]) -> str:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from outrider.permissions.commands import Command, Part
 from outrider.permissions.decide import Access
@@ -39,6 +39,7 @@ class LedgerProblem:
     """Why the ledger was not changed."""
 
     message: str
+    reason: Literal["cannot_write", "invalid", "unknown_id"] = "cannot_write"
 
 
 class Ledger:
@@ -148,7 +149,7 @@ class Ledger:
     def _add(self, rules: Sequence[Rule]) -> list[Rule] | LedgerProblem:
         for rule in rules:
             if problem := problem_of(rule):
-                return LedgerProblem(f"“{rule.text}” cannot be a rule: {problem}")
+                return LedgerProblem(f"“{rule.text}” cannot be a rule: {problem}", "invalid")
         added = [replace(rule, added=rule.added or self._clock.now()) for rule in rules]
 
         def change(text: str, there: Sequence[Rule]) -> str:
@@ -166,7 +167,7 @@ class Ledger:
 
         problem = self._write(change)
         if not found:
-            return problem or LedgerProblem(f"there is no rule {rule_id} in {self.path}")
+            return problem or LedgerProblem(f"there is no rule {rule_id} in {self.path}", "unknown_id")
         return problem or found[0]
 
     def count(self, ids: Sequence[str]) -> None:
