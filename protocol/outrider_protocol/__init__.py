@@ -28,10 +28,11 @@ TOOLS: Final = "outrider.tools"
 DOCTOR: Final = "outrider.doctor"
 OPEN: Final = "outrider.open"
 EXPORT: Final = "outrider.export"
+PERMISSIONS: Final = "outrider.permissions"
 
 COMMAND_NAMES: Final = (
     RUN, EXPLORE, STEER, CANCEL, ANSWER, STATUS, WAIT, EVENTS, SESSIONS, RESUME, UNDO, REDO, CHANGES, TOOLS,
-    DOCTOR, OPEN, EXPORT,
+    DOCTOR, OPEN, EXPORT, PERMISSIONS,
 )  # fmt: skip
 
 # Notifications to the client, sent only where it set `events: true`.
@@ -52,6 +53,10 @@ CONFIGURATION_SECTION: Final = "outrider"
 # Titles of the buttons the person sees. Answers are matched by these texts, never by position.
 ALLOW_ONCE: Final = "Allow once"
 ALLOW_SESSION: Final = "Allow for this session"
+ALWAYS_ALLOW: Final = "Always allow…"
+ALWAYS_HERE: Final = "Always in this workspace"
+ALWAYS_EVERYWHERE: Final = "Always everywhere"
+ALWAYS_BACK: Final = "Back"
 REVIEW: Final = "Review…"
 REJECT: Final = "Reject"
 SAVE_AND_CONTINUE: Final = "Save and continue"

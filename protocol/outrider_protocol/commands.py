@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AwareDatetime, Field, model_validator
 
 import outrider_protocol as names
 from outrider_protocol.events import (
@@ -18,6 +18,8 @@ from outrider_protocol.events import (
     Phase,
     PlanItem,
     ReviewedHunk,
+    RulePattern,
+    Scope,
     UndonePath,
     UndoScope,
     Usage,
@@ -98,6 +100,8 @@ class AnswerParams(Wire):
     note: str | None = None
     review: list[ReviewedHunk] | None = None
     """For an edit, beside a `decision`: what is decided otherwise about single hunks, or said about them."""
+    scope: Scope | None = None
+    """With `allow_always`: where its rules shall hold; absent means in this workspace."""
 
     @model_validator(mode="after")
     def _one_of(self) -> "AnswerParams":
@@ -342,6 +346,59 @@ class ExportParams(Wire):
     session_id: str
 
 
+class NewRule(RulePattern):
+    """A rule to be saved."""
+
+    decision: Literal["allow", "ask", "deny"]
+    scope: Scope = "workspace"
+    expires: Annotated[AwareDatetime, Field(strict=False)] | None = None
+    """When it ends."""
+
+
+class RuleInfo(RulePattern):
+    """A rule."""
+
+    id: str
+    decision: Literal["allow", "ask", "deny"]
+    scope: Literal["session", "workspace", "everywhere"]
+    workspace: str | None = None
+    """The folder where it holds, with the scope `workspace`."""
+    origin: str
+    """Who made it: `person`, or `workspace` where it stands in a workspace's own file, which can only tighten."""
+    added: str | None = None
+    expires: str | None = None
+    hits: int = 0
+    """How often it decided."""
+    text: str
+    """The whole of it in words."""
+
+
+class PermissionsParams(Wire):
+    """Lists the rules, adds one, removes the one of an id, or opens their file in the editor."""
+
+    action: Literal["list", "add", "remove", "open"] = "list"
+    rule: NewRule | None = None
+    id: str | None = None
+
+    @model_validator(mode="after")
+    def _what_it_needs(self) -> "PermissionsParams":
+        if (self.rule is not None) != (self.action == "add"):
+            raise ValueError("a rule goes with add, and add needs one")
+        if (self.id is not None) != (self.action == "remove"):
+            raise ValueError("an id goes with remove, and remove needs one")
+        return self
+
+
+class PermissionsResult(Wire):
+    """The rules as they are now, the person's first."""
+
+    path: str
+    """The person's file."""
+    rules: list[RuleInfo]
+    problem: str | None = None
+    """Why that file cannot be read; then nothing but reading is possible."""
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """One row of the command table: its name, what it takes, what it gives, what it is for."""
@@ -376,5 +433,11 @@ COMMANDS: dict[str, Command] = {
             names.OPEN, OpenParams, OpenResult, "Open the task document or the document of an open item."
         ),
         Command(names.EXPORT, ExportParams, Export, "Put a session into one file, without secrets."),
+        Command(
+            names.PERMISSIONS,
+            PermissionsParams,
+            PermissionsResult,
+            "List, add, remove and open what may happen without a question.",
+        ),
     )
 }

@@ -17,7 +17,9 @@ Mode = Literal["agent", "plan", "explore"]
 Phase = Literal["start", "prepare", "assistant", "tools", "verify", "finish"]
 Outcome = Literal["completed", "cancelled", "budget_exhausted", "failed", "refused"]
 ToolStatus = Literal["ok", "error", "denied", "cancelled", "interrupted", "skipped"]
-Decision = Literal["allow_once", "allow_session", "reject"]
+Decision = Literal["allow_once", "allow_session", "allow_always", "reject"]
+Scope = Literal["workspace", "everywhere"]
+"""Where a rule holds: in the folder it was made in, or in all."""
 Operation = Literal["edit", "create", "delete", "rename"]
 UndoScope = Literal["hunk", "step", "turn", "session"]
 HunkDecision = Literal["take", "reject"]
@@ -39,6 +41,21 @@ class Usage(Wire):
     cost: float | None = None
 
 
+class RulePattern(Wire):
+    """What a rule is about."""
+
+    tool: str
+    """A tool's name; `edit`, `read` or `execute` for all of that kind."""
+    command: str | None = None
+    """Of `run_command`: the words that the command of each part begins with, quoted as in a shell."""
+    exact: bool | None = None
+    """Whether these are all its words."""
+    path: str | None = None
+    """A glob over paths, relative to a workspace folder or absolute: `*` stays within a name, `**` does not."""
+    host: str | None = None
+    """A host; `*.example.org` for those below it."""
+
+
 class Open(Wire):
     """An open item: something that waits for the person, or for a tool of the client."""
 
@@ -52,6 +69,8 @@ class Open(Wire):
     allow_free_form: bool = False
     document_uri: str | None = None
     """A document that shows the item in full."""
+    always: list[RulePattern] | None = None
+    """Of an approval: exactly the rules that `Always allow…` would save; absent where it is not offered."""
 
 
 class Position(Wire):
@@ -374,6 +393,8 @@ class ApprovalRequested(EventData):
     options: list[str]
     grant: str | None = None
     """What "Allow for this session" would cover; absent where it is not offered."""
+    always: list[RulePattern] | None = None
+    """The rules that "Always allow…" would save; absent where it is not offered."""
     change_ids: list[str] | None = None
     """Of an edit: its changes, each with an `edit.proposed` before this; absent for others, and in logs of old."""
     reviewed: bool | None = None
@@ -394,7 +415,7 @@ class ReviewedHunk(Wire):
 
 
 class ApprovalResolved(EventData):
-    """An effect was allowed or rejected."""
+    """An effect was allowed or rejected. A rule that forbids comes without a request: `by` is `rule`, and `id` is new."""
 
     TYPE = "approval.resolved"
     id: str
@@ -404,6 +425,11 @@ class ApprovalResolved(EventData):
     channel: str | None = None
     """How the answer came: `message`, `command`, `action`, `document`."""
     rule: str | None = None
+    """By rule or mode: why, in words."""
+    rules: list[str] | None = None
+    """By rule: the ids of the rules of the ledger, or of a workspace, that decided."""
+    scope: Scope | None = None
+    """With `allow_always`: where the rules that were saved hold."""
     grant: str | None = None
     """By rule: which "Allow for this session" covers it."""
     note: str | None = None

@@ -19,6 +19,7 @@ from outrider.agent.sessions import Sessions
 from outrider.models.catalog import Catalog, ModelProblem
 from outrider.models.survey import LOCAL_SERVERS, Offer, Surveyed, offers
 from outrider.permissions.decide import narrowest
+from outrider.permissions.ledger import LEDGER, Ledger
 from outrider.ports.clock import Clock, SteppingClock, SystemClock
 from outrider.ports.editor import Editor
 from outrider.ports.events import FrameListener
@@ -100,6 +101,7 @@ class App:
             self.held,
         )
         services.briefing = Briefing(services.folders, services.overlay, services.documents)
+        services.ledger.set_folders([folder.path for folder in services.folders.folders])
 
     async def close(self, reason: str) -> None:
         """Let go of everything: turns, processes, connections, and the log last."""
@@ -107,6 +109,7 @@ class App:
         await self.publisher.close()
         if self.retention is not None:
             await self.retention.close()
+        await self.services.ledger.write_hits()
         await self.services.supervisor.close()
         await self.services.catalog.close()
         await self.services.store.close()
@@ -151,6 +154,12 @@ async def start(
     )
     root = folders.folders[0].path if folders.folders else None
     catalog = _catalog(settings, around, root, clock, ids)
+    ledger = Ledger(
+        around.user_settings.with_name(LEDGER),
+        [folder.path for folder in folders.folders],
+        deadlines,
+        lambda text: editor.say("warning", f"Outrider: {text}"),
+    )
     services = Services(
         clock=clock,
         deadlines=deadlines,
@@ -165,6 +174,7 @@ async def start(
         sightings=sightings,
         briefing=Briefing(folders, overlay, documents),
         supervisor=supervisor,
+        ledger=ledger,
         catalog=catalog,
         tools=own_tools().with_others(handed_tools(settings.tools)),
         env=around.env,

@@ -132,7 +132,7 @@ async def test_the_question_comes_again_while_the_document_is_open(begin, worksp
     editor = await begin("stock", [step(EDITS), DONE], answers=["Review…", "Allow once"])
     await editor.run("Change it.")
     first, second = editor.questions
-    assert first.titles == ("Allow once", "Allow for this session", "Review…", "Reject")
+    assert first.titles == ("Allow once", "Allow for this session", "Always allow…", "Review…", "Reject")
     assert "Review…" not in second.titles
     assert editor.disk("wide.txt").count("LINE") == 3
 

@@ -153,6 +153,7 @@ class _Log:
             titles = {
                 "allow_once": "Allow once",
                 "allow_session": "Allow for this session",
+                "allow_always": "Always allow…",
                 "reject": "Reject",
             }
             assert titles[data["decision"]] in asked["options"]

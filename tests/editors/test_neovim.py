@@ -116,7 +116,13 @@ def test_a_task_by_command_edits_the_buffer_as_one_undo_step_and_undo_keeps_what
     nvim.wait("#_G.asked == 3")
     assert nvim.text == AFTER
     assert nvim.file.read_text() == BEFORE, "the edit must be in the buffer only"
-    assert nvim.lua("return _G.asked")[0][1] == ["Allow once", "Allow for this session", "Review…", "Reject"]
+    assert nvim.lua("return _G.asked")[0][1] == [
+        "Allow once",
+        "Allow for this session",
+        "Always allow…",
+        "Review…",
+        "Reject",
+    ]
     nvim.ex("silent write")
     nvim.wait("_G.progress[#_G.progress] == 'end'")
     assert nvim.file.read_text() == AFTER

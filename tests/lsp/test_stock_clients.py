@@ -112,7 +112,7 @@ async def test_a_task_is_started_approved_finished_and_undone(client: LanguageCl
     assert (done["outcome"], done["summary"], done["reason"]) == ("completed", "Fixed.", "unverified")
     assert client.desk.text == AFTER
     (titles,) = client.desk.questions
-    assert set(titles) - {"Review…"} == {"Allow once", "Allow for this session", "Reject"}
+    assert set(titles) - {"Review…"} == {"Allow once", "Allow for this session", "Always allow…", "Reject"}
     (reports,) = client.progress_reports.values()
     assert isinstance(reports[0], types.WorkDoneProgressBegin)
     undone = await command(client, "outrider.undo", sessionId=started["sessionId"])

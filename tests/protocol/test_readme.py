@@ -22,6 +22,9 @@ SERVER = Path(__file__).resolve().parents[2] / "server" / "outrider"
 VALUES: dict[str, type[Wire]] = {
     "Usage": events.Usage,
     "Open": events.Open,
+    "RulePattern": events.RulePattern,
+    "NewRule": commands.NewRule,
+    "RuleInfo": commands.RuleInfo,
     "Context": events.Context,
     "Selection": events.Selection,
     "Range": events.Range,
@@ -87,7 +90,7 @@ def test_every_value_is_described(page: Page) -> None:
         if row["value"] in VALUES:
             model = VALUES[row["value"]]
             # Limits and Context come from the client; what the server sends has its lists always.
-            sends = row["value"] not in {"Limits", "Context", "PlanItem"}
+            sends = row["value"] not in {"Limits", "Context", "PlanItem", "NewRule"}
             check_keys(row["value"], quoted(row["keys"]), model, sends=sends)
             for literal in own_literals(model):
                 if literal not in get_args(events.Phase):
@@ -218,7 +221,8 @@ def test_the_request_to_the_client_is_described(page: Page) -> None:
 
 def test_every_title_is_described(page: Page) -> None:
     titles = {
-        names.ALLOW_ONCE, names.ALLOW_SESSION, names.REVIEW, names.REJECT,
+        names.ALLOW_ONCE, names.ALLOW_SESSION, names.ALWAYS_ALLOW, names.ALWAYS_HERE,
+        names.ALWAYS_EVERYWHERE, names.ALWAYS_BACK, names.REVIEW, names.REJECT,
         names.SAVE_AND_CONTINUE, names.RUN_WITHOUT_SAVING, names.SAVE_CANCEL,
         names.ANSWER_IN_DOCUMENT, names.KEEP_MINE, names.TAKE_THE_UNDO, names.OPEN_BOTH,
     }  # fmt: skip

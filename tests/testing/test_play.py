@@ -525,7 +525,11 @@ FAILS = {
     ),
     "another button": (
         edited(answers=["Sure"]),
-        ["answers[0]\n", "a button 'Sure'", "Allow once, Allow for this session, Review…, Reject"],
+        [
+            "answers[0]\n",
+            "a button 'Sure'",
+            "Allow once, Allow for this session, Always allow…, Review…, Reject",
+        ],
     ),
     "an answer nobody asked for": (
         {"answers": ["Reject"]},

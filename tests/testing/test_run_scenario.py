@@ -452,7 +452,7 @@ async def test_a_title_that_no_button_has_is_the_tests_own_slip(wait):
             await run.until("turn.parked")
     assert str(caught.value) == (
         "the test answers 'Allow onec' to 'Edit tariff.py (+1 −1)'; "
-        "it takes 'Allow once', 'Allow for this session', 'Review…', 'Reject'"
+        "it takes 'Allow once', 'Allow for this session', 'Always allow…', 'Review…', 'Reject'"
     )
     assert not hasattr(caught.value, "__notes__")
 

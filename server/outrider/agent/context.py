@@ -10,6 +10,7 @@ from outrider.agent.inbox import Asking, Inbox
 from outrider.agent.record import Record
 from outrider.agent.services import Services
 from outrider.agent.state import CallState
+from outrider.permissions.commands import Command, Part
 from outrider.permissions.decide import Access, Judgement, decide, narrowest
 from outrider.ports.clock import Clock
 from outrider.ports.editor import ToolAnswer
@@ -124,9 +125,23 @@ class TurnContext:
         of_turn: PermissionMode = "full" if self._mode == "agent" else "read-only"
         return narrowest(of_turn, self._permission_mode, self._services.settings().permission_mode)
 
-    def judge(self, access: Access) -> Judgement:
-        """Decide on an access by the modes and grants that hold now."""
-        return decide(access, self.permission_mode, self._record.state.grants.keys())
+    async def look_at_rules(self) -> None:
+        """Take in what has changed in the files of rules."""
+        await self._services.ledger.refresh()
+
+    def judge(self, tool: str, access: Access) -> Judgement:
+        """Decide on an access of a tool by the modes, rules and grants that hold now."""
+        mode = self.permission_mode
+        ruling = self._services.ledger.ruling(tool, access, mode)
+        return decide(access, mode, self._record.state.grants.keys(), ruling)
+
+    def parts_of(self, command: Command) -> list[Part]:
+        """The parts of a command line, each judged by the modes and rules that hold now."""
+        return self._services.ledger.parts(command, self.permission_mode)
+
+    def decided(self, judgement: Judgement) -> None:
+        """Take note that rules decided."""
+        self._services.ledger.count(judgement.rules)
 
     def approved(self, call: ToolCall) -> str | None:
         """Digest of what the person said yes to for a call of the latest response."""

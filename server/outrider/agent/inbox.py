@@ -20,6 +20,10 @@ from outrider.workspace.review import Review, ReviewProblem
 from outrider_protocol import (
     ALLOW_ONCE,
     ALLOW_SESSION,
+    ALWAYS_ALLOW,
+    ALWAYS_BACK,
+    ALWAYS_EVERYWHERE,
+    ALWAYS_HERE,
     ANSWER_IN_DOCUMENT,
     REJECT,
     REVIEW,
@@ -33,6 +37,8 @@ from outrider_protocol.events import (
     QuestionAnswered,
     QuestionAsked,
     ReviewedHunk,
+    RulePattern,
+    Scope,
     ToolAnswered,
     ToolAsked,
 )  # fmt: skip
@@ -50,7 +56,13 @@ ASKED_ANEW = "Your review does not fit the text as it is now, so all of it is as
 MARK_BYTES = 80
 """Room for the mark of what is missing."""
 
-_DECISIONS: dict[str, Decision] = {ALLOW_ONCE: "allow_once", ALLOW_SESSION: "allow_session", REJECT: "reject"}
+_DECISIONS: dict[str, Decision] = {
+    ALLOW_ONCE: "allow_once",
+    ALLOW_SESSION: "allow_session",
+    ALWAYS_ALLOW: "allow_always",
+    REJECT: "reject",
+}
+_SCOPES: dict[str, Scope] = {ALWAYS_HERE: "workspace", ALWAYS_EVERYWHERE: "everywhere"}
 
 
 _TAKES: dict[str, tuple[Way, ...]] = {
@@ -75,6 +87,8 @@ class _Answer:
     note: str | None = None
     is_error: bool = False
     """Of a tool: whether it went wrong."""
+    scope: Scope | None = None
+    """Of `Always allow…`: where its rules hold."""
     review: Review | None = None
     """Of an approval: what was decided about single hunks."""
     digest: str | None = None
@@ -116,6 +130,8 @@ class Inbox:
         on_parked: Callable[[Sequence[Open]], None],
         on_answered: Callable[[Open], None],
         watch: Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"],
+        save: Callable[[Open, Scope], Coroutine[Any, Any, None]],
+        where_saved: str,
     ) -> None:
         """Make an empty inbox.
 
@@ -127,6 +143,8 @@ class Inbox:
             on_parked: Told when nothing is left that the editor could answer: all that is open stays so.
             on_answered: Told when an item is answered.
             watch: Starts a supervised background task.
+            save: Saves the rules of an approval that was always allowed.
+            where_saved: The file that they are saved in, for the person.
         """
         self._record = record
         self._editor = editor
@@ -135,6 +153,8 @@ class Inbox:
         self._on_parked = on_parked
         self._on_answered = on_answered
         self._watch = watch
+        self._save = save
+        self._where_saved = where_saved
         self._waiting: dict[str, _Waiting] = {}
 
     async def approve(self, item_id: str, turn_id: str, asking: Asking, seconds: float) -> Approval:
@@ -159,6 +179,7 @@ class Inbox:
                 grant=action.access.grant,
                 change_ids=list(asking.change_ids) or None,
                 reviewed=action.as_reviewed or None,
+                always=list(action.always) or None,
             )
             anew = bool(call and call.reviews) and not action.as_reviewed
             self._record.append(requested, turn_id=turn_id)
@@ -168,6 +189,8 @@ class Inbox:
         waiting = self._wait_for(item)
         waiting.action = action
         answer = await self._settle(waiting, self._ask_in_editor(waiting, seconds, below))
+        if answer.scope is not None:
+            await self._save(item, answer.scope)
         return Approval(_DECISIONS[answer.text], answer.note, answer.review)
 
     def _options(self, action: Action) -> list[str]:
@@ -176,6 +199,7 @@ class Inbox:
             *([REJECT] if self._reject_first else []),
             ALLOW_ONCE,
             *([ALLOW_SESSION] if action.access.grant else []),
+            *([ALWAYS_ALLOW] if action.always else []),
             *([REVIEW] if reviewable and self._editor.traits.can_show_documents else []),
             *([] if self._reject_first else [REJECT]),
         ]
@@ -248,6 +272,7 @@ class Inbox:
         note: str | None,
         channel: Channel,
         review: Sequence[ReviewedHunk] = (),
+        scope: Scope | None = None,
     ) -> Refusal | None:
         """Take an answer: a decision's title for an approval, a text for the others. None: it was taken.
 
@@ -258,6 +283,7 @@ class Inbox:
             note: What is said about it.
             channel: How it came.
             review: For an edit: what is decided about single hunks.
+            scope: Where the rules of `Always allow…` shall hold; None means in this workspace.
         """
         waiting = self._waiting.get(item_id)
         if waiting is None:
@@ -271,7 +297,8 @@ class Inbox:
             return Refusal("invalid", f"{item_id} takes one of {', '.join(item.options)}")
         if item.kind == "question" and not item.allow_free_form and text not in item.options:
             return Refusal("invalid", f"{item_id} takes one of {', '.join(item.options)}")
-        answer: _Answer | Refusal = _Answer(text, note, way == "error")
+        always = (scope or "workspace") if text == ALWAYS_ALLOW and item.kind == "approval" else None
+        answer: _Answer | Refusal = _Answer(text, note, way == "error", always)
         if review:
             answer = self._reviewed(waiting, text, note, review)
             if isinstance(answer, Refusal):
@@ -287,7 +314,7 @@ class Inbox:
         call = self._record.state.turns[item.turn_id].calls.get(item.call_id or "")
         if action is None or call is None or not action.changes:
             return Refusal("invalid", f"{item.id} is no edit, so there are no hunks to review")
-        if title == ALLOW_SESSION:
+        if title in {ALLOW_SESSION, ALWAYS_ALLOW}:
             return Refusal("invalid", f"{item.id}: a review is for this edit alone, so it takes allow_once")
         review = Review.read(call.proposed, decided, rejected=title == REJECT)
         if isinstance(review, ReviewProblem):
@@ -386,12 +413,40 @@ class Inbox:
                 await self._show(item)
                 titles.remove(REVIEW)
                 continue
+            if answer.title == ALWAYS_ALLOW:
+                if await self._ask_where(waiting, seconds):
+                    continue
+                return
             if answer.title == ANSWER_IN_DOCUMENT:
                 await self._show(item)
                 self._park(waiting)
                 return
             self._take(waiting, answer.title)
             return
+
+    async def _ask_where(self, waiting: _Waiting, seconds: float) -> bool:
+        """Show exactly the rules that would be saved, and ask where they shall hold; True goes back to the item."""
+        rules = "\n".join(f"- allow {_told(rule)}" for rule in waiting.item.always or ())
+        answer = await self._editor.ask(
+            _visible(
+                f"{ALWAYS_ALLOW}\nFor: {waiting.item.title}\nThis is saved in {self._where_saved}:\n{rules}"
+            ),
+            [ALWAYS_HERE, ALWAYS_EVERYWHERE, ALWAYS_BACK],
+            seconds=seconds,
+            late=lambda title: self._take_always(waiting, title),
+            still_open=lambda: not waiting.answer.done(),
+        )
+        if waiting.answer.done():
+            return False
+        if not isinstance(answer, Answered):
+            self._park(waiting)
+            return False
+        self._take_always(waiting, answer.title)
+        return not waiting.answer.done()
+
+    def _take_always(self, waiting: _Waiting, title: str) -> None:
+        if not waiting.answer.done() and (scope := _SCOPES.get(title)):
+            self._resolve(waiting, _Answer(ALWAYS_ALLOW, scope=scope), "message")
 
     async def _ask_client(
         self, waiting: _Waiting, request: ToolRequest, seconds: float, *, durable: bool
@@ -419,7 +474,7 @@ class Inbox:
             self._on_parked([one.item for one in waiting])
 
     def _take(self, waiting: _Waiting, title: str) -> None:
-        if not waiting.answer.done() and title not in {REVIEW, ANSWER_IN_DOCUMENT}:
+        if not waiting.answer.done() and title not in {REVIEW, ANSWER_IN_DOCUMENT, ALWAYS_ALLOW}:
             self._resolve(waiting, _Answer(title), "message")
 
 
@@ -437,6 +492,7 @@ def _resolved(item: Open, answer: _Answer, channel: Channel) -> EventData:
                 decision=_DECISIONS[answer.text],
                 by="person",
                 channel=channel,
+                scope=answer.scope,
                 note=answer.note,
                 review=list(answer.review.decided.values()) if answer.review is not None else None,
                 digest=answer.digest,
@@ -451,6 +507,12 @@ def _resolved(item: Open, answer: _Answer, channel: Channel) -> EventData:
                 content=answer.text,
                 channel=channel,
             )
+
+
+def _told(rule: RulePattern) -> str:
+    if rule.command is not None:
+        return f"{rule.tool} “{rule.command}”" if rule.exact else f"{rule.tool} “{rule.command} …”"
+    return " ".join(part for part in (rule.tool, rule.path, rule.host) if part is not None)
 
 
 def _cut(content: str, most_bytes: int) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from outrider.agent.prompt import Briefing
 from outrider.models.catalog import Catalog
+from outrider.permissions.ledger import Ledger
 from outrider.ports.clock import Clock
 from outrider.ports.editor import Editor
 from outrider.ports.events import FrameListener
@@ -41,6 +42,8 @@ class Services:
     briefing: Briefing
     """What a turn's first messages say."""
     supervisor: Supervisor
+    ledger: Ledger
+    """The rules that hold."""
     catalog: Catalog
     tools: Registry
     env: Mapping[str, str]

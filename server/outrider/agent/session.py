@@ -19,6 +19,8 @@ from outrider.agent.turn import Turn
 from outrider.agent.undo import TakingBack
 from outrider.models.catalog import ModelProblem
 from outrider.permissions.decide import narrowest
+from outrider.permissions.ledger import LedgerProblem
+from outrider.permissions.rules import Rule
 from outrider.ports.model import Message, Model, content_hash
 from outrider.store.locks import SessionLock
 from outrider.tools.client import definition_of
@@ -36,6 +38,7 @@ from outrider_protocol.commands import (
 from outrider_protocol.events import (
     Open,
     Outcome,
+    Scope,
     SessionClosed,
     SessionRestored,
     SessionStarted,
@@ -106,6 +109,8 @@ class Session:
             on_parked=self._on_parked,
             on_answered=self._on_answered,
             watch=self._watch,
+            save=self._save_rules,
+            where_saved=str(services.ledger.path),
         )
 
     @property
@@ -295,7 +300,7 @@ class Session:
         review = params.review or ()
         if params.decision is not None:
             title = decision_title(params.decision)
-            return self.inbox.answer(params.id, "decision", title, params.note, channel, review)
+            return self.inbox.answer(params.id, "decision", title, params.note, channel, review, params.scope)
         if params.answer is not None:
             return self.inbox.answer(params.id, "answer", params.answer, None, channel, review)
         return self.inbox.answer(params.id, "error", params.error or "", None, channel, review)
@@ -423,6 +428,7 @@ class Session:
             return
         if problem := await self._record.settled():
             self._services.editor.say("error", f"Outrider cannot write its log: {problem}")
+        await self._services.ledger.write_hits()
         self._wake()
         if not self._closing:
             self._next()
@@ -457,6 +463,20 @@ class Session:
     def _context(self, label: str) -> TurnContext:
         """What belongs to no turn sees this of the house."""
         return TurnContext(self._services, self._record, self.inbox, self._touched, turn_id=None, label=label)
+
+    async def _save_rules(self, item: Open, scope: Scope) -> None:
+        """Save the rules of an approval that was always allowed; if that fails, it was allowed this time."""
+        folders = self._services.folders.folders
+        workspace = str(folders[0].path) if scope == "workspace" and folders else None
+        rules = [
+            Rule("allow", one.tool, one.command, bool(one.exact), one.path, one.host, workspace)
+            for one in item.always or ()
+        ]
+        saved = await self._services.ledger.add(rules)
+        if isinstance(saved, LedgerProblem):
+            self._services.editor.say(
+                "warning", f"Outrider allowed it this time, but did not save that: {saved.message}"
+            )
 
     def _on_parked(self, items: Sequence[Open]) -> None:
         turn = self._record.state.turn

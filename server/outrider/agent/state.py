@@ -12,7 +12,17 @@ from outrider.ports.model import Message, ProviderData, Tokens, ToolCall
 from outrider.workspace.journal import Journal
 from outrider.workspace.review import Review
 from outrider.workspace.seen import Seen
-from outrider_protocol.events import Context, Mode, Open, Outcome, Phase, PlanItem, ReviewedHunk, Usage
+from outrider_protocol.events import (
+    Context,
+    Mode,
+    Open,
+    Outcome,
+    Phase,
+    PlanItem,
+    ReviewedHunk,
+    RulePattern,
+    Usage,
+)
 from outrider_protocol.settings import PermissionMode
 
 DETAIL_CHARACTERS = 2000
@@ -308,6 +318,7 @@ def _approval(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> 
         title=data["title"],
         detail=data["detail"],
         options=data["options"],
+        always=[RulePattern.from_wire(one) for one in data["always"]] if "always" in data else None,
     )
     state.digests[data["id"]] = data["digest"]
     if state.turn and (call := state.turn.calls.get(data["callId"])):

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from typer.exceptions import TyperException
 
 import outrider
-from outrider.cli import look
+from outrider.cli import look, permission_commands
 from outrider.cli.answers import Rules, can_match
 from outrider.cli.demo import run_demo
 from outrider.cli.render import Renderer
@@ -384,6 +384,7 @@ scenario_app: Final = typer.Typer(
     no_args_is_help=True, help="Play scenario files: tests of the agent that need no model."
 )
 app.add_typer(scenario_app, name="scenario")
+app.add_typer(permission_commands.app, name="permissions")
 
 
 @scenario_app.callback()

@@ -409,6 +409,7 @@ class Renderer:
         words = {
             "allow_once": "allowed once",
             "allow_session": "allowed for this session",
+            "allow_always": "always allowed",
             "reject": "rejected",
         }
         text = words.get(data["decision"], str(data["decision"]))

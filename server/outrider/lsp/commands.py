@@ -10,9 +10,11 @@ from pydantic_core import to_jsonable_python
 
 from outrider.agent import doctor, papers
 from outrider.agent.export import export_session
+from outrider.agent.permissions import permissions
 from outrider.agent.session import Refused
 from outrider.app import App
 from outrider.lsp.errors import CommandError
+from outrider.permissions.ledger import LedgerProblem
 from outrider.store.problem import StoreReadError
 from outrider_protocol import (
     ANSWER,
@@ -24,6 +26,7 @@ from outrider_protocol import (
     EXPORT,
     INVALID_PARAMS,
     OPEN,
+    PERMISSIONS,
     REDO,
     REQUEST_FAILED,
     RESUME,
@@ -51,6 +54,8 @@ from outrider_protocol.commands import (
     ExportParams,
     OpenParams,
     OpenResult,
+    PermissionsParams,
+    PermissionsResult,
     ResumeParams,
     RunParams,
     RunResult,
@@ -105,6 +110,7 @@ class Commands:
             DOCTOR: self._doctor,
             OPEN: self._open,
             EXPORT: self._export,
+            PERMISSIONS: self._permissions,
         }
 
     async def execute(self, name: str, argument: Any) -> dict[str, Any]:
@@ -244,17 +250,25 @@ class Commands:
         await services.editor.show(path.as_uri(), take_focus=True)
         return OpenResult(uri=path.as_uri())
 
+    async def _permissions(self, params: PermissionsParams) -> PermissionsResult:
+        done = await permissions(self._app.services, self._app.sessions.running, params)
+        if isinstance(done, LedgerProblem):
+            raise CommandError(REQUEST_FAILED, _cut(done.message), {"reason": done.reason})
+        return done
+
     async def _export(self, params: ExportParams) -> Export:
         return _accepted(await export_session(self._app.services, params.session_id))
 
 
 def _accepted(value: Any) -> Any:
     if isinstance(value, Refused):
-        # It may quote what it was given, however long that is.
-        message = value.message
-        message = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}…"
-        raise CommandError(REQUEST_FAILED, message, {"reason": value.reason})
+        raise CommandError(REQUEST_FAILED, _cut(value.message), {"reason": value.reason})
     return value
+
+
+def _cut(message: str) -> str:
+    """A message, which may quote what was given, however long that is."""
+    return message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}…"
 
 
 def _path(place: Sequence[int | str]) -> str:

@@ -1,12 +1,15 @@
-"""May this happen? A pure function of what is asked for, the mode, and what the person granted before.
+"""May this happen? A pure function of what is asked for, the mode, the rules, and what the person granted before.
 
-Deny beats ask beats allow, and whatever is not known is asked. Nothing in the workspace takes part in it.
+Deny beats ask beats allow, and whatever is not known is asked. Nothing in the workspace can widen it.
 """
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Literal
 
+from outrider.permissions.commands import Command
+from outrider.permissions.ruling import Ruling
 from outrider_protocol.settings import Effect, PermissionMode
 
 Verdict = Literal["allow", "ask", "deny"]
@@ -23,6 +26,17 @@ class Access:
     """Whether it stays inside the workspace folders (by real path)."""
     grant: str | None = None
     """The key of the session grant that would cover it; None: no grant can."""
+    paths: Sequence[Sequence[str]] = ()
+    """The files it is about, each by all its names: its place in the workspace, its real path."""
+    hosts: Sequence[str] = ()
+    """The machines it reaches."""
+    command: Command | None = None
+    """The command line it runs."""
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether it is a command that only reads, inside the workspace."""
+        return self.inside and self.command is not None and self.command.only_reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +46,8 @@ class Judgement:
     verdict: Verdict
     reason: str
     by: Literal["mode", "rule"] = "mode"
+    rules: tuple[str, ...] = ()
+    """Ids of the rules that decided it."""
 
 
 def narrowest(*modes: PermissionMode) -> PermissionMode:
@@ -39,26 +55,37 @@ def narrowest(*modes: PermissionMode) -> PermissionMode:
     return min(modes, key=_WIDTH.__getitem__)
 
 
-def decide(access: Access, mode: PermissionMode, grants: AbstractSet[str]) -> Judgement:
+def decide(
+    access: Access, mode: PermissionMode, grants: AbstractSet[str], ruling: Ruling | None = None
+) -> Judgement:
     """Judge one access.
 
     Args:
         access: What the call wants.
         mode: The permission mode that holds.
         grants: Keys of what the person allowed for this session.
+        ruling: What the rules say of it; None where they say nothing.
     """
     if access.effect == "ask":
         return Judgement("allow", "asking the person changes nothing")
+    if ruling is not None and ruling.verdict == "deny":
+        return Judgement("deny", ruling.reason, "rule", ruling.ids)
+    if mode == "read-only" and access.effect != "read" and not access.only_reads:
+        return Judgement("deny", f"the session is read-only: no {access.effect} is possible")
+    if ruling is not None and ruling.verdict == "ask":
+        return Judgement("ask", ruling.reason, "rule", ruling.ids)
     if access.effect == "read" and access.inside:
         return Judgement("allow", "reading inside the workspace")
-    if mode == "read-only" and access.effect != "read":
-        return Judgement("deny", f"the session is read-only: no {access.effect} is possible")
     if access.grant is not None and access.grant in grants:
         return Judgement("allow", "allowed for this session", by="rule")
+    if ruling is not None and (access.inside or access.command is None):  # a command elsewhere is another one
+        return Judgement("allow", ruling.reason, "rule", ruling.ids)
     if mode == "full":
         return Judgement("allow", "the permission mode is full")
     if mode == "auto-edit" and access.effect == "edit" and access.inside:
         return Judgement("allow", "the permission mode allows edits inside the workspace")
+    if mode in {"auto-edit", "read-only"} and access.only_reads:
+        return Judgement("allow", "the command only reads, inside the workspace")
     if not access.inside:
         return Judgement("ask", "it is outside the workspace")
     return Judgement("ask", f"the permission mode is {mode}")

@@ -1,6 +1,7 @@
 """Which files are likely to hold secrets, by their names alone. Their texts are not looked at where nobody asked."""
 
-from fnmatch import fnmatchcase
+import re
+from fnmatch import translate
 from pathlib import PurePath
 
 _NAMES = (
@@ -8,10 +9,11 @@ _NAMES = (
     ".git-credentials", "credentials", "credentials.*", "secrets.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks",
     "*.keystore", "*.kdbx", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519",
 )  # fmt: skip
+_SECRET = re.compile("|".join(map(translate, _NAMES)))
 _TEMPLATES = (".example", ".sample", ".template", ".dist")
 
 
 def is_secret_file(path: str) -> bool:
     """Whether a file of that path is likely to hold secrets; one that says it is an example is not."""
     name = PurePath(path).name.casefold()
-    return not name.endswith(_TEMPLATES) and any(fnmatchcase(name, pattern) for pattern in _NAMES)
+    return not name.endswith(_TEMPLATES) and _SECRET.match(name) is not None

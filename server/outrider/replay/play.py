@@ -15,7 +15,7 @@ from outrider.agent.state import SessionState
 from outrider.ports.clock import SystemClock
 from outrider.ports.events import LoggedEvent
 from outrider.processes import Supervisor
-from outrider.replay.recorded import RecordedCatalog, RecordedTools
+from outrider.replay.recorded import RecordedCatalog, RecordedLedger, RecordedTools
 from outrider.replay.tape import Input, Tape
 from outrider.replay.world import (
     RecordedBriefing,
@@ -252,6 +252,7 @@ class _Player:
             search=Search(folders, documents, overlay, supervisor, SystemClock(), None),
             briefing=RecordedBriefing(tape),
             supervisor=supervisor,
+            ledger=RecordedLedger(),
             catalog=RecordedCatalog(tape, self._clock),
             tools=RecordedTools(tape),
             env={},
@@ -314,7 +315,9 @@ class _Player:
                 old = self._settings_before(event)
                 self._now(session).settings_changed(old, data["permissionMode"])
             case "approve":
-                given = {key: data[key] for key in ("id", "decision", "note", "review") if key in data}
+                given = {
+                    key: data[key] for key in ("id", "decision", "note", "review", "scope") if key in data
+                }
                 await self._answer(AnswerParams.from_wire(given), data.get("channel", "message"))
             case "answer":
                 await self._answer(

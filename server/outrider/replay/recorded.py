@@ -4,13 +4,18 @@ import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from pathlib import Path
 from typing import Any, cast
 
 from pydantic import ConfigDict
 
 from outrider import __version__
 from outrider.models.catalog import Catalog, ModelProblem
+from outrider.permissions.commands import Command, Part
 from outrider.permissions.decide import Access
+from outrider.permissions.ledger import LEDGER, Ledger
+from outrider.permissions.rules import Rule
+from outrider.permissions.ruling import Ruling
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import (
     FailureKind,
@@ -41,8 +46,8 @@ from outrider.tools.result import ToolResult
 from outrider.tools.review import REVIEWED
 from outrider.workspace.editing import Change
 from outrider.workspace.review import Review
-from outrider_protocol.events import ReviewedHunk, WorkspaceSaved
-from outrider_protocol.settings import Effect
+from outrider_protocol.events import ReviewedHunk, RulePattern, WorkspaceSaved
+from outrider_protocol.settings import Effect, PermissionMode
 
 _AGAIN = frozenset({"model.retried", "model.fellBack"})
 _CANCELLED = "[cancelled]"
@@ -199,6 +204,49 @@ class RecordedCatalog(Catalog):
 # --- tools ---------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedAccess(Access):
+    """What a call wanted, and what rules said of it then."""
+
+    ruling: Ruling | None = None
+    was_reading: bool = False
+    """Whether it was a command that only reads."""
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether it was a command that only reads."""
+        return self.was_reading
+
+
+class RecordedLedger(Ledger):
+    """Rules that say what they said; none is read or written."""
+
+    def __init__(self) -> None:
+        """Make a ledger without a file."""
+        self.path = Path(LEDGER)
+
+    async def refresh(self) -> None:
+        """There is nothing to read."""
+
+    def ruling(self, tool: str, access: Access, mode: PermissionMode) -> Ruling | None:
+        """What the rules said then."""
+        return access.ruling if isinstance(access, RecordedAccess) else None
+
+    def parts(self, command: Command, mode: PermissionMode) -> list[Part]:
+        """Never asked for: no command is taken apart."""
+        return []
+
+    async def add(self, rules: Sequence[Rule]) -> list[Rule]:
+        """They were saved then."""
+        return list(rules)
+
+    def count(self, ids: Sequence[str]) -> None:
+        """They were counted then."""
+
+    async def write_hits(self) -> None:
+        """There is nothing to write."""
+
+
 class _Anything(Params):
     """Arguments of a tool that is not known here."""
 
@@ -228,6 +276,7 @@ class RecordedTools(Registry):
         for request in reversed(requests):
             tools |= {tool.name: tool for tool in self._of_request(request)}
         super().__init__(tools.values())
+        self._requested = {event.data["id"] for event in tape.events if event.type == "approval.requested"}
         self._begun = [
             event.seq for event in tape.events if event.type in {"session.started", "session.restored"}
         ]
@@ -280,7 +329,7 @@ class RecordedTools(Registry):
     async def _plan(self, effect: Effect, call: ToolCall, context: ToolContext) -> Action | ToolResult:
         tape = self._tape
         await tape.hang_if_over()
-        story = [event for event in tape.story(call.id) if not _superseded(event)]
+        story = [event for event in tape.story(call.id) if not self._superseded(event)]
         finished = next((event for event in story if event.type == "tool.finished"), None)
         requested = next((event for event in story if event.type == "approval.requested"), None)
         # A read has no event before it begins; one whose neighbours went on when the log broke off began with them.
@@ -312,7 +361,8 @@ class RecordedTools(Registry):
         asked = requested if requested and _comes_first(requested, story) else None
         given = asked or self._latest_request(call)
         reviewed = self._reviewed(call)
-        by_rule = next((e for e in story if e.type == "approval.resolved" and e.data["by"] == "rule"), None)
+        decided = next((e for e in story if e.type == "approval.resolved" and e.data["by"] != "person"), None)
+        by_rule = decided if decided is not None and decided.data["by"] == "rule" else None
         source = given or by_rule
         grant = source.data.get("grant") if source else None
 
@@ -345,7 +395,13 @@ class RecordedTools(Registry):
 
         partial = _partial(finished)
         return Action(
-            access=Access(effect, inside=given is None or _stays_inside(effect, given), grant=grant),
+            access=RecordedAccess(
+                effect,
+                inside=given is None or _stays_inside(effect, given),
+                grant=grant,
+                ruling=Ruling("ask", "it was asked") if asked else _ruling(by_rule),
+                was_reading=decided is not None and decided is not by_rule and effect == "execute",
+            ),
             perform=perform,
             prepare=prepare if questions or saves else None,
             title=given.data["title"] if given else "",
@@ -353,6 +409,7 @@ class RecordedTools(Registry):
             digest=self._digest(call, asked, given),
             changes=self._changes(call, story, self._pending(call, story, finished)),
             note=_note(finished),
+            always=[RulePattern.from_wire(one) for one in given.data.get("always", ())] if given else (),
             partial=None if partial is None else lambda: partial,
             as_reviewed=asked.data.get("reviewed", False) if asked is not None else reviewed is not None,
         )
@@ -392,6 +449,12 @@ class RecordedTools(Registry):
         resolved = any(event.type == "approval.resolved" and event.data["id"] == item for event in story)
         open_still = finished is None or finished.data["status"] in _UNFINISHED
         return asked if resolved or open_still else None
+
+    def _superseded(self, event: LoggedEvent) -> bool:
+        """Whether it closes an approval only because another one takes its place."""
+        data = event.data
+        closes = event.type == "approval.resolved" and (data["by"], data["decision"]) == ("rule", "reject")
+        return closes and data["id"] in self._requested
 
     def _questions(self, call: ToolCall, story: list[LoggedEvent]) -> list[LoggedEvent]:
         """What the call asks from here on; first what it had asked before the process ended, if that is not pointless now."""
@@ -494,10 +557,14 @@ def _comes_first(requested: LoggedEvent, story: list[LoggedEvent]) -> bool:
     return False
 
 
-def _superseded(event: LoggedEvent) -> bool:
-    """Whether it closes an approval only because another one takes its place."""
-    data = event.data
-    return event.type == "approval.resolved" and (data["by"], data["decision"]) == ("rule", "reject")
+def _ruling(decided: LoggedEvent | None) -> Ruling | None:
+    """What the rules said, where they decided; a grant of the session is no rule."""
+    if decided is None:
+        return None
+    data = decided.data
+    if data["decision"] == "reject":
+        return Ruling("deny", data.get("rule", ""), tuple(data.get("rules", ())))
+    return Ruling("allow", data["rule"], tuple(data["rules"])) if "rules" in data else None
 
 
 def _note(finished: LoggedEvent | None) -> str:

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from outrider.models.recorded import script_of
 from outrider.ports.events import LoggedEvent
 from outrider.replay.tape import Input, Tape
+from outrider_protocol import ALWAYS_ALLOW, ALWAYS_EVERYWHERE, ALWAYS_HERE
 from outrider_protocol.events import Decision, ReviewedHunk
 from outrider_protocol.export import Export
 from outrider_protocol.scenario import (
@@ -37,7 +38,12 @@ from outrider_protocol.scenario import (
 )
 from outrider_protocol.settings import Settings
 
-_TITLES = {"allow_once": "Allow once", "allow_session": "Allow for this session", "reject": "Reject"}
+_TITLES = {
+    "allow_once": "Allow once",
+    "allow_session": "Allow for this session",
+    "allow_always": ALWAYS_ALLOW,
+    "reject": "Reject",
+}
 
 _MEANWHILE: Final = frozenset({"steer", "settings"})
 """What a person can do while a question is on the screen that they answer there."""
@@ -230,6 +236,10 @@ def _answers(tape: Tape) -> Iterator[str | Answer]:
             yield _answer(tape, data["id"], event.seq)
         elif event.type in {"approval.resolved", "question.answered"}:
             on_screen.pop(data["id"], None)
+            if (
+                data.get("channel") == "message" and "scope" in data
+            ):  # it was asked once more where the rules hold
+                yield ALWAYS_HERE if data["scope"] == "workspace" else ALWAYS_EVERYWHERE
         elif event.type == "turn.finished":
             on_screen.clear()
         elif event.type == "session.restored":

@@ -21,6 +21,7 @@ _NO: Final = (names.REJECT, names.SAVE_CANCEL)
 _DECISIONS: Final = {
     names.ALLOW_ONCE: "allow_once",
     names.ALLOW_SESSION: "allow_session",
+    names.ALWAYS_ALLOW: "allow_always",
     names.REJECT: "reject",
 }
 _ASKS: Final = frozenset({"approval.requested", "question.asked", "tool.asked"})

@@ -18,6 +18,7 @@ from outrider_protocol.events import (
     EditMerged,
     EditProposed,
     EditRejected,
+    RulePattern,
     WireHunk,
 )
 
@@ -53,17 +54,22 @@ def action_for(*changes: Change, title: str = "", note: str = "", whole: bool = 
         f"edit:{first.located.uri}" if is_alone and inside and first.operation in {"edit", "create"} else None
     )
 
+    involved = [place for change in changes for place in (change.located, change.to) if place is not None]
+
     async def perform() -> ToolResult:
         raise AssertionError("a change is written by the executor")
 
     return Action(
-        access=Access("edit", inside=inside, grant=grant),
+        access=Access("edit", inside=inside, grant=grant, paths=[located.names for located in involved]),
         perform=perform,
         title=(title or (_title(first) if is_alone else _title_of_all(changes)))
         + ("" if inside else OUTSIDE),
         detail=_detail(changes, inside=inside),
         digest=digest(first) if is_alone else _digest_of_all(changes),
         covers=f"further edits of {first.located.display}" if grant else "",
+        always=[RulePattern(tool="edit", path=first.located.display)]
+        if grant and not set(first.located.display) & set("*?")
+        else (),
         changes=changes,
         note=note,
         whole=whole,

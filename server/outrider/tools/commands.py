@@ -18,6 +18,7 @@ from outrider.processes import (
     shell_argv,
 )
 from outrider.tools import aftermath
+from outrider.tools.command_line import described, look_at, rules_for
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error, ok
@@ -45,6 +46,7 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
         return error(f"{located.display} is not a folder of the disk.")
     if "\0" in params.command:
         return error("a command cannot hold NUL bytes")
+    command = await asyncio.to_thread(look_at, params.command, context.folders, located.resolved)
     cwd, argv, env = located.resolved, shell_argv(params.command), command_environment(context.env)
     seconds = min(params.timeout or context.limits.command_seconds, context.limits.command_seconds)
     shown = Capture(context.limits.output_bytes)
@@ -83,23 +85,27 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
     where = (
         "the workspace folder" if located.display == "." else located.display if located.inside else str(cwd)
     )
-    grant = f"run:{cwd}\0{params.command}" if located.inside else None
+    # A grant is for the scripts as they were: with other ones it is another command.
+    grant = (
+        f"run:{cwd}\0{params.command}{''.join(sorted(command.scripts.values()))}" if located.inside else None
+    )
     return Action(
-        access=Access("execute", inside=located.inside, grant=grant),
+        access=Access("execute", inside=located.inside, grant=grant, command=command),
         perform=perform,
         prepare=prepare,
         title=f"Run: {params.command}",
-        detail=f"In {where}, for {seconds:g} s at most.",
-        digest=_digest(argv, cwd, env),
+        detail=f"In {where}, for {seconds:g} s at most.\n{described(command, context.parts_of(command))}".rstrip(),
+        digest=_digest(argv, cwd, env, command.scripts),
         covers=f"this exact command in {where}" if grant else "",
+        always=rules_for(command) if grant else (),
         partial=shown.text,
     )
 
 
-def _digest(argv: list[str], cwd: Path, env: dict[str, str]) -> str:
+def _digest(argv: list[str], cwd: Path, env: dict[str, str], scripts: dict[str, str]) -> str:
     hashed_env = hashlib.sha256(json.dumps(sorted(env.items())).encode("utf-8", "surrogatepass")).hexdigest()
     return hashlib.sha256(
-        json.dumps([argv, str(cwd), hashed_env]).encode("utf-8", "surrogatepass")
+        json.dumps([argv, str(cwd), hashed_env, *sorted(scripts.items())]).encode("utf-8", "surrogatepass")
     ).hexdigest()
 
 

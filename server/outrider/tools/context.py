@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from outrider.permissions.commands import Command, Part
 from outrider.permissions.decide import Access, Judgement
 from outrider.ports.clock import Clock
 from outrider.ports.editor import ToolAnswer
@@ -18,7 +19,7 @@ from outrider.workspace.paths import Folders
 from outrider.workspace.review import Review
 from outrider.workspace.saving import Tried
 from outrider.workspace.search import Search
-from outrider_protocol.events import Decision, EventData, PlanItem
+from outrider_protocol.events import Decision, EventData, PlanItem, RulePattern
 from outrider_protocol.settings import Limits
 
 
@@ -38,6 +39,8 @@ class Action:
     digest: str = ""
     covers: str = ""
     """What "Allow for this session" would cover, in words."""
+    always: Sequence[RulePattern] = ()
+    """The rules that would allow it from now on; empty where none can."""
     changes: tuple[Change, ...] = ()
     """What it does to files: all of them in this order, or none."""
     note: str = ""
@@ -123,8 +126,20 @@ class ToolContext(Protocol):
         """What the editor's undo list calls the changes of this turn."""
         ...
 
-    def judge(self, access: Access) -> Judgement:
-        """Decide on an access by the modes and grants that hold now."""
+    async def look_at_rules(self) -> None:
+        """Take in what has changed in the files of rules."""
+        ...
+
+    def judge(self, tool: str, access: Access) -> Judgement:
+        """Decide on an access of a tool by the modes, rules and grants that hold now."""
+        ...
+
+    def parts_of(self, command: Command) -> list[Part]:
+        """The parts of a command line, each judged by the modes and rules that hold now."""
+        ...
+
+    def decided(self, judgement: Judgement) -> None:
+        """Take note that rules decided."""
         ...
 
     def approved(self, call: ToolCall) -> str | None:

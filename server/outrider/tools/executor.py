@@ -73,18 +73,23 @@ class Executor:
         return await self._work_out(call, tool, params)
 
     async def _work_out(self, call: ToolCall, tool: Tool[Any], params: Params) -> Planned | ToolResult:
+        await self._context.look_at_rules()
         try:
             action = await tool.plan(params, call, self._context)
             if isinstance(action, Action):
                 action = review.amended(action, self._context.reviews(call))
-                action = await rebase.refused(action, self._context) or action
+                action = await rebase.refused(tool.name, action, self._context) or action
         except Exception:
             log.exception("%s could not be planned", call.name)
             return error(f"{call.name} failed inside Outrider; its log has the details.")
         return action if isinstance(action, ToolResult) else Planned(call, tool, params, action)
 
     def _may_go_at_once(self, plan: Planned | ToolResult) -> bool:
-        return isinstance(plan, ToolResult) or self._context.judge(plan.action.access).verdict == "allow"
+        if isinstance(plan, ToolResult):
+            return True
+        judgement = self._context.judge(plan.tool.name, plan.action.access)
+        # What a rule allowed is recorded before it begins, by itself.
+        return judgement.verdict == "allow" and judgement.by == "mode"
 
     async def _run_together(self, group: list[tuple[ToolCall, Planned | ToolResult]]) -> None:
         for call, plan in group:
@@ -107,8 +112,10 @@ class Executor:
         prepared = False
         while not isinstance(plan, ToolResult):
             call, action = plan.call, plan.action
-            judgement = context.judge(action.access)
+            judgement = context.judge(plan.tool.name, action.access)
             if judgement.verdict == "deny":
+                if judgement.by == "rule":
+                    _record_decided(context, plan, judgement)
                 reason = f"{call.name} is not possible: {judgement.reason}."
                 return ToolResult("denied", reason + _done_before(context, call))
             if TIMES_ASKED in (asked, tried) and action.digest != approved:
@@ -126,8 +133,9 @@ class Executor:
                     return instead
                 prepared = True
             else:
-                if approved is None and tried == 0 and action.access.effect in {"edit", "execute"}:
-                    context.record(_allowed_by(context, plan, judgement))
+                has_effect = action.access.effect in {"edit", "execute"}
+                if approved is None and tried == 0 and (has_effect or judgement.by == "rule"):
+                    _record_decided(context, plan, judgement)
                 result = await self._do(plan, ids, first=tried == 0)
                 if result is not None:
                     return result
@@ -193,15 +201,21 @@ class Executor:
         self._context.record(finished, {one.hash: texts[one.path] for one in read})
 
 
-def _allowed_by(context: ToolContext, plan: Planned, judgement: Judgement) -> ApprovalResolved:
-    return ApprovalResolved(
-        id=context.new_id("open"),
-        call_id=plan.call.id,
-        decision="allow_once",
-        by=judgement.by,
-        rule=judgement.reason,
-        grant=plan.action.access.grant if judgement.by == "rule" else None,
+def _record_decided(context: ToolContext, plan: Planned, judgement: Judgement) -> None:
+    """Record what was decided without the person: by a rule, a grant or the mode."""
+    by_grant = judgement.by == "rule" and judgement.verdict == "allow" and not judgement.rules
+    context.record(
+        ApprovalResolved(
+            id=context.new_id("open"),
+            call_id=plan.call.id,
+            decision="reject" if judgement.verdict == "deny" else "allow_once",
+            by=judgement.by,
+            rule=judgement.reason,
+            rules=list(judgement.rules) or None,
+            grant=plan.action.access.grant if by_grant else None,
+        )
     )
+    context.decided(judgement)
 
 
 def _with_note(result: ToolResult | None, note: str) -> ToolResult | None:

@@ -100,7 +100,7 @@ def _line(number: int, text: str, cut: int) -> str:
 
 def _look(located: Located, title: str, perform: Callable[[], Awaitable[ToolResult]]) -> Action:
     return Action(
-        access=Access("read", inside=located.inside),
+        access=Access("read", inside=located.inside, paths=[located.names]),
         perform=perform,
         title=title,
         detail=f"It resolves to {located.resolved}.",

@@ -19,10 +19,11 @@ MOST_CHARACTERS = 4000
 """Of the text that is shown."""
 
 
-async def refused(action: Action, context: ToolContext) -> ToolResult | None:
+async def refused(tool: str, action: Action, context: ToolContext) -> ToolResult | None:
     """Why a change that was worked out must not happen, for the model; None where it may.
 
     Args:
+        tool: The tool's name.
         action: What a call is about to do.
         context: The turn.
     """
@@ -30,7 +31,7 @@ async def refused(action: Action, context: ToolContext) -> ToolResult | None:
     for change in action.changes:
         name = change.located.display
         seen = await context.seen(moved.get(name, name))
-        if problem := await _clash(change, seen, action, context):
+        if problem := await _clash(tool, change, seen, action, context):
             return problem
     return None
 
@@ -55,13 +56,13 @@ async def line_now(located: Located, text: str, after_line: int, context: ToolCo
 
 
 async def _clash(
-    change: Change, seen: SeenText | None, action: Action, context: ToolContext
+    tool: str, change: Change, seen: SeenText | None, action: Action, context: ToolContext
 ) -> ToolResult | None:
     if change.before is None or change.operation not in {"edit", "delete"}:
         return None
     unread = seen is None or not seen.whole
     # Where the person is asked, they are shown what goes, and decide. From an empty file nothing goes.
-    if action.whole and unread and change.before and context.judge(action.access).verdict != "ask":
+    if action.whole and unread and change.before and context.judge(tool, action.access).verdict != "ask":
         name = change.located.display
         return error(
             f"{name} exists, and you have not read the text it has now. Read it before you replace it."

@@ -46,6 +46,11 @@ class Located:
     own: bool
     """Whether it lies in a `.outrider` folder."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What a rule may call it: its place in the workspace, its real path, and the path that was given."""
+        return (self.display, *(str(path) for path in (self.resolved, self.path) if path is not None))
+
 
 @dataclass(frozen=True, slots=True)
 class PathProblem:

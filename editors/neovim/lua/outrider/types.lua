@@ -4,11 +4,12 @@
 --- The answer to an open item: `decision` for an approval, `answer` for a question or a tool, or its `error`.
 ---@class outrider.AnswerParams
 ---@field answer? string
----@field decision? 'allow_once'|'allow_session'|'reject'
+---@field decision? 'allow_once'|'allow_session'|'allow_always'|'reject'
 ---@field error? string
 ---@field id string
 ---@field note? string
 ---@field review? outrider.ReviewedHunk[]
+---@field scope? 'workspace'|'everywhere'
 
 --- The item that is answered now.
 ---@class outrider.AnswerResult
@@ -16,6 +17,7 @@
 
 --- An effect waits for a yes.
 ---@class outrider.ApprovalRequested
+---@field always? outrider.RulePattern[]
 ---@field callId string
 ---@field changeIds? string[]
 ---@field detail string
@@ -26,18 +28,20 @@
 ---@field reviewed? boolean
 ---@field title string
 
---- An effect was allowed or rejected.
+--- An effect was allowed or rejected. A rule that forbids comes without a request: `by` is `rule`, and `id` is new.
 ---@class outrider.ApprovalResolved
 ---@field by 'person'|'rule'|'mode'
 ---@field callId string
 ---@field channel? string
----@field decision 'allow_once'|'allow_session'|'reject'
+---@field decision 'allow_once'|'allow_session'|'allow_always'|'reject'
 ---@field digest? string
 ---@field grant? string
 ---@field id string
 ---@field note? string
 ---@field review? outrider.ReviewedHunk[]
 ---@field rule? string
+---@field rules? string[]
+---@field scope? 'workspace'|'everywhere'
 
 --- A budget of the turn is spent.
 ---@class outrider.BudgetExhausted
@@ -347,6 +351,17 @@
 ---@field model string
 ---@field reason string
 
+--- A rule to be saved.
+---@class outrider.NewRule
+---@field command? string
+---@field decision 'allow'|'ask'|'deny'
+---@field exact? boolean
+---@field expires? string
+---@field host? string
+---@field path? string
+---@field scope? 'workspace'|'everywhere'
+---@field tool string
+
 --- A document that the client did not save.
 ---@class outrider.NotSaved
 ---@field path string
@@ -360,6 +375,7 @@
 --- An open item: something that waits for the person, or for a tool of the client.
 ---@class outrider.Open
 ---@field allowFreeForm? boolean
+---@field always? outrider.RulePattern[]
 ---@field callId? string
 ---@field detail? string
 ---@field documentUri? string
@@ -382,6 +398,18 @@
 ---@class outrider.PendingSteering
 ---@field pendingId string
 ---@field text string
+
+--- Lists the rules, adds one, removes the one of an id, or opens their file in the editor.
+---@class outrider.PermissionsParams
+---@field action? 'list'|'add'|'remove'|'open'
+---@field id? string
+---@field rule? outrider.NewRule
+
+--- The rules as they are now, the person's first.
+---@class outrider.PermissionsResult
+---@field path string
+---@field problem? string
+---@field rules outrider.RuleInfo[]
 
 --- One point of the plan.
 ---@class outrider.PlanItem
@@ -453,6 +481,31 @@
 ---@field id string
 ---@field reason? string
 ---@field text? string
+
+--- A rule.
+---@class outrider.RuleInfo
+---@field added? string
+---@field command? string
+---@field decision 'allow'|'ask'|'deny'
+---@field exact? boolean
+---@field expires? string
+---@field hits? integer
+---@field host? string
+---@field id string
+---@field origin string
+---@field path? string
+---@field scope 'session'|'workspace'|'everywhere'
+---@field text string
+---@field tool string
+---@field workspace? string
+
+--- What a rule is about.
+---@class outrider.RulePattern
+---@field command? string
+---@field exact? boolean
+---@field host? string
+---@field path? string
+---@field tool string
 
 --- A task. Without `sessionId` a new session is made.
 ---@class outrider.RunParams
@@ -800,7 +853,7 @@
 ---@field paths string[]
 
 --- A command of `workspace/executeCommand`.
----@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.open' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.undo' | 'outrider.wait'
+---@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.open' | 'outrider.permissions' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.undo' | 'outrider.wait'
 
 --- The type of an event, and what its data is.
 ---@alias outrider.EventType

@@ -3,11 +3,12 @@
 /** The answer to an open item: `decision` for an approval, `answer` for a question or a tool, or its `error`. */
 export interface AnswerParams {
   answer?: string;
-  decision?: "allow_once" | "allow_session" | "reject";
+  decision?: "allow_once" | "allow_session" | "allow_always" | "reject";
   error?: string;
   id: string;
   note?: string;
   review?: ReviewedHunk[];
+  scope?: "workspace" | "everywhere";
 }
 
 /** The item that is answered now. */
@@ -17,6 +18,7 @@ export interface AnswerResult {
 
 /** An effect waits for a yes. */
 export interface ApprovalRequested {
+  always?: RulePattern[];
   callId: string;
   changeIds?: string[];
   detail: string;
@@ -28,18 +30,20 @@ export interface ApprovalRequested {
   title: string;
 }
 
-/** An effect was allowed or rejected. */
+/** An effect was allowed or rejected. A rule that forbids comes without a request: `by` is `rule`, and `id` is new. */
 export interface ApprovalResolved {
   by: "person" | "rule" | "mode";
   callId: string;
   channel?: string;
-  decision: "allow_once" | "allow_session" | "reject";
+  decision: "allow_once" | "allow_session" | "allow_always" | "reject";
   digest?: string;
   grant?: string;
   id: string;
   note?: string;
   review?: ReviewedHunk[];
   rule?: string;
+  rules?: string[];
+  scope?: "workspace" | "everywhere";
 }
 
 /** A budget of the turn is spent. */
@@ -386,6 +390,18 @@ export interface ModelRetried {
   reason: string;
 }
 
+/** A rule to be saved. */
+export interface NewRule {
+  command?: string;
+  decision: "allow" | "ask" | "deny";
+  exact?: boolean;
+  expires?: string;
+  host?: string;
+  path?: string;
+  scope?: "workspace" | "everywhere";
+  tool: string;
+}
+
 /** A document that the client did not save. */
 export interface NotSaved {
   path: string;
@@ -401,6 +417,7 @@ export interface NotUndoable {
 /** An open item: something that waits for the person, or for a tool of the client. */
 export interface Open {
   allowFreeForm?: boolean;
+  always?: RulePattern[];
   callId?: string;
   detail?: string;
   documentUri?: string;
@@ -426,6 +443,20 @@ export interface OpenResult {
 export interface PendingSteering {
   pendingId: string;
   text: string;
+}
+
+/** Lists the rules, adds one, removes the one of an id, or opens their file in the editor. */
+export interface PermissionsParams {
+  action?: "list" | "add" | "remove" | "open";
+  id?: string;
+  rule?: NewRule;
+}
+
+/** The rules as they are now, the person's first. */
+export interface PermissionsResult {
+  path: string;
+  problem?: string;
+  rules: RuleInfo[];
 }
 
 /** One point of the plan. */
@@ -508,6 +539,33 @@ export interface ReviewedHunk {
   id: string;
   reason?: string;
   text?: string;
+}
+
+/** A rule. */
+export interface RuleInfo {
+  added?: string;
+  command?: string;
+  decision: "allow" | "ask" | "deny";
+  exact?: boolean;
+  expires?: string;
+  hits?: number;
+  host?: string;
+  id: string;
+  origin: string;
+  path?: string;
+  scope: "session" | "workspace" | "everywhere";
+  text: string;
+  tool: string;
+  workspace?: string;
+}
+
+/** What a rule is about. */
+export interface RulePattern {
+  command?: string;
+  exact?: boolean;
+  host?: string;
+  path?: string;
+  tool: string;
 }
 
 /** A task. Without `sessionId` a new session is made. */
@@ -918,6 +976,7 @@ export interface Commands {
   "outrider.explore": { params: ExploreParams; result: RunResult };
   "outrider.export": { params: ExportParams; result: Export };
   "outrider.open": { params: OpenParams; result: OpenResult };
+  "outrider.permissions": { params: PermissionsParams; result: PermissionsResult };
   "outrider.redo": { params: UndoParams; result: UndoResult };
   "outrider.resume": { params: ResumeParams; result: SessionStatus };
   "outrider.run": { params: RunParams; result: RunResult };

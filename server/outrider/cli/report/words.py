@@ -21,6 +21,7 @@ _STATUSES = {
 _DECISIONS = {
     "allow_once": "allowed once",
     "allow_session": "allowed for this session",
+    "allow_always": "always allowed",
     "reject": "rejected",
 }
 _CHANNELS = {

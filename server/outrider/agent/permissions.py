@@ -1,0 +1,99 @@
+"""`outrider.permissions`: what may happen without a question, and changing it."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from outrider.agent.services import Services
+from outrider.agent.session import Session
+from outrider.permissions.ledger import LedgerProblem
+from outrider.permissions.rules import Rule
+from outrider_protocol.commands import NewRule, PermissionsParams, PermissionsResult, RuleInfo
+
+
+async def permissions(
+    services: Services, sessions: Sequence[Session], params: PermissionsParams
+) -> PermissionsResult | LedgerProblem:
+    """List the rules, after a change if one is wanted.
+
+    Args:
+        services: The house.
+        sessions: The sessions that are open, whose grants are listed too.
+        params: What is wanted.
+    """
+    ledger = services.ledger
+    await ledger.refresh()
+    done: object = None
+    if params.rule is not None:
+        folders = services.folders.folders
+        if params.rule.scope == "workspace" and not folders:
+            return LedgerProblem(
+                "no workspace folder is open, so the rule can only hold everywhere", "invalid"
+            )
+        done = await ledger.add([_rule(params.rule, str(folders[0].path) if folders else None)])
+    elif params.id is not None:
+        done = await ledger.remove(params.id)
+    elif params.action == "open":
+        if not ledger.path.exists() and (problem := await ledger.create()):
+            return problem
+        await services.editor.show(ledger.path.as_uri(), take_focus=True)
+    if isinstance(done, LedgerProblem):
+        return done
+    rules = [info(rule) for rule, _ in ledger.all_rules]
+    granted = [
+        _granted(key, approval)
+        for session in sessions
+        for key, approval in session.record.state.grants.items()
+    ]
+    return PermissionsResult(path=str(ledger.path), rules=[*rules, *granted], problem=ledger.problem)
+
+
+def info(rule: Rule) -> RuleInfo:
+    """A rule, for the wire."""
+    return RuleInfo(
+        id=rule.id,
+        decision=rule.decision,
+        tool=rule.tool,
+        command=rule.command,
+        exact=True if rule.is_exact else None,
+        path=rule.path,
+        host=rule.host,
+        scope="everywhere" if rule.workspace is None else "workspace",
+        workspace=rule.workspace,
+        origin=rule.origin,
+        added=_written(rule.added),
+        expires=_written(rule.expires),
+        hits=rule.hits,
+        text=rule.text,
+    )
+
+
+def _rule(given: NewRule, workspace: str | None) -> Rule:
+    return Rule(
+        given.decision,
+        given.tool,
+        given.command,
+        bool(given.exact),
+        given.path,
+        given.host,
+        workspace if given.scope == "workspace" else None,
+        expires=given.expires,
+    )
+
+
+def _granted(key: str, approval: str) -> RuleInfo:
+    """A grant of a session: it holds for what it names exactly, until the session ends."""
+    kind, _, what = key.partition(":")
+    shown = what.partition("\0")[2] or what
+    tool = {"run": "run_command", "edit": "edit"}.get(kind, what.partition("\0")[0])
+    return RuleInfo(
+        id=approval,
+        decision="allow",
+        tool=tool,
+        scope="session",
+        origin="person",
+        text=f"allow {tool} “{shown}” for this session",
+    )
+
+
+def _written(time: datetime | None) -> str | None:
+    return time.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z") if time else None

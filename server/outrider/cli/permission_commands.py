@@ -1,0 +1,135 @@
+"""The arguments of `outrider permissions`."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import typer
+
+from outrider.cli.terminal import make_console
+from outrider_protocol.settings import PermissionMode
+
+app: Final = typer.Typer(
+    name="permissions",
+    no_args_is_help=True,
+    help="What may happen without a question: list, add, remove, or check a command.",
+)
+
+RulesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--rules", metavar="FILE", help="A file of rules to use instead of the ledger.", show_default=False
+    ),
+]
+WorkspaceOption = Annotated[
+    Path,
+    typer.Option("--workspace", "-C", help="The workspace folder. Default: this folder.", show_default=False),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
+
+
+@app.command("check")
+def check(
+    command: Annotated[str, typer.Argument(metavar="CMD", help="A command line, in quotes.")],
+    mode: Annotated[
+        PermissionMode | None,
+        typer.Option("--mode", help="The permission mode. Default: the user's settings."),
+    ] = None,
+    rules: RulesOption = None,
+    workspace: WorkspaceOption = Path(),
+    json_object: JsonOption = False,
+) -> None:
+    """Say whether a command would be allowed, asked for or denied, part by part, and why. Nothing runs.
+
+    Exit code 0 whatever the decision is; 2 for wrong arguments.
+    """
+    from outrider.cli import permissions
+
+    folder = _folder(workspace)
+    ledger = permissions.open_ledger(_file(rules), folder, make_console(sys.stderr))
+    console = None if json_object else make_console(sys.stdout)
+    raise typer.Exit(permissions.check(command, ledger, mode, folder, console, sys.stdout))
+
+
+@app.command("list")
+def list_rules(
+    rules: RulesOption = None, workspace: WorkspaceOption = Path(), json_object: JsonOption = False
+) -> None:
+    """List the rules, with their ids and how often each decided."""
+    from outrider.cli import permissions
+
+    ledger = permissions.open_ledger(rules, _folder(workspace), make_console(sys.stderr))
+    raise typer.Exit(
+        permissions.show_rules(ledger, None if json_object else make_console(sys.stdout), sys.stdout)
+    )
+
+
+@app.command("add")
+def add(
+    decision: Annotated[Literal["allow", "ask", "deny"], typer.Argument(metavar="allow|ask|deny")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="WHAT", help="The words that a command begins with; with --tool, a path glob."
+        ),
+    ] = "",
+    tool: Annotated[str, typer.Option(help="The tool.")] = "run_command",
+    exact: Annotated[bool, typer.Option("--exact", help="These are all the words of the command.")] = False,
+    everywhere: Annotated[
+        bool, typer.Option("--everywhere", help="In every workspace, not in this one alone.")
+    ] = False,
+    expires: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="When it ends, such as 2030-01-31 or 2030-01-31T12:00Z."),
+    ] = None,
+    rules: RulesOption = None,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Save a rule: `outrider permissions add allow "git diff"`."""
+    from outrider.cli import permissions
+    from outrider.permissions.rules import RUN, Rule
+
+    try:
+        ends = permissions.parsed_time(expires) if expires else None
+    except ValueError as problem:
+        raise typer.BadParameter(f"{expires} is no time", param_hint="--expires") from problem
+    folder = _folder(workspace)
+    is_command = tool == RUN
+    rule = Rule(
+        decision,
+        tool,
+        what or None if is_command else None,
+        exact,
+        None if is_command else what or None,
+        workspace=None if everywhere else str(folder),
+        expires=ends,
+    )
+    ledger = permissions.open_ledger(rules, folder, make_console(sys.stderr))
+    raise typer.Exit(asyncio.run(permissions.add_rule(ledger, rule, make_console(sys.stdout))))
+
+
+@app.command("remove")
+def remove(
+    rule_id: Annotated[str, typer.Argument(metavar="ID", help="The rule's id, as `list` shows it.")],
+    rules: RulesOption = None,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Take a rule out of the ledger."""
+    from outrider.cli import permissions
+
+    ledger = permissions.open_ledger(rules, _folder(workspace), make_console(sys.stderr))
+    raise typer.Exit(asyncio.run(permissions.remove_rule(ledger, rule_id, make_console(sys.stdout))))
+
+
+def _folder(path: Path) -> Path:
+    absolute = path.expanduser().resolve()
+    if not absolute.is_dir():
+        raise typer.BadParameter(f"{path} is not a folder", param_hint="--workspace")
+    return absolute
+
+
+def _file(path: Path | None) -> Path | None:
+    if path is not None and not path.expanduser().is_file():
+        raise typer.BadParameter(f"there is no file {path}", param_hint="--rules")
+    return path

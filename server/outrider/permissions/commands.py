@@ -1,0 +1,128 @@
+"""A command line as permissions see it: what each of its parts is, and what the rules say of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from outrider.permissions.programs.patterns import Pattern, fits, may_fit, pattern_of, problem_of_program
+from outrider.permissions.rules import Rule
+from outrider.permissions.shell.builtins import PLAIN
+from outrider.permissions.shell.model import CommandLine, Program
+from outrider_protocol.settings import PermissionMode
+
+Decision = Literal["allow", "ask", "deny"]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command line, and what was looked up for it."""
+
+    line: CommandLine
+    reads: Sequence[str | None]
+    """For each program: None if it only reads, inside the workspace; else why that is not known."""
+    scripts: dict[str, str] = field(default_factory=dict[str, str])
+    """Files of the workspace that it runs: path → hash of the content."""
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether the whole of it only reads, inside the workspace."""
+        return not self.line.problems and bool(self.line.programs) and not any(self.reads)
+
+    @property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """The rules that would allow all that does not only read; empty where none can."""
+        if self.line.problems:
+            return ()
+        found: list[Pattern] = []
+        for program, why in zip(self.line.programs, self.reads, strict=True):
+            if why is None and program.name in PLAIN:
+                continue
+            pattern = pattern_of(program)
+            if pattern is None:
+                return ()
+            if pattern not in found:
+                found.append(pattern)
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One program of a command line, judged by itself."""
+
+    program: Program
+    decision: Decision
+    reason: str
+    rule: Rule | None = None
+
+    @property
+    def argv(self) -> list[str]:
+        """Its name and arguments; one that is not known is as it is written."""
+        return [word.source if word.text is None else word.text for word in self.program.argv]
+
+
+def parts_of(command: Command, rules: Sequence[Rule], mode: PermissionMode) -> list[Part]:
+    """Judge each program of a command line.
+
+    Args:
+        command: The line.
+        rules: The rules that hold, about commands.
+        mode: The permission mode.
+    """
+    problem = next(iter(command.line.problems), None)
+    sorted_rules = _Sorted(rules)
+    return [
+        _part(program, why, problem, sorted_rules, mode)
+        for program, why in zip(command.line.programs, command.reads, strict=True)
+    ]
+
+
+class _Sorted:
+    """Rules in the order in which they count; those that allow, by the program that they name."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.forbidding = [
+            (rule, rule.pattern)
+            for decision in ("deny", "ask")
+            for rule in rules
+            if rule.decision == decision
+        ]
+        self.allowing: dict[str | None, list[tuple[Rule, Pattern]]] = {}
+        for rule in rules:
+            if rule.decision == "allow" and (pattern := rule.pattern) is not None:
+                self.allowing.setdefault(pattern.words[0], []).append((rule, pattern))
+
+
+def _part(
+    program: Program, why: str | None, problem: str | None, rules: _Sorted, mode: PermissionMode
+) -> Part:
+    for rule, pattern in rules.forbidding:
+        if pattern is None or may_fit(pattern, program):
+            sure = pattern is None or fits_surely(pattern, program)
+            return Part(program, rule.decision if sure else "ask", f"rule: {rule.text}", rule)
+    if problem is None and why is None and program.name in PLAIN:
+        return Part(program, "allow", "it only changes how the line itself goes on")
+    if problem is None and problem_of_program(program) is None:
+        for rule, pattern in rules.allowing.get(program.name, ()):
+            if fits(pattern, program):
+                return Part(program, "allow", f"rule: {rule.text}", rule)
+    if problem is None and why is None and mode in {"read-only", "auto-edit"}:
+        return Part(program, "allow", "it only reads, inside the workspace")
+    if mode == "full":
+        return Part(program, "allow", "the permission mode is full")
+    if mode == "read-only":
+        return Part(
+            program, "deny", f"the session is read-only: {problem or why or 'no execute is possible'}"
+        )
+    if unsure := problem or problem_of_program(program):
+        return Part(program, "ask", unsure)
+    if why is None:
+        return Part(program, "ask", f"it only reads; the permission mode is {mode}")
+    return Part(program, "ask", f"no rule allows it, and {why}")
+
+
+def fits_surely(pattern: Pattern, program: Program) -> bool:
+    """Whether a forbidding rule is about a program for certain: no word that it wants is still unknown."""
+    known = [word for word in program.argv if word.text is not None]
+    if program.argv and program.argv[0].text is None:
+        return False
+    return bool(known) and may_fit(pattern, Program(tuple(known), program.source, through=program.through))

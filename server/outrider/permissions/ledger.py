@@ -1,0 +1,233 @@
+"""The ledger: the person's rules in their configuration folder, and what the workspaces' own files add to them.
+
+It is read again whenever one of the files has changed, so that every server goes by the same rules. Writing is atomic
+and under a lock. A file that cannot be read closes: nobody knows then what it forbids.
+"""
+
+import asyncio
+import contextlib
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Literal
+
+from outrider.permissions.commands import Command, Part
+from outrider.permissions.decide import Access
+from outrider.permissions.rules import Rule, holds, problem_of
+from outrider.permissions.rules_file import (
+    RulesFile,
+    parse_rules,
+    read_rules,
+    with_hits,
+    with_rules,
+    without_rule,
+)
+from outrider.permissions.ruling import Ruling, named_parts, ruling_on
+from outrider.ports.clock import Clock
+from outrider_protocol.settings import PermissionMode
+
+LEDGER: Final = "rules.toml"
+WORKSPACE_RULES: Final = Path(".outrider") / "rules.toml"
+LOCK_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerProblem:
+    """Why the ledger was not changed."""
+
+    message: str
+    reason: Literal["cannot_write", "invalid", "unknown_id"] = "cannot_write"
+
+
+class Ledger:
+    """The rules that hold in some workspace folders."""
+
+    def __init__(self, path: Path, folders: Sequence[Path], clock: Clock, say: Callable[[str], None]) -> None:
+        """Make a ledger that has not been read yet: `refresh` reads it.
+
+        Args:
+            path: The person's file.
+            folders: The workspace folders.
+            clock: Tells when a rule ends, and when one was made.
+            say: Tells the person about what is wrong in a file, once.
+        """
+        self.path = path
+        self._clock = clock
+        self._say = say
+        self._files: dict[Path, RulesFile] = {}
+        self._seen: dict[Path, tuple[int, int, int] | None] = {}
+        self._said: set[str] = set()
+        self._hits: Counter[str] = Counter()
+        self._folders: tuple[Path, ...] = ()
+        self.set_folders(folders)
+
+    def set_folders(self, folders: Sequence[Path]) -> None:
+        """Take over other workspace folders."""
+        self._folders = tuple(folders)
+        self._files = {path: file for path, file in self._files.items() if path == self.path}
+        self._seen = {path: seen for path, seen in self._seen.items() if path == self.path}
+
+    @property
+    def problem(self) -> str | None:
+        """Why the person's file cannot be read."""
+        return self._files[self.path].problem if self.path in self._files else None
+
+    @property
+    def rules(self) -> list[Rule]:
+        """The rules that hold now, the person's first."""
+        now, folders = self._clock.now(), self._names
+        return [rule for file in self._files.values() for rule in file.rules if holds(rule, folders, now)]
+
+    @property
+    def all_rules(self) -> list[tuple[Rule, Path]]:
+        """Every rule of the files, those that ended or are about other folders too, and where each stands."""
+        return [(rule, file.path) for file in self._files.values() for rule in file.rules]
+
+    @property
+    def _names(self) -> list[str]:
+        return [name for folder in self._folders for name in {str(folder), os.path.realpath(folder)}]
+
+    # --- deciding ------------------------------------------------------------------------------------------------
+
+    def ruling(self, tool: str, access: Access, mode: PermissionMode) -> Ruling | None:
+        """What the rules say of an access; None where they leave it to the mode."""
+        if access.effect in {"edit", "execute"}:
+            for file in self._files.values():
+                if file.problem is not None:
+                    mine = file.path == self.path
+                    return Ruling("deny" if mine else "ask", f"the rules cannot be known: {file.problem}")
+        return ruling_on(tool, access, self.rules, mode)
+
+    def parts(self, command: Command, mode: PermissionMode) -> list[Part]:
+        """The parts of a command line, each judged by itself."""
+        return named_parts(command, self.rules, mode)
+
+    # --- reading -------------------------------------------------------------------------------------------------
+
+    async def refresh(self) -> None:
+        """Read what has changed, and count in the file what was decided since."""
+        await asyncio.to_thread(self.refresh_now)
+
+    def refresh_now(self) -> None:
+        """The same for a thread. Blocks."""
+        for path, folder in self._places():
+            seen = _stamp(path)
+            if path in self._files and self._seen.get(path) == seen:
+                continue
+            file = read_rules(
+                path, may_allow=folder is None, workspace=None if folder is None else str(folder)
+            )
+            self._files[path], self._seen[path] = file, seen
+            self._tell(file)
+
+    def _places(self) -> list[tuple[Path, Path | None]]:
+        return [(self.path, None), *((folder / WORKSPACE_RULES, folder) for folder in self._folders)]
+
+    def _tell(self, file: RulesFile) -> None:
+        for text in (*file.messages, *([file.problem] if file.problem else ())):
+            if text not in self._said:
+                self._said.add(text)
+                self._say(text)
+
+    # --- changing ------------------------------------------------------------------------------------------------
+
+    async def add(self, rules: Sequence[Rule]) -> list[Rule] | LedgerProblem:
+        """Write further rules into the person's file; gives them as they stand there. The same rule is not written twice."""
+        return await asyncio.to_thread(self._add, rules)
+
+    async def remove(self, rule_id: str) -> Rule | LedgerProblem:
+        """Take a rule out of the person's file."""
+        return await asyncio.to_thread(self._remove, rule_id)
+
+    async def create(self) -> LedgerProblem | None:
+        """Make the person's file, with nothing but its heading, so that it can be opened."""
+        return await asyncio.to_thread(self._write, lambda text, _: with_rules(text, ()))
+
+    def _add(self, rules: Sequence[Rule]) -> list[Rule] | LedgerProblem:
+        for rule in rules:
+            if problem := problem_of(rule):
+                return LedgerProblem(f"“{rule.text}” cannot be a rule: {problem}", "invalid")
+        added = [replace(rule, added=rule.added or self._clock.now()) for rule in rules]
+
+        def change(text: str, there: Sequence[Rule]) -> str:
+            known = {rule.id for rule in there}
+            return with_rules(text, [rule for rule in added if rule.id not in known])
+
+        return self._write(change) or added
+
+    def _remove(self, rule_id: str) -> Rule | LedgerProblem:
+        found: list[Rule] = []
+
+        def change(text: str, there: Sequence[Rule]) -> str | None:
+            found.extend(rule for rule in there if rule.id == rule_id)
+            return without_rule(text, rule_id)
+
+        problem = self._write(change)
+        if not found:
+            return problem or LedgerProblem(f"there is no rule {rule_id} in {self.path}", "unknown_id")
+        return problem or found[0]
+
+    def count(self, ids: Sequence[str]) -> None:
+        """Take note that rules decided: `write_hits` writes it down."""
+        self._hits.update(ids)
+
+    async def write_hits(self) -> None:
+        """Write down how often rules decided. That it fails does not matter to anybody: it is only a count."""
+        await asyncio.to_thread(self._write_hits)
+
+    def _write_hits(self) -> None:
+        hits, self._hits = self._hits, Counter()
+        if hits and self.path.exists():
+            self._write(lambda text, _: with_hits(text, hits))
+
+    def _write(self, change: Callable[[str, Sequence[Rule]], str | None]) -> LedgerProblem | None:
+        """Change the person's file: read it, change its text, put it in place. Blocks."""
+        from filelock import FileLock, Timeout
+
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with FileLock(self.path.with_name(f".{self.path.name}.lock"), timeout=LOCK_SECONDS):
+                text = self.path.read_bytes().decode("utf-8") if self.path.exists() else ""
+                file = parse_rules(self.path, text, may_allow=True)
+                if file.problem is not None:
+                    return LedgerProblem(f"the rules are not changed: {file.problem}")
+                changed = change(text, file.rules)
+                if changed is not None and changed != text:
+                    after = parse_rules(self.path, changed, may_allow=True)
+                    if after.problem is not None:  # such as rules that stand in a list of their own
+                        return LedgerProblem(
+                            f"the rules are not changed, it would damage them: {after.problem}"
+                        )
+                    _replace(self.path, changed)
+        except (OSError, UnicodeDecodeError, Timeout) as error:
+            return LedgerProblem(f"{self.path} cannot be written: {error}")
+        self._seen.pop(self.path, None)
+        self.refresh_now()
+        return None
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _replace(path: Path, text: str) -> None:
+    """Put a text in the place of a file, whole or not at all."""
+    target = Path(os.path.realpath(path))  # a link to a file that is kept elsewhere stays one
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise

@@ -1,0 +1,95 @@
+"""What git only reads: some sub-commands, with options that neither write, nor run anything, nor reach another machine."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from outrider.permissions.programs.options import Options, Reads, names, read_options
+from outrider.permissions.shell.model import Word
+
+_DIFF: Final = names(
+    "patch no-patch unified raw patch-with-raw patience minimal histogram diff-algorithm stat numstat shortstat dirstat cumulative summary "
+    "patch-with-stat name-only name-status color no-color color-words word-diff word-diff-regex no-renames check full-index binary "
+    "abbrev find-renames find-copies diff-filter pickaxe-all pickaxe-regex relative text ignore-all-space ignore-space-change "
+    "ignore-space-at-eol ignore-blank-lines function-context exit-code quiet no-ext-diff no-textconv cached staged merge-base "
+    "no-index-never src-prefix dst-prefix no-prefix compact-summary ignore-cr-at-eol submodule"
+)
+_LOG: Final = _DIFF | names(
+    "oneline pretty format abbrev-commit no-abbrev-commit graph decorate no-decorate all branches tags remotes max-count skip since after "
+    "until before author committer grep invert-grep all-match regexp-ignore-case extended-regexp fixed-strings perl-regexp merges "
+    "no-merges first-parent follow reverse date date-order topo-order author-date-order left-right cherry cherry-pick boundary "
+    "simplify-by-decoration full-history ancestry-path walk-reflogs source no-notes left-only right-only name-status numstat stat"
+)
+_LOG_VALUED: Final = names("max-count skip since after until before author committer grep date diff-filter")
+_DIFF_SHORT: Final = "pusRaBbwzWMCDSq"
+
+_SUB: Final[Mapping[str, Options]] = {
+    "status": Options("sbuvz", "", names("short branch porcelain long untracked-files ignored ignore-submodules column no-column "
+                      "ahead-behind no-ahead-behind renames no-renames find-renames show-stash verbose null")),
+    "log": Options("pusczwbiEFPgqm", "nSGLUM", _LOG, _LOG_VALUED, numbers=True),
+    "show": Options("psczwbq", "nSGUM", _LOG, _LOG_VALUED, numbers=True),
+    "diff": Options("pszwbRaWq", "SGUMCD", _DIFF, names("diff-filter word-diff-regex")),
+    "shortlog": Options("sne", "", names("summary numbered email all since until no-merges")),
+    "blame": Options("bcfeklnpstw", "LMCS", names("porcelain line-porcelain incremental root show-stats date show-name show-number "
+                     "show-email abbrev")),
+    "grep": Options("acEFGhHiIlLnopPqvwW", "ABCefm", names("cached untracked text ignore-case word-regexp invert-match full-name "
+                    "extended-regexp basic-regexp perl-regexp fixed-strings line-number column files-with-matches name-only "
+                    "files-without-match count break heading show-function function-context context after-context before-context "
+                    "all-match quiet max-depth color no-color only-matching threads"), names("context after-context before-context max-depth threads"),
+                    patterns=names("-e -f"), paths=names("-f"), operands="pattern"),
+    "ls-files": Options("cdikmostuvz", "x", names("cached deleted modified others ignored stage unmerged killed exclude "
+                        "exclude-standard error-unmatch full-name abbrev eol deduplicate"), names("exclude")),
+    "ls-tree": Options("drtlz", "", names("long name-only name-status object-only full-name full-tree abbrev format")),
+    "rev-parse": Options("q", "", names("abbrev-ref short verify show-toplevel show-prefix show-cdup git-dir git-common-dir is-inside-work-tree "
+                         "is-bare-repository is-inside-git-dir symbolic symbolic-full-name all branches tags remotes head quiet absolute-git-dir")),
+    "rev-list": Options("n", "", _LOG | names("count objects"), _LOG_VALUED, numbers=True),
+    "describe": Options("", "", names("all tags contains abbrev always long match exact-match first-parent dirty broken candidates"), names("match")),
+    "merge-base": Options("a", "", names("all octopus independent is-ancestor fork-point")),
+    "name-rev": Options("", "", names("tags name-only all always")),
+    "cat-file": Options("tsep", "", names("batch-check")),
+    "for-each-ref": Options("", "", names("format sort count points-at contains merged no-merged"), names("format sort count")),
+    "show-ref": Options("dqs", "", names("head heads tags dereference hash verify quiet abbrev exists")),
+    "count-objects": Options("vH", "", names("verbose human-readable"), operands="none"),
+    "check-ignore": Options("qvnz", "", names("quiet verbose non-matching no-index")),
+    "version": Options("", "", names("build-options"), operands="none"),
+    "whatchanged": Options("p", "n", _LOG, _LOG_VALUED, numbers=True),
+    "diff-tree": Options("prsz", "", _DIFF | names("root no-commit-id")),
+}  # fmt: skip
+
+_LISTS: Final[Mapping[str, Options]] = {
+    "branch": Options("arvl", "", names("all remotes verbose list show-current contains merged no-merged points-at sort format color "
+                      "no-color column no-column ignore-case"), names("contains merged no-merged points-at sort format"), operands="none"),
+    "tag": Options("ln", "", names("list contains merged no-merged points-at sort format column ignore-case"),
+                   names("contains merged no-merged points-at sort format"), operands="none"),
+    "remote": Options("v", "", names("verbose"), operands="none"),
+}  # fmt: skip
+"""Sub-commands that list where they are given no name, and make something where they are."""
+
+_VERBS: Final = {
+    "stash": {"list": Options("p", "", _LOG), "show": Options("pu", "", _DIFF)},
+    "worktree": {"list": Options("vz", "", names("porcelain verbose"), operands="none")},
+    "remote": {"get-url": Options("", "", names("all push"), operands="texts")},
+    "config": {"--get": Options(operands="texts"), "--list": Options(operands="none"), "-l": Options(operands="none")},
+    "reflog": {"show": Options("n", "", _LOG, _LOG_VALUED, numbers=True)},
+    "submodule": {"status": Options("", "", names("cached recursive"))},
+    "notes": {"list": Options(), "show": Options()},
+}  # fmt: skip
+
+
+def git_reads(arguments: Sequence[Word]) -> Reads | str:
+    """Where git reads with these arguments; a text says why it is not known to only read."""
+    rest = list(arguments)
+    while rest and rest[0].text in {"--no-pager", "--no-optional-locks", "--literal-pathspecs"}:
+        rest.pop(0)
+    if not rest or rest[0].text is None:
+        return "what git does is not known"
+    name, rest = rest[0].text, rest[1:]
+    if verbs := _VERBS.get(name):
+        verb = rest[0].text if rest else None
+        if verb in verbs:
+            return read_options(verbs[verb], rest[1:])
+    if options := _SUB.get(name) or _LISTS.get(name):
+        if name in _LISTS and any(word.text in {"-l", "--list"} for word in rest) and name != "remote":
+            # With a list the operands are patterns.
+            rest = [word for word in rest if (word.text or "-").startswith("-")]
+        return read_options(options, rest)
+    return f"git {name} is not known to only read"

@@ -1,0 +1,180 @@
+"""Which rule fits a program: wide enough to be of use, and no wider than what it does again."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from outrider.permissions.shell.model import Program, Word
+from outrider.permissions.shell.through import SHELLS, runs_others
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """The words that a command begins with; or all of them."""
+
+    words: tuple[str, ...]
+    is_exact: bool = False
+
+    @property
+    def text(self) -> str:
+        """As a person writes and reads it."""
+        return shlex.join(self.words)
+
+
+_DEPTHS: Final[Mapping[str, int]] = {
+    **dict.fromkeys(
+        _names("git npm pnpm yarn bun deno cargo go pip pip3 uv poetry pdm hatch rye conda mamba gem bundle mix rebar3 dotnet "
+               "mvn gradle sbt lein composer docker podman kubectl helm terraform tofu ansible vagrant gh glab hg svn jj bazel buck "
+               "nix brew apt apt-get dnf yum pacman apk systemctl journalctl aws gcloud az heroku flyctl make just task rake "
+               "ninja meson cmake swift rustup nvm fnm tox nox invoke flask django-admin alembic rails"),
+        2,
+    ),
+}  # fmt: skip
+"""Programs that do many things: how many words say which one."""
+
+_DEEPER: Final = frozenset(
+    {
+        ("npm", "run"), ("npm", "exec"), ("pnpm", "run"), ("pnpm", "exec"), ("yarn", "run"), ("bun", "run"), ("uv", "run"), ("poetry", "run"),
+        ("pdm", "run"), ("hatch", "run"), ("rye", "run"), ("bundle", "exec"), ("docker", "compose"), ("docker", "image"),
+        ("docker", "container"), ("docker", "volume"), ("docker", "network"), ("uv", "pip"), ("uv", "tool"), ("go", "mod"), ("go", "tool"),
+        ("git", "stash"), ("git", "remote"), ("git", "worktree"), ("git", "submodule"), ("git", "bisect"), ("git", "config"),
+        ("gh", "pr"), ("gh", "issue"), ("gh", "run"), ("gh", "repo"), ("kubectl", "get"), ("cargo", "xtask"), ("deno", "task"),
+    }
+)  # fmt: skip
+"""Sub-commands that have sub-commands, or run what is named next."""
+
+_INTERPRETERS: Final = _names(
+    "python python2 python3 node deno bun ruby perl php lua Rscript java tsx ts-node npx pnpx bunx pipx uvx"
+)
+_ONE_THING: Final = _names(
+    "pytest ruff mypy pyright flake8 pylint black isort bandit eslint prettier tsc jest vitest mocha rustfmt gofmt golangci-lint "
+    "rubocop rspec phpunit ctest clang-format shellcheck shfmt hadolint yamllint markdownlint codespell biome oxlint "
+    "ls cat head tail wc grep rg find sort uniq cut tr diff stat file du tree echo pwd which date jq sed"
+)
+"""Programs that do one thing, so that their name says it."""
+
+
+def pattern_of(program: Program) -> Pattern | None:
+    """The rule that is offered for a program; None where none can cover it.
+
+    Args:
+        program: As it was read.
+    """
+    words = program.words
+    if problem_of_program(program) is not None or words[0] is None:
+        return None
+    name = words[0]
+    known = list[str]()
+    for word in words:
+        if word is None:
+            break
+        known.append(word)
+    is_whole = len(known) == len(words)
+    if name in _ONE_THING:
+        return Pattern((name,))
+    if depth := _DEPTHS.get(name):
+        if len(known) > 1 and (name, known[1]) in _DEEPER:
+            depth = 3
+        if len(known) >= depth and not any(word.startswith("-") for word in known[1:depth]):
+            return Pattern(tuple(known[:depth]))
+    if name.startswith("python") and known[1:2] == ["-m"] and len(known) > 2:
+        return Pattern(tuple(known[:3]))
+    is_script = "/" in name or (
+        (name in _INTERPRETERS or name in SHELLS) and len(known) > 1 and not known[1].startswith("-")
+    )
+    if is_script and name not in _names("npx pnpx bunx pipx uvx"):
+        return Pattern(tuple(known[: 1 if "/" in name else 2]))
+    return Pattern(tuple(known), is_exact=True) if is_whole else None
+
+
+def problem_of_program(program: Program) -> str | None:
+    """Why no rule can allow a program, None if one can."""
+    if program.unresolved is not None:
+        return program.unresolved
+    if not program.argv:
+        return "it is no program"
+    if program.is_privileged:
+        return f"{program.through[0]} runs it as somebody else"
+    if program.sets:
+        return f"it sets {program.sets[0]}, which may change what runs"
+    if program.writes:
+        return f"it writes into {program.writes[0].source}"
+    return None
+
+
+def too_wide(words: Sequence[str], *, is_exact: bool) -> str | None:
+    """Why a rule that allows these words would allow nearly anything, None if it would not."""
+    if not words:
+        return "it names no program"
+    name = words[0].rpartition("/")[2]
+    if runs_others(name):
+        return f"{name} runs other programs: name those"
+    if is_exact:
+        return None
+    if len(words) == 1 and (name in SHELLS or name in _INTERPRETERS or name.startswith("python3.")):
+        return f"{name} alone would allow any program: name what it runs"
+    if name in SHELLS | _INTERPRETERS and words[1].startswith("-") and words[1] != "-m":
+        return f"{name} {words[1]} would allow any program: name what it runs"
+    if len(words) < _DEPTHS.get(name, 1):
+        return f"{name} does many things: name the one"
+    if (
+        len(words) == 2
+        and (name, words[1]) in _DEEPER
+        and (name, words[1]) != ("kubectl", "get")
+        and words[1] in {"run", "exec"}
+    ):
+        return f"{name} {words[1]} would allow any program: name what it runs"
+    return None
+
+
+def fits(pattern: Pattern, program: Program) -> bool:
+    """Whether an allowing rule's words are those of a program: word by word, from its name on."""
+    words = program.words
+    if pattern.is_exact:
+        return words == list(pattern.words)
+    return words[: len(pattern.words)] == list(pattern.words)
+
+
+def may_fit(pattern: Pattern, program: Program) -> bool:
+    """Whether a forbidding rule's words may be those of a program.
+
+    Its name counts wherever it lies, options may stand between the words, and what is not known may be any word.
+    """
+    if not program.argv:
+        return False
+    first, rest = pattern.words[0], list(pattern.words[1:])
+    name = program.name
+    if first in program.through and not rest:
+        return True
+    if name is not None and name != first and name.rpartition("/")[2] != first:
+        return False
+    after_option = False
+    for word in program.words[1:]:
+        if not rest or word is None:
+            return True
+        if word == rest[0]:
+            rest.pop(0)
+        elif not word.startswith("-") and not after_option and not rest[0].startswith("-"):
+            return False
+        after_option = word.startswith("-")
+    return not rest
+
+
+def runs_scripts(program: Program) -> Word | None:
+    """The file that a program runs: itself, where it is named by its path, or what an interpreter is given."""
+    if not program.argv or program.name is None:
+        return None
+    name = program.name
+    if name in SHELLS | _INTERPRETERS | {"source", "."} or name.startswith("python3."):
+        for word in program.argv[1:]:
+            if word.text in {"-m", "-c", "-e"}:  # a module, or a text
+                return None
+            if not (word.text or "-").startswith("-"):
+                return word
+        return None
+    return program.argv[0] if "/" in name else None

@@ -1,0 +1,151 @@
+"""Rules: what a person, or a workspace, said about what may happen. A rule names a tool and a pattern of its arguments."""
+
+import hashlib
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Final, Literal
+
+from outrider.permissions.programs.patterns import Pattern, too_wide
+
+RuleDecision = Literal["allow", "ask", "deny"]
+RUN: Final = "run_command"
+FAMILIES: Final = frozenset({"edit", "read", "execute"})
+"""What a tool does, which a rule may say instead of a tool's name."""
+OWN_EDITS: Final = frozenset({"edit", "edit_file", "write_file", "delete_file", "rename_file"})
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule."""
+
+    decision: RuleDecision
+    tool: str
+    """A tool's name; `edit`, `read` or `execute` for all of that kind; `*` for every tool."""
+    command: str | None = None
+    """Of `run_command`: the words that a command begins with."""
+    is_exact: bool = False
+    """Whether these are all its words."""
+    path: str | None = None
+    """A glob over paths: relative to a workspace folder, or absolute."""
+    host: str | None = None
+    """A host; `*.example.org` means those below it."""
+    workspace: str | None = None
+    """The folder where it holds; None: everywhere."""
+    origin: str = "person"
+    """Who made it: `person`, or the file of a workspace."""
+    added: datetime | None = None
+    expires: datetime | None = None
+    hits: int = 0
+    """How often it decided."""
+
+    @property
+    def id(self) -> str:
+        """What it is called: the same rule has the same id, wherever it is read."""
+        parts = [self.decision, self.tool, self.command, self.is_exact, self.path, self.host, self.workspace]
+        return f"rule_{hashlib.sha256(repr(parts).encode()).hexdigest()[:10]}"
+
+    @property
+    def pattern(self) -> Pattern | None:
+        """The words of its command."""
+        return None if self.command is None else _pattern(self.command, is_exact=self.is_exact)
+
+    @property
+    def text(self) -> str:
+        """As a person reads it: `allow run_command “git diff …” in /work/x`."""
+        what = [self.decision, self.tool]
+        if self.command is not None:
+            what.append(f"“{self.command}”" if self.is_exact else f"“{self.command} …”")
+        what += [named for named in (self.path, self.host) if named is not None]
+        what.append("everywhere" if self.workspace is None else f"in {self.workspace}")
+        return " ".join(what)
+
+
+@lru_cache(maxsize=4096)
+def _pattern(command: str, *, is_exact: bool) -> Pattern:
+    return Pattern(tuple(shlex.split(command)), is_exact)
+
+
+def problem_of(rule: Rule) -> str | None:
+    """Why a rule cannot be, None if it can."""
+    if rule.command is not None:
+        if rule.tool not in {RUN, "execute", "*"}:
+            return f"a command belongs to {RUN}, not to {rule.tool}"
+        try:
+            words = shlex.split(rule.command)
+        except ValueError as error:
+            return f"its command cannot be read: {error}"
+        if not words:
+            return "its command is empty"
+        if rule.decision == "allow" and (problem := too_wide(words, is_exact=rule.is_exact)):
+            return problem
+    if rule.decision != "allow":
+        return None
+    if rule.tool == RUN and rule.command is None:
+        return f"{RUN} without a command would allow any program"
+    if rule.tool in OWN_EDITS and rule.path is None:
+        return f"{rule.tool} without a path would allow any edit"
+    if rule.tool in {"*", "execute"}:
+        return f"{rule.tool} would allow any tool: name one"
+    return None
+
+
+def holds(rule: Rule, folders: Sequence[str], now: datetime) -> bool:
+    """Whether a rule counts in these workspace folders at this time."""
+    if rule.expires is not None and rule.expires <= now:
+        return False
+    return rule.workspace is None or rule.workspace in folders
+
+
+def covers_path(rule: Rule, names: Sequence[str]) -> bool:
+    """Whether a rule's glob is about a file.
+
+    Args:
+        rule: A rule with a path.
+        names: How the file is called: its place in the workspace, its real path, others. A forbidding rule looks at
+            each of them without regard to case; an allowing one wants a place in the workspace to be no link.
+    """
+    if rule.path is None:
+        return True
+    expression = _expression(rule.path)
+    if rule.decision != "allow":
+        return any(re.fullmatch(expression, name, re.DOTALL | re.IGNORECASE) for name in names)
+    if len(names) < 2:
+        return False
+    place, real = names[0], names[1]
+    if rule.path.startswith("/"):
+        return bool(re.fullmatch(expression, real, re.DOTALL))
+    return bool(re.fullmatch(expression, place, re.DOTALL)) and real.endswith(f"/{place}")
+
+
+def _expression(glob: str) -> str:
+    """`*` and `?` stay within a name, `**` goes over folders."""
+    parts: list[str] = []
+    for part in re.split(r"(\*\*/|\*\*|\*|\?)", glob):
+        match part:
+            case "**/":
+                parts.append("(?:.*/)?")
+            case "**":
+                parts.append(".*")
+            case "*":
+                parts.append("[^/]*")
+            case "?":
+                parts.append("[^/]")
+            case _:
+                parts.append(re.escape(part))
+    return "".join(parts)
+
+
+def covers_host(rule: Rule, hosts: Sequence[str]) -> bool:
+    """Whether a rule is about one of the hosts (forbidding), or about all of them (allowing)."""
+    if rule.host is None:
+        return True
+    wanted = rule.host.lower()
+    found = [
+        host.lower() == wanted or (wanted.startswith("*.") and host.lower().endswith(wanted[1:]))
+        for host in hosts
+    ]
+    return bool(found) and (all(found) if rule.decision == "allow" else any(found))

@@ -1,0 +1,111 @@
+"""What the rules say of an access. Deny beats ask beats allow; what they leave open the mode decides."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from outrider.permissions.commands import Command, Decision, Part, parts_of
+from outrider.permissions.rules import RUN, Rule, covers_host, covers_path
+from outrider_protocol.settings import Effect, PermissionMode
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What the rules decided."""
+
+    verdict: Decision
+    reason: str
+    ids: tuple[str, ...] = ()
+    """The rules that decided it."""
+    rule: str | None = None
+    """The first of them, in words."""
+
+
+def _ruling(verdict: Decision, rules: Sequence[Rule], reason: str | None = None) -> Ruling:
+    found = tuple(dict.fromkeys(rules))
+    told = "; ".join(rule.text for rule in found)
+    return Ruling(verdict, reason or f"rule: {told}", tuple(rule.id for rule in found), found[0].text)
+
+
+class Subject(Protocol):
+    """What rules look at of an access."""
+
+    @property
+    def effect(self) -> Effect:
+        """What it does."""
+        ...
+
+    @property
+    def paths(self) -> Sequence[Sequence[str]]:
+        """The files it is about, each by all its names."""
+        ...
+
+    @property
+    def hosts(self) -> Sequence[str]:
+        """The machines it reaches."""
+        ...
+
+    @property
+    def command(self) -> Command | None:
+        """The command line it runs."""
+        ...
+
+
+def ruling_on(tool: str, subject: Subject, rules: Sequence[Rule], mode: PermissionMode) -> Ruling | None:
+    """What the rules say of an access; None where they leave it to the mode.
+
+    Args:
+        tool: The tool's name.
+        subject: What it is about.
+        rules: The rules that hold.
+        mode: The permission mode, which may let parts of a command go that only read.
+    """
+    about = [rule for rule in rules if rule.tool in {tool, "*", subject.effect}]
+    if subject.command is not None:
+        return _on_command(subject.command, [rule for rule in about if rule.path is None], mode)
+    about = [rule for rule in about if rule.command is None and covers_host(rule, subject.hosts)]
+    for decision in ("deny", "ask"):
+        for rule in about:
+            if rule.decision == decision and (
+                rule.path is None or any(covers_path(rule, names) for names in subject.paths)
+            ):
+                return _ruling(decision, [rule])
+    allowing = (
+        [_allowing(about, names) for names in subject.paths] if subject.paths else [_allowing(about, ())]
+    )
+    found = [rule for rule in allowing if rule is not None]
+    if found and len(found) == len(allowing):
+        return _ruling("allow", found)
+    return None
+
+
+def _allowing(rules: Sequence[Rule], names: Sequence[str]) -> Rule | None:
+    for rule in rules:
+        if rule.decision == "allow" and (covers_path(rule, names) if names else rule.path is None):
+            return rule
+    return None
+
+
+def _on_command(command: Command, rules: Sequence[Rule], mode: PermissionMode) -> Ruling | None:
+    parts = parts_of(command, rules, mode)
+    for decision in ("deny", "ask"):
+        for part in parts:
+            if part.rule is not None and part.decision == decision:
+                return _ruling(decision, [part.rule])
+    forbidding = [rule for rule in rules if rule.decision != "allow"]
+    is_known = not command.line.problems and all(
+        program.unresolved is None for program in command.line.programs
+    )
+    if forbidding and not is_known:
+        return _ruling("ask", forbidding[:1], "nobody can say that no rule is about it")
+    deciding = [part.rule for part in parts if part.rule is not None]
+    if deciding and is_known and all(part.decision == "allow" for part in parts):
+        return _ruling("allow", deciding)
+    return None
+
+
+def named_parts(command: Command, rules: Sequence[Rule], mode: PermissionMode) -> list[Part]:
+    """The parts of a command line, each judged by the rules for commands."""
+    return parts_of(
+        command, [rule for rule in rules if rule.tool in {RUN, "*", "execute"} and rule.path is None], mode
+    )

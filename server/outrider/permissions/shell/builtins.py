@@ -1,0 +1,94 @@
+"""What bash does itself: some of it changes what later words mean, and then the line cannot be known."""
+
+import re
+from typing import Final
+
+from outrider.permissions.shell.model import Word
+from outrider.permissions.shell.variables import is_harmless_name
+
+RESERVED: Final = frozenset(
+    {
+        "if", "then", "elif", "else", "fi", "for", "in", "until", "while", "do", "done", "case", "esac", "coproc", "select",
+        "function", "{", "}", "[[", "]]", "!",
+    }
+)  # fmt: skip
+"""Reserved words (Bash Reference Manual): where the tree takes one for a program, it is wrong."""
+
+_CHANGES: Final = frozenset(
+    {
+        "eval", "source", ".", "trap", "alias", "unalias", "enable", "hash", "bind", "complete", "compgen", "compopt", "shopt",
+        "fc", "history", "mapfile", "readarray", "getopts", "let", "caller", "pushd", "popd", "logout", "suspend", "disown",
+    }
+)  # fmt: skip
+_NAMES: Final = frozenset({"local", "declare", "typeset", "readonly", "export", "unset"})
+_SET: Final = re.compile(r"[-+][euxvf]*o?")
+_SET_WORDS: Final = frozenset({"pipefail", "errexit", "nounset", "xtrace", "verbose", "noglob"})
+_TESTS: Final = frozenset(
+    {
+        "-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-n", "-p", "-r", "-s", "-t", "-u", "-w", "-x", "-z", "-G", "-L",
+        "-N", "-O", "-S", "=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef",
+    }
+)  # fmt: skip
+
+PLAIN: Final = frozenset(
+    {"cd", "true", "false", ":", "exit", "wait", "break", "continue", "return", "set", "local", "shift"}
+)
+"""Builtins that, as far as they are let pass here, run nothing and change nothing but this shell's own way."""
+
+
+def builtin_problem(argv: tuple[Word, ...]) -> str | None:
+    """Why a line cannot be known once this builtin has run; None for other programs and harmless uses."""
+    name = argv[0].text or ""
+    if argv[0].is_plain and name in RESERVED:
+        return f"“{name}” is not understood"
+    if name in _CHANGES:
+        return f"{name} decides only when it runs what happens"
+    rest = argv[1:]
+    match name:
+        case "set" if not all(_SET.fullmatch(word.text or "") or word.text in _SET_WORDS for word in rest):
+            return "set changes how the line is read"
+        case "printf" if rest and (rest[0].may_be_option and rest[0].text != "--"):
+            return "printf sets a variable"
+        case "test" | "[":
+            return _test_problem(rest if name == "test" else rest[:-1])
+        case "wait" if rest:
+            return "wait sets a variable"
+        case "read":
+            return _read_problem(rest)
+        case _ if name in _NAMES:
+            return _names_problem(name, rest)
+        case _:
+            return None
+
+
+def _test_problem(rest: tuple[Word, ...]) -> str | None:
+    """`-v` evaluates the name that it is given, so nothing unknown may stand where an operator can."""
+    for number, word in enumerate(rest):
+        before = rest[number - 1].text if number else None
+        after = rest[number + 1].text if number + 1 < len(rest) else None
+        is_operand = before in _TESTS or after in _TESTS or len(rest) == 1
+        is_one = word.text is not None or (word.source.startswith('"') and word.source.endswith('"'))
+        if word.text in {"-v", "-R"} or not is_one or (word.text is None and not is_operand):
+            return "a test may look at variables by name"
+    return None
+
+
+def _read_problem(rest: tuple[Word, ...]) -> str | None:
+    for word in rest:
+        text = word.text
+        if text in {"-r", "-s", "-rs"}:
+            continue
+        if text is None or not is_harmless_name(text):
+            return "read sets a variable"
+    return None
+
+
+def _names_problem(name: str, rest: tuple[Word, ...]) -> str | None:
+    for word in rest:
+        text = word.text if word.text is not None else word.prefix
+        known = text.partition("=")[0]
+        if (word.text is None and "=" not in word.prefix) or not is_harmless_name(
+            known.removesuffix("+"), exported=name == "export"
+        ):
+            return f"it sets {known or 'a variable'}"
+    return None

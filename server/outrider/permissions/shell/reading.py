@@ -1,0 +1,191 @@
+"""Reads a command line: which programs it runs, with which arguments, and what of it cannot be known."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from outrider.permissions.shell.builtins import builtin_problem
+from outrider.permissions.shell.grammar import tree_of
+from outrider.permissions.shell.model import CommandLine, Program, Word
+from outrider.permissions.shell.through import Inner, Unknown, look_through
+from outrider.permissions.shell.variables import is_harmless_name
+from outrider.permissions.shell.walk import Found, Simple, walk
+
+LONGEST: Final = 100_000
+"""Bytes of a command line that is looked at."""
+DEEPEST: Final = 6
+"""How often a shell may start a shell."""
+
+_UNUSUAL: Final = re.compile(r"[^\x20-\x7e\t\n]")
+_ONLY_BASH: Final = re.compile(
+    r"\$['\"]|<\(|>\(|&>|\|&|\[\[|\(\(|\{[^ ]|<<<|\bfunction\b|\$\[|\+=|\becho\b.*\\", re.DOTALL
+)
+"""What bash reads differently from a plain `sh`."""
+
+
+def read_command(source: str, *, depth: int = 0) -> CommandLine:
+    """Take a command line apart, as `bash -c` would run it. Nothing runs, and nothing is looked up.
+
+    Args:
+        source: The command line.
+        depth: How many shells stand around it.
+    """
+    if problem := _unreadable(source):
+        return CommandLine(source, (), (problem,))
+    text = source.encode("utf-8")
+    try:
+        found = walk(tree_of(text), text)
+    except RecursionError:
+        return CommandLine(source, (), ("it is nested too deeply",))
+    reader = _Reader(depth, found.problems)
+    if any(_hidden(char) for char in set(_UNUSUAL.findall(source))):
+        reader.problem("it holds characters that cannot be seen, or that look like others")
+    for simple in found.commands:
+        reader.take(simple)
+    folder = _folder(found)
+    if folder is None and any(program.name == "cd" for program in reader.programs):
+        reader.problem("it goes to another folder on the way")
+    return CommandLine(source, tuple(reader.programs), tuple(reader.problems), folder)
+
+
+def _unreadable(source: str) -> str | None:
+    if len(source) > LONGEST:
+        return "it is too long to be looked at"
+    if "\0" in source:
+        return "it holds a NUL"
+    try:
+        source.encode("utf-8")
+    except UnicodeEncodeError:
+        return "it is no Unicode"
+    return None
+
+
+def _hidden(char: str) -> bool:
+    """Whether a character cannot be seen for what it is; bash splits words at none of these blanks."""
+    return unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"}
+
+
+def _folder(found: Found) -> str | None:
+    """The folder of a line that begins with `cd FOLDER &&`, and does nothing where that fails."""
+    if not found.commands or len(found.joints) == 0:
+        return None
+    joints = [kind for _, kind in sorted(found.joints)]
+    while joints and joints[-1] in {";", "\n"}:
+        joints.pop()
+    first = found.commands[0]
+    words = [word.text for word in first.words]
+    if not joints or set(joints) != {"&&"} or first.assigned or first.writes or first.reads:
+        return None
+    if len(words) != 2 or words[0] != "cd" or not words[1] or words[1].startswith(("-", "~")):
+        return None
+    others = [simple for simple in found.commands[1:] if simple.words and simple.words[0].text == "cd"]
+    return None if others or min(found.starts) != found.starts[0] else words[1]
+
+
+class _Reader:
+    """Turns simple commands into programs."""
+
+    def __init__(self, depth: int, problems: Sequence[str]) -> None:
+        self._depth = depth
+        self.programs: list[Program] = []
+        self.problems = list(problems)
+
+    def problem(self, text: str) -> None:
+        if text not in self.problems:
+            self.problems.append(text)
+
+    def take(self, simple: Simple) -> None:
+        """Take in a simple command."""
+        names = [name for name, _ in simple.assigned]
+        if not simple.words:
+            for name in names:
+                if not is_harmless_name(name):
+                    self.problem(f"it sets {name}")
+            if simple.writes or simple.reads:
+                self._add(Program((), simple.source, tuple(simple.writes), tuple(simple.reads)))
+            return
+        program = Program(
+            tuple(simple.words),
+            simple.source,
+            tuple(simple.writes),
+            tuple(simple.reads),
+            sets=tuple(name for name in names if not is_harmless_name(name, exported=True)),
+        )
+        self._resolve(program)
+
+    def _add(self, program: Program) -> None:
+        self.programs.append(program)
+
+    def _resolve(self, program: Program) -> None:
+        """Look through a program to the one that runs in the end."""
+        if len(program.through) > DEEPEST:
+            return self._add(replace(program, unresolved="too many programs start each other"))
+        argv = program.argv
+        name = program.name
+        if name is None:
+            return self._add(replace(program, unresolved="the program is known only when it runs"))
+        if argv[0].source.startswith("~") or not name:
+            return self._add(replace(program, unresolved="the program is known only when it runs"))
+        if problem := builtin_problem(argv):
+            self.problem(problem)
+            if name == "eval":
+                self._evaluated(program)
+            return self._add(replace(program, unresolved=problem))
+        inner = look_through(argv)
+        match inner:
+            case None:
+                return self._add(program)
+            case Unknown(reason):
+                return self._add(replace(program, unresolved=reason))
+            case Inner():
+                return self._inside(program, name.rpartition("/")[2], inner)
+
+    def _inside(self, program: Program, name: str, inner: Inner) -> None:
+        sets = (*program.sets, *(one for one in inner.sets if not is_harmless_name(one, exported=True)))
+        outer = replace(program, sets=sets, through=(*program.through, name))
+        if not inner.is_all:
+            self._add(program)
+            outer = replace(outer, writes=(), reads=())
+        if inner.script is None:
+            return self._resolve(replace(outer, argv=inner.argv))
+        text = inner.script.text
+        if text is None or self._depth >= DEEPEST:
+            return self._add(replace(program, unresolved=f"{name} runs a text that is not known"))
+        line = read_command(text, depth=self._depth + 1)
+        for problem in line.problems:
+            self.problem(problem)
+        if inner.interpreter not in {"sh", "bash"}:
+            self.problem(f"{inner.interpreter} reads a line in its own way")
+        elif inner.interpreter == "sh" and _ONLY_BASH.search(text):
+            self.problem("sh may read the line in another way than bash")
+        if line.folder is not None:
+            self.problem("it goes to another folder on the way")
+        if not line.programs:
+            self._add(replace(program, argv=(Word("true", "true"),), through=outer.through))
+        for number, one in enumerate(line.programs):
+            writes = (*one.writes, *(outer.writes if number == 0 else ()))
+            reads = (*one.reads, *(outer.reads if number == 0 else ()))
+            self._add(
+                replace(
+                    one,
+                    sets=(*sets, *one.sets),
+                    through=(*outer.through, *one.through),
+                    writes=writes,
+                    reads=reads,
+                )
+            )
+        return None
+
+    def _evaluated(self, program: Program) -> None:
+        """What `eval` would run, as far as it is known: a rule may forbid it."""
+        texts = [word.text for word in program.argv[1:]]
+        if None in texts or self._depth >= DEEPEST:
+            return
+        for one in read_command(
+            " ".join(text for text in texts if text is not None), depth=self._depth + 1
+        ).programs:
+            self._add(
+                replace(one, through=("eval", *one.through), unresolved=one.unresolved or "it is run by eval")
+            )

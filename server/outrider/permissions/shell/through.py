@@ -1,0 +1,301 @@
+"""Programs that run another one: looked through, to the program that runs in the end.
+
+An option that is not in the table makes it unknown what runs.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from outrider.permissions.shell.model import Word
+
+UNKNOWN_REST: Final = Word("…", None)
+"""Stands for arguments that are known only when it runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """What a program runs: another one, or a text for a shell."""
+
+    argv: tuple[Word, ...] = ()
+    script: Word | None = None
+    interpreter: str = "bash"
+    sets: tuple[str, ...] = ()
+    is_all: bool = True
+    """Whether it does nothing else, so that it need not be looked at itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """It runs something, and nobody can say what."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Prefix:
+    """The options of a program whose first operand, or the one after `operands`, is a program with its arguments."""
+
+    flags: str = ""
+    """Options of one letter without a value."""
+    values: str = ""
+    """Those with a value."""
+    long: frozenset[str] = frozenset()
+    """Long options that leave alone what runs; one with a value has it after `=`, or is in `long_values`."""
+    long_values: frozenset[str] = frozenset()
+    operands: int = 0
+
+
+def _long(*names: str) -> frozenset[str]:
+    return frozenset(names)
+
+
+_PREFIXES: Final[Mapping[str, _Prefix]] = {
+    "nohup": _Prefix(),
+    "nice": _Prefix("0123456789", "n", _long("adjustment"), _long("adjustment")),
+    "ionice": _Prefix("t", "cn", _long("ignore", "class", "classdata"), _long("class", "classdata")),
+    "timeout": _Prefix(
+        "vf", "ks", _long("foreground", "preserve-status", "verbose", "kill-after", "signal"),
+        _long("kill-after", "signal"), operands=1,
+    ),
+    "stdbuf": _Prefix("", "ioe", _long("input", "output", "error"), _long("input", "output", "error")),
+    "setsid": _Prefix("cfw", "", _long("ctty", "fork", "wait")),
+    "time": _Prefix("p"),
+    "caffeinate": _Prefix("dims"),
+    "command": _Prefix("p"),
+    "builtin": _Prefix(),
+    "exec": _Prefix("cl"),
+    "sudo": _Prefix("nEHkSb", "ugpCTh", _long("non-interactive", "user", "group", "preserve-env"), _long("user", "group")),
+    "doas": _Prefix("n", "u"),
+    "pkexec": _Prefix("", "", _long("user", "disable-internal-agent"), _long("user")),
+    "runuser": _Prefix("", "u", _long("user"), _long("user")),
+    "env": _Prefix("i0v", "u", _long("ignore-environment", "null", "debug", "unset"), _long("unset")),
+    "xargs": _Prefix(
+        "0rtxp", "nPIiLldsEea",
+        _long("null", "no-run-if-empty", "verbose", "exit", "interactive", "max-args", "max-procs", "max-chars", "max-lines",
+              "delimiter", "eof", "arg-file", "replace", "open-tty"),
+        _long("max-args", "max-procs", "max-chars", "delimiter", "arg-file"),
+    ),
+    "watch": _Prefix("dtgexbc", "nq", _long("differences", "no-title", "chgexit", "errexit", "interval", "exec", "color"), _long("interval")),
+}  # fmt: skip
+
+SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish", "rbash"})
+
+_RUNS_OTHERS: Final = frozenset(
+    {
+        "parallel", "strace", "ltrace", "gdb", "lldb", "valgrind", "perf", "script", "flock", "expect", "unbuffer", "screen",
+        "tmux", "at", "batch", "crontab", "entr", "watchexec", "chroot", "unshare", "nsenter", "bwrap", "firejail", "proot",
+        "fakeroot", "systemd-run", "systemd-inhibit", "start-stop-daemon", "dbus-run-session", "dbus-launch", "ssh-agent", "setarch", "linux32",
+        "linux64", "taskset", "chrt", "numactl", "cgexec", "setpriv", "capsh", "prlimit", "softlimit", "chpst", "faketime",
+        "ld.so", "busybox", "toybox", "run-parts", "xvfb-run", "torsocks", "proxychains", "catchsegv", "hyperfine", "rlwrap", "dumb-init",
+        "tini", "gosu", "su-exec", "sg", "newgrp", "osascript", "open", "xdg-open", "rundll32",
+    }
+)  # fmt: skip
+
+_BY_INPUT: Final = frozenset(
+    {
+        "python",
+        "python2",
+        "python3",
+        "node",
+        "deno",
+        "bun",
+        "ruby",
+        "perl",
+        "php",
+        "lua",
+        "Rscript",
+        "osascript",
+    }
+)
+"""Interpreters that run what they read where they are given no file."""
+
+
+def look_through(argv: Sequence[Word]) -> Inner | Unknown | None:
+    """What a program runs, if it runs another one; None if it does not.
+
+    Args:
+        argv: Its name and arguments; the name is known.
+    """
+    name = (argv[0].text or "").rpartition("/")[2]
+    if name in SHELLS:
+        return _shell(name, argv)
+    if name in _SPECIAL:
+        return _SPECIAL[name](argv)
+    if name in _PREFIXES:
+        return _prefixed(name, argv)
+    if name in _RUNS_OTHERS or name.startswith("ld-linux"):
+        return Unknown(f"{name} runs another program, and is not looked through")
+    if name in _BY_INPUT or name.startswith(("python3.", "python2.", "pypy")):
+        operands = [word for word in argv[1:] if not (word.text or "-").startswith("-") or word.text == "-"]
+        if not operands and not any(
+            (word.text or "").lstrip("-")[:1] in {"m", "c", "e", "V", "v", "h"} for word in argv[1:]
+        ):
+            return Unknown(f"{name} runs what it reads")
+        if operands and operands[0].text in {"-", "/dev/stdin", "/dev/fd/0"}:
+            return Unknown(f"{name} runs what it reads")
+    return None
+
+
+def _prefixed(name: str, argv: Sequence[Word]) -> Inner | Unknown | None:
+    if name == "command" and len(argv) > 1 and argv[1].text in {"-v", "-V"}:
+        return None
+    rest = _after_options(name, argv, _PREFIXES[name])
+    if isinstance(rest, Unknown):
+        return rest
+    sets: tuple[str, ...] = ()
+    if name in {"env", "sudo"}:
+        sets, rest = _assignments(rest)
+    rest = rest[_PREFIXES[name].operands :]
+    if not rest:
+        if name in {"sudo", "doas", "pkexec", "runuser", "timeout"}:
+            return Unknown(f"{name} runs nothing that is named")
+        return Inner((Word("echo", "echo"), UNKNOWN_REST)) if name == "xargs" else None
+    if name == "xargs":
+        return _fed(argv, rest)
+    if name == "watch":
+        texts = [word.text for word in rest]
+        if None in texts:
+            return Unknown("watch runs a text that is not known")
+        text = " ".join(text for text in texts if text is not None)
+        return Inner(script=Word(text, text), interpreter="sh")
+    if rest[0].source in {"{", "(", "!", "[["} or (name == "time" and "=" in rest[0].source):
+        return Unknown(f"what {name} runs is not understood")
+    return Inner(tuple(rest), sets=sets)
+
+
+def _after_options(name: str, argv: Sequence[Word], spec: _Prefix) -> list[Word] | Unknown:
+    rest = list(argv[1:])
+    while rest:
+        text = rest[0].text
+        if text is None:
+            # An unknown word could be an option, an operand, or nothing at all.
+            return Unknown(f"an argument of {name} is not known") if rest[0].may_be_option else rest
+        if text == "--":
+            return rest[1:]
+        if not text.startswith("-") or text == "-":
+            return rest
+        rest.pop(0)
+        if text.startswith("--"):
+            key, _, value = text[2:].partition("=")
+            if key not in spec.long:
+                return Unknown(f"{name} {text} is not understood")
+            if key in spec.long_values and not value and rest:
+                rest.pop(0)
+            continue
+        letters = text[1:]
+        for number, letter in enumerate(letters):
+            if letter in spec.values:
+                if number == len(letters) - 1 and letter not in _OPTIONAL.get(name, ""):
+                    if not rest:
+                        return Unknown(f"{name} {text} lacks a value")
+                    rest.pop(0)
+                break
+            if letter not in spec.flags:
+                return Unknown(f"{name} {text} is not understood")
+    return rest
+
+
+_OPTIONAL: Final = {"xargs": "ile"}
+"""Options whose value, if there is one, is in the same word."""
+
+
+def _assignments(words: Sequence[Word]) -> tuple[tuple[str, ...], list[Word]]:
+    names: list[str] = []
+    rest = list(words)
+    while rest and "=" in (rest[0].text if rest[0].text is not None else rest[0].prefix):
+        word = rest.pop(0)
+        names.append((word.text if word.text is not None else word.prefix).partition("=")[0])
+    return tuple(names), rest
+
+
+def _fed(argv: Sequence[Word], rest: Sequence[Word]) -> Inner:
+    """What `xargs` runs: with arguments that it reads, at the end or in the place of a mark."""
+    mark = None
+    for number, word in enumerate(argv[1:], start=1):
+        text = word.text or ""
+        if text == "-I" and number + 1 < len(argv):
+            mark = argv[number + 1].text
+        elif text.startswith("-I") or (text.startswith("-i") and text != "-i"):
+            mark = text[2:]
+        elif text == "-i":
+            mark = "{}"
+        elif text.startswith("--replace"):
+            mark = text.partition("=")[2] or "{}"
+    if mark is None:
+        return Inner((*rest, UNKNOWN_REST))
+    return Inner(tuple(_filled(word, mark) for word in rest))
+
+
+def _filled(word: Word, mark: str) -> Word:
+    if not mark:
+        return word._replace(text=None, prefix="")
+    known = word.text if word.text is not None else word.prefix
+    before, found, _ = known.partition(mark)
+    return word._replace(text=None, prefix=before) if found else word
+
+
+def _find(argv: Sequence[Word]) -> Inner | Unknown | None:
+    for number, word in enumerate(argv[1:], start=1):
+        if word.text in {"-exec", "-execdir", "-ok", "-okdir"}:
+            inner: list[Word] = []
+            for following in argv[number + 1 :]:
+                if following.text == ";" or (following.text == "+" and inner and inner[-1].text is None):
+                    break
+                inner.append(_filled(following, "{}"))
+            if not inner or inner[0].text is None:
+                return Unknown("it is not known what find runs")
+            if any(
+                following.text in {"-exec", "-execdir", "-ok", "-okdir"} for following in argv[number + 1 :]
+            ):
+                return Unknown("find runs several programs")
+            return Inner(tuple(inner), is_all=False)
+        if word.text is None and word.may_be_option:
+            return Unknown("an argument of find is not known")
+    return None
+
+
+def _su(argv: Sequence[Word]) -> Inner | Unknown:
+    for number, word in enumerate(argv[1:], start=1):
+        if word.text in {"-c", "--command"} and number + 1 < len(argv):
+            return Inner(script=argv[number + 1], interpreter="sh")
+    return Unknown("su starts a shell")
+
+
+def _shell(name: str, argv: Sequence[Word]) -> Inner | Unknown | None:
+    rest = list(argv[1:])
+    has_text = False
+    while rest:
+        text = rest[0].text
+        if text is None:
+            return Unknown(f"an argument of {name} is not known")
+        if not text.startswith(("-", "+")) or text in {"-", "--"}:
+            break
+        rest.pop(0)
+        if text in {"--norc", "--noprofile", "--posix"}:
+            continue
+        if text.startswith("--") or not set(text[1:]) <= set("ceuxnfCo"):
+            return Unknown(f"{name} {text} is not understood")
+        if "o" in text[1:]:
+            if not rest or rest[0].text not in {"pipefail", "errexit", "nounset", "xtrace"}:
+                return Unknown(f"{name} {text} is not understood")
+            rest.pop(0)
+        has_text = has_text or "c" in text[1:]
+    if rest and rest[0].text == "--":
+        rest.pop(0)
+    if has_text:
+        return Inner(script=rest[0], interpreter=name) if rest else Unknown(f"{name} lacks what to run")
+    if not rest or rest[0].text in {"-", "/dev/stdin", "/dev/fd/0"}:
+        return Unknown(f"{name} runs what it reads")
+    return None
+
+
+_SPECIAL: Final[Mapping[str, Callable[[Sequence[Word]], Inner | Unknown | None]]] = {
+    "find": _find,
+    "su": _su,
+}
+
+
+def runs_others(name: str) -> bool:
+    """Whether a program is there to run others; shells and interpreters are not meant."""
+    return name in _PREFIXES or name in _RUNS_OTHERS or name in {"su", "eval", "source", "."}

@@ -1,0 +1,55 @@
+"""What a decision about a command costs: reading the line, looking its paths up, and going through the rules.
+
+    python tests/benchmarks/decisions.py          # exits with 1 where a bound does not hold
+
+The best of many is counted, in processor time: whatever else runs on the machine makes a figure worse and never better.
+"""
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from outrider.permissions.decide import Access, decide
+from outrider.permissions.rules import RUN, Rule
+from outrider.permissions.ruling import ruling_on
+from outrider.tools.command_line import look_at
+from outrider.workspace.paths import folders_of
+
+RULES = [*(Rule("allow", RUN, f"tool{n} verb") for n in range(50)), Rule("deny", RUN, "git push")]
+SCRIPT = "set -euo pipefail\n" + "".join(
+    f'echo "building part {n} of $total"\npython -m build --outdir dist/{n} packages/{n} 2>&1 | tee logs/build-{n}.log\n'
+    f"if [ -f dist/{n}/ok ]; then grep -n 'error' logs/build-{n}.log | sort -u > /dev/null; fi\n"
+    for n in range(30)
+)
+CASES = [
+    ("an ordinary command", "cd sub && python -m pytest -q tests/x | tail -5", 1.0),
+    ("one program", "git diff HEAD~1 -- src/a.py", 1.0),
+    ("a script of 4 kB", SCRIPT[:4096].rpartition("\nif")[0], 5.0),
+]
+
+
+def milliseconds(command: str, workspace: Path) -> float:
+    """The best of many decisions about `command`."""
+    folders, best = folders_of([("work", workspace.as_uri())]), float("inf")
+    for _ in range(200):
+        began = time.process_time()
+        access = Access("execute", command=look_at(command, folders, workspace))
+        decide(access, "auto-edit", frozenset(), ruling_on(RUN, access, RULES, "auto-edit"))
+        best = min(best, (time.process_time() - began) * 1000)
+    return best
+
+
+def main() -> int:
+    """Measure, print, and give the exit code."""
+    holds = True
+    with tempfile.TemporaryDirectory() as folder:
+        for name, command, bound in CASES:
+            took = milliseconds(command, Path(folder))
+            holds = holds and took <= bound
+            print(f"{name} ({len(command)} characters): {took:.2f} ms, ≤ {bound:g}")
+    return int(not holds)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""`outrider permissions`: what would be said to a command, and the rules, without a server."""
+
+import json
+
+import pytest
+
+from outrider.cli.main import main
+
+RULES = """\
+[[rule]]
+decision = "allow"
+tool = "run_command"
+command = "git diff"
+
+[[rule]]
+decision = "deny"
+tool = "run_command"
+command = "git push"
+"""
+
+
+@pytest.fixture
+def outrider(tmp_path, monkeypatch, capsys):
+    """Runs the command line in a folder of its own: gives the exit code, and what it printed."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "r.toml").write_text(RULES)
+    monkeypatch.chdir(tmp_path / "work")
+
+    def run(*arguments):
+        code = main(["permissions", *arguments])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("command", "mode", "decision", "parts"),
+    [
+        ("git diff HEAD", "ask", "allow", [(["git", "diff", "HEAD"], "allow")]),
+        ("git diff && rm x", "ask", "ask", [(["git", "diff"], "allow"), (["rm", "x"], "ask")]),
+        ("env git push", "full", "deny", [(["git", "push"], "deny")]),
+        ("echo $(git push)", "ask", "deny", [(["echo", "$(git push)"], "ask"), (["git", "push"], "deny")]),
+        ("ls", "auto-edit", "allow", [(["ls"], "allow")]),
+        ("ls", "ask", "ask", [(["ls"], "ask")]),
+        ("ls", "read-only", "allow", [(["ls"], "allow")]),
+        ("make", "read-only", "deny", [(["make"], "deny")]),
+        ("make", "full", "allow", [(["make"], "allow")]),
+        ("$x", "ask", "ask", [(["$x"], "ask")]),
+        ("ls (", "ask", "ask", None),
+    ],
+)
+def test_check_says_what_would_be_decided_part_by_part(outrider, command, mode, decision, parts):
+    code, out, _ = outrider("check", command, "--json", "--mode", mode, "--rules", "r.toml")
+    told = json.loads(out)
+    assert code == 0
+    assert told["decision"] == decision
+    assert told["reason"]
+    assert ("rule" in told) == ("rule: " in told["reason"] or told["reason"].startswith("nobody"))
+    if parts is not None:
+        assert [(part["argv"], part["decision"]) for part in told["parts"]] == parts
+
+
+def test_check_for_a_person(outrider):
+    code, out, _ = outrider("check", "git diff | sudo tee x", "--rules", "r.toml")
+    assert code == 0
+    assert out.splitlines()[0].startswith("ask  sudo runs it as somebody else")
+    assert "through sudo" in out
+
+
+def test_check_runs_nothing(outrider, tmp_path):
+    outrider("check", "touch made; $(touch made)", "--mode", "full")
+    assert not (tmp_path / "work" / "made").exists()
+
+
+def test_rules_are_added_listed_and_removed(outrider, tmp_path):
+    work = tmp_path / "work"
+    assert "no rules" in outrider("list")[1]
+    _, out, _ = outrider("add", "allow", "make test", "--expires", "2100-01-01")
+    rule_id = out.split()[0]
+    outrider("add", "deny", "src/**", "--tool", "edit", "--everywhere")
+    listed = json.loads(outrider("list", "--json")[1])
+    assert listed["path"] == str(tmp_path / "config" / "outrider" / "rules.toml")
+    assert [rule["text"] for rule in listed["rules"]] == [
+        f"allow run_command “make test …” in {work}", "deny edit src/** everywhere",
+    ]  # fmt: skip
+    assert json.loads(outrider("check", "make test", "--json")[1])["decision"] == "allow"
+    assert outrider("remove", rule_id)[0] == 0
+    assert json.loads(outrider("check", "make test", "--json")[1])["decision"] == "ask"
+    assert outrider("remove", rule_id)[0] == 2
+
+
+def test_slips(outrider, tmp_path):
+    code, out, _ = outrider("add", "allow", "bash")
+    assert (code, "bash alone would allow any program" in " ".join(out.split())) == (2, True)
+    assert not (tmp_path / "config").exists()
+    for wrong in (
+        ("add", "maybe", "x"),
+        ("add", "deny", "x", "--expires", "soon"),
+        ("check", "x", "--rules", "none"),
+    ):
+        assert outrider(*wrong)[0] == 2
+    (tmp_path / "work" / "r.toml").write_text("[[rule]]\nx = 1\n")
+    code, out, errors = outrider("check", "ls", "--json", "--rules", "r.toml")
+    assert "line 1" in errors
+    assert json.loads(out)["decision"] == "deny"
+    assert outrider("list", "--rules", "r.toml")[0] == 1

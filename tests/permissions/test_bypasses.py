@@ -1,0 +1,272 @@
+"""Ways around an allow-list, one row each: what was tried, why it works elsewhere, and what is said to it here.
+
+The rules allow `git diff`, `ls`, `make test` and `./run.sh`, and forbid `rm`. The mode is `auto-edit`, the widest that
+still asks: commands that only read go, everything else asks.
+"""
+
+import pytest
+
+from outrider.permissions.decide import Access, decide
+from outrider.permissions.rules import RUN, Rule
+from outrider.permissions.ruling import named_parts, ruling_on
+from outrider.tools.command_line import look_at
+from outrider.workspace.paths import folders_of
+
+RULES = [
+    *(Rule("allow", RUN, command) for command in ("git diff", "ls", "make test", "./run.sh", "echo")),
+    Rule("deny", RUN, "rm"),
+    Rule("deny", RUN, "git push"),
+]
+
+ROWS = [
+    # what goes
+    ("git diff HEAD~1", "allow", "the rule itself, with further arguments"),
+    ("git diff && ls -l", "allow", "each part has a rule"),
+    ("ls | grep x", "allow", "a rule and a part that only reads"),
+    ("cd sub && make test", "allow", "a folder of the workspace is still the workspace"),
+    ("git status; git log --oneline | head -5", "allow", "only reads"),
+    ("env LANG=C git diff", "allow", "a wrapper is looked through"),
+    ("timeout 10 nice -n 5 make test 2>&1", "allow", "wrappers, and a copy of a descriptor"),
+    ("bash -c 'make test && git diff'", "allow", "what a shell is given is read as a line"),
+    ("make test >/dev/null", "allow", "what is thrown away is not written"),
+    ("find . -name '*.py' -exec grep -l x {} \\;", "ask", "what find hands over could be an option"),
+    ("git diff $x", "allow", "the rule is about any arguments"),
+    # chains
+    ("git diff; curl x", "ask", "a chain with ;"),
+    ("git diff && curl x", "ask", "a chain with &&"),
+    ("git diff || curl x", "ask", "a chain with ||"),
+    ("git diff | sh", "ask", "a pipe into a shell"),
+    ("git diff & curl x", "ask", "the background"),
+    ("git diff\ncurl x", "ask", "a second line"),
+    ("git diff |& curl x", "ask", "a pipe of both outputs"),
+    ("(git diff; curl x)", "ask", "a subshell"),
+    ("{ git diff; curl x; }", "ask", "a group"),
+    ("! curl x", "ask", "a negation"),
+    ("if git diff; then curl x; fi", "ask", "a condition"),
+    ("while curl x; do ls; done", "ask", "a loop"),
+    ("for f in a; do curl $f; done", "ask", "a loop over words"),
+    ("case a in a) curl x;; esac", "ask", "a case"),
+    ("coproc curl x", "ask", "a coprocess"),
+    ("git() { curl x; }; git diff", "ask", "a function that stands in for the program"),
+    # substitutions
+    ("git diff $(curl x)", "ask", "a substitution"),
+    ("git diff `curl x`", "ask", "backquotes"),
+    ('git diff "$(curl x)"', "ask", "a substitution in quotes"),
+    ('git diff "`curl x`"', "ask", "backquotes in quotes"),
+    ("git diff <(curl x)", "ask", "a process substitution"),
+    ("git diff ${x:-$(curl x)}", "ask", "a substitution in a default"),
+    ("git diff $((a[$(curl x)]))", "ask", "a substitution in a sum"),
+    ("git diff $((x))", "ask", "a sum evaluates what its variables hold"),
+    ("git diff ${x@P}", "ask", "a prompt expansion runs substitutions"),
+    ("git diff ${!x}", "ask", "an indirect expansion"),
+    ("git diff <<EOF\n$(curl x)\nEOF", "ask", "a here-document that expands"),
+    ("git diff <<EOF\n`curl x`\nEOF", "ask", "backquotes in a here-document, which the grammar does not show"),
+    ("ls <<'EOF'\n$(curl x)\nEOF", "allow", "a here-document that does not expand"),
+    ("ls <<'EOF'\nEOF\ncurl x", "ask", "what follows a here-document"),
+    ("ls <<EOF\na\n EOF\ncurl x\nEOF", "ask", "an indented end is no end, which the grammar sees otherwise"),
+    ("git diff <<< $(curl x)", "ask", "a substitution in a here-string"),
+    ("[[ -n $(curl x) ]] && ls", "ask", "a substitution in a test"),
+    ('[[ $x -eq 1 ]] && ls', "ask", "a test that counts evaluates its words"),
+    ("[ -v 'a[$(curl x)]' ]", "ask", "a test for a variable evaluates its name"),
+    ("x=$(curl x) ls", "ask", "a substitution in an assignment"),
+    ("printf -v 'a[$(curl x)]' y", "ask", "printf evaluates the name of a variable"),
+    ("ls 2>$(curl x)", "ask", "a substitution in a redirection"),
+    # what is not known before it runs
+    ("$x", "ask", "a variable as a program"),
+    ("git$IFS'diff'", "ask", "a variable inside a program's name"),
+    ("$(echo git) diff", "ask", "a substitution as a program"),
+    ("gi? diff", "ask", "a pattern as a program"),
+    ("{git,diff}", "ask", "braces as a program"),
+    ("~/git diff", "ask", "a home folder as a program"),
+    ("eval git diff", "ask", "eval"),
+    ("source ./run.sh", "ask", "source"),
+    (". ./run.sh", "ask", "the dot"),
+    ("trap 'curl x' EXIT; ls", "ask", "a trap"),
+    ("alias ls=curl; ls", "ask", "an alias"),
+    ("enable -f x ls; ls", "ask", "a builtin that is loaded"),
+    ("hash -p /tmp/x ls; ls", "ask", "a program that is remembered elsewhere"),
+    ("set -- ; set -o posix; ls", "ask", "another way of reading"),
+    ("shopt -s expand_aliases; ls", "ask", "aliases are switched on"),
+    ("git diff 'x", "ask", "a quote that is not closed"),
+    ("git diff )", "ask", "a line that cannot be read"),
+    ("git diff >", "ask", "a redirection without a target"),
+    # how it is written
+    ("r\\m x", "deny", "an escaped letter is the same program"),
+    ("'r'm x", "deny", "quotes in a name"),
+    ("$'\\x72m' x", "deny", "a name in ANSI-C quotes"),
+    ("/bin/rm x", "deny", "a path to the program"),
+    ("git\\\n diff; curl x", "ask", "a line that is continued"),
+    ("g\\\nit diff", "ask", "a line that is continued within a word"),
+    ("git\rdiff", "ask", "a carriage return is no blank"),
+    ("git\u00a0diff", "ask", "a blank that bash does not split at"),
+    ("git\u200b diff", "ask", "a character that cannot be seen"),
+    ("gіt diff", "ask", "a letter of another alphabet"),
+    ("ls # x\ncurl x", "ask", "a comment ends with its line"),
+    ("ls#\ncurl x", "ask", "a # within a word is no comment"),
+    ("\"git diff\"", "ask", "one word is not two"),
+    ("GIT DIFF", "ask", "letters count"),
+    # wrappers
+    ("env rm x", "deny", "env"),
+    ("env -S 'curl x'", "ask", "env that splits a text"),
+    ("sudo git diff", "ask", "as somebody else it is another command"),
+    ("doas git diff", "ask", "as somebody else"),
+    ("su -c 'git diff'", "ask", "as somebody else"),
+    ("sudo rm x", "deny", "what is forbidden stays so"),
+    ("xargs rm", "deny", "xargs"),
+    ("ls | xargs curl", "ask", "xargs with a program without a rule"),
+    ("ls | xargs -I{} sh -c '{}'", "ask", "xargs that fills in a line"),
+    ("find . -exec rm {} +", "deny", "find that runs a program"),
+    ("find . -execdir curl {} \\;", "ask", "find that runs one elsewhere"),
+    ("find . -ok rm {} \\;", "deny", "find that asks nobody here"),
+    ("find . -delete", "ask", "find that deletes"),
+    ("find . -fprint /tmp/x", "ask", "find that writes"),
+    ("sh -c 'rm x'", "deny", "a shell in a shell"),
+    ("bash -c \"bash -c 'rm x'\"", "deny", "two shells in a shell"),
+    ("bash -lc ls", "ask", "a login shell reads start files"),
+    ("bash -c \"$x\"", "ask", "a text that is not known"),
+    ("bash < x", "ask", "a shell that runs what it reads"),
+    ("python3 - <<'EOF'\nimport os\nEOF", "ask", "an interpreter that runs what it reads"),
+    ("zsh -c 'git diff'", "ask", "another shell reads a line in its own way"),
+    ("sh -c 'git diff &> x'", "ask", "sh reads this as two commands"),
+    ("nohup rm x", "deny", "nohup"),
+    ("timeout 5 rm x", "deny", "timeout"),
+    ("nice rm x", "deny", "nice"),
+    ("stdbuf -o0 rm x", "deny", "stdbuf"),
+    ("setsid rm x", "deny", "setsid"),
+    ("time rm x", "deny", "time"),
+    ("command rm x", "deny", "command"),
+    ("builtin eval x", "ask", "builtin"),
+    ("exec rm x", "deny", "exec"),
+    ("watch rm x", "deny", "watch"),
+    ("parallel rm ::: x", "ask", "parallel is not looked through"),
+    ("strace git diff", "ask", "a tracer is not looked through"),
+    ("git -c core.pager=x diff", "ask", "git with a setting for this once"),
+    ("git --exec-path=/tmp diff", "ask", "git with other programs"),
+    ("git -C /x push", "deny", "an option before what is forbidden"),
+    ("git $x", "ask", "it could be what is forbidden"),
+    # variables
+    ("LD_PRELOAD=./x.so git diff", "ask", "a library that is loaded first"),
+    ("PATH=/tmp git diff", "ask", "another git"),
+    ("GIT_EXTERNAL_DIFF=curl git diff", "ask", "git runs what a variable says"),
+    ("GIT_SSH_COMMAND=x git diff", "ask", "git runs what a variable says"),
+    ("PATH=/tmp; git diff", "ask", "another git, from now on"),
+    ("export PATH=/tmp; git diff", "ask", "the same"),
+    ("declare -x PATH=/tmp; git diff", "ask", "the same"),
+    ("for PATH in /tmp; do git diff; done", "ask", "a loop that sets it"),
+    ("read PATH; git diff", "ask", "it is read"),
+    ("env PATH=/tmp git diff", "ask", "env sets it"),
+    ("CI=1 git diff", "allow", "a variable that changes no program"),
+    ("unset PATH; git diff", "ask", "it is taken away"),
+    ("BASH_ENV=x bash -c 'git diff'", "ask", "a file that a shell runs first"),
+    # redirections
+    ("git diff > x", "ask", "a file is written"),
+    ("git diff >> x", "ask", "a file is added to"),
+    ("git diff >| x", "ask", "a file is written against noclobber"),
+    ("git diff &> x", "ask", "both outputs are written"),
+    ("git diff 2> x", "ask", "errors are written"),
+    ("git diff <> x", "ask", "a file is opened for both"),
+    ("git diff > /dev/tcp/h/1", "ask", "a connection"),
+    ("git diff < /dev/tcp/h/1", "ask", "a connection that is read"),
+    ("git diff {fd}> x", "ask", "a descriptor with a name"),
+    ("(git diff) > x", "ask", "the output of a group"),
+    ("echo x > .git/hooks/pre-commit", "ask", "echo has a rule, the file has none"),
+    # programs that mostly read
+    ("git branch -D x", "ask", "it deletes"), ("git branch x", "ask", "it makes"), ("git branch -a", "allow", "it lists"),
+    ("git diff --output=x", "allow", "the person's rule is about git diff with any arguments"),
+    ("git log --output=x", "ask", "it writes"), ("git log --ext-diff", "ask", "it runs"), ("git show --textconv", "ask", "it runs"),
+    ("git grep -O x", "ask", "it opens a pager"), ("git stash list", "allow", "it lists"), ("git stash", "ask", "it changes"),
+    ("git config --get user.name", "allow", "it reads"), ("git config user.name x", "ask", "it writes"),
+    ("git remote -v", "allow", "it lists"), ("git remote add x y", "ask", "it writes"), ("git fetch", "ask", "it reaches out"),
+    ("git foo", "ask", "an alias of the repository"), ("git tag x", "ask", "it makes"), ("git tag -l 'v*'", "allow", "it lists"),
+    ("sed -n 1,5p a.py", "allow", "it shows"), ("sed -i s/a/b/ a.py", "ask", "it writes"), ("sed 's/a/b/w x' a.py", "ask", "it writes"),
+    ("sed 's/a/curl/e' a.py", "ask", "it runs"), ("sed '1e curl' a.py", "ask", "it runs"), ("sed -f x a.py", "ask", "a script that is not seen"),
+    ("sed -n '/a/p;w x' a.py", "ask", "it writes"), ("sed s/a/b/g a.py", "allow", "it shows"), ("sed 1ecurl a.py", "ask", "it runs"),
+    ("sort a.py", "allow", "it reads"), ("sort -o x a.py", "ask", "it writes"), ("sort --output=x a.py", "ask", "it writes"),
+    ("sort --compress-program=curl a.py", "ask", "it runs"), ("uniq a.py x", "ask", "its second operand is written"),
+    ("awk '{system(\"x\")}' a.py", "ask", "it runs"), ("awk 1 a.py", "ask", "nobody reads awk here"),
+    ("rg --pre curl x", "ask", "it runs"), ("rg x", "allow", "it reads"), ("rg -z x", "ask", "it runs unpackers"),
+    ("tar -tf x", "ask", "it can run programs"), ("less a.py", "ask", "it is no reader alone"), ("man ls", "ask", "it runs a pager"),
+    ("tee x", "ask", "it writes"), ("date", "allow", "it tells"), ("date -s 1", "ask", "it sets"), ("hostname x", "ask", "it sets"),
+    ("xxd -r a x", "ask", "it writes"), ("tree -o x", "ask", "it writes"), ("curl x", "ask", "it reaches out"),
+    ("cat a.py", "allow", "it reads"), ("cat --unknown a.py", "ask", "an option that is not known"), ("cat $x", "ask", "it could be any file"),
+    ("cat \"$x\"", "ask", "it could be an option"), ("cat *.py", "allow", "the files that it stands for are in the workspace"),
+    ("env", "ask", "it shows the environment"), ("printenv", "ask", "it shows the environment"),
+    # where it reads
+    ("cat /etc/passwd", "ask", "outside"), ("cat ../x", "ask", "outside"), ("cat link", "ask", "a link that leads out"),
+    ("cat l*k", "ask", "a pattern that meets the link"), ("cat .env", "ask", "it may hold keys"), ("cat ~/x", "ask", "outside"),
+    ("head -n1 < /etc/passwd", "ask", "its input is outside"), ("grep -f /etc/passwd a.py", "ask", "its patterns are outside"),
+    ("grep -r x .", "allow", "below the workspace"), ("grep -R x .", "ask", "it follows links"), ("find -L .", "ask", "it follows links"),
+    ("cat /proc/self/environ", "ask", "the environment of the process"), ("cd / && cat etc/passwd", "ask", "it went elsewhere"),
+    ("cd sub; cat ../a.py", "ask", "where it is after that is not certain"), ("cd sub && cat ../a.py", "allow", "still inside"),
+    ("cd sub && cat ../../x", "ask", "outside"), ("cd $x && make test", "ask", "a folder that is not known"),
+    ("cd .. && make test", "ask", "the rule is for this workspace"), ("pushd / && ls", "ask", "it goes elsewhere"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("outer") / "work"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "a.py").write_text("x\n")
+    (folder / ".env").write_text("KEY=1\n")
+    (folder / "run.sh").write_text("echo\n")
+    (folder / "link").symlink_to("/etc/passwd")
+    return folder
+
+
+def decided(command, workspace, mode="auto-edit", rules=RULES):
+    looked = look_at(command, folders_of([("work", workspace.as_uri())]), workspace)
+    access = Access("execute", command=looked)
+    return decide(access, mode, frozenset(), ruling_on(RUN, access, rules, mode))
+
+
+@pytest.mark.parametrize(("command", "expected", "why"), ROWS, ids=[repr(command) for command, _, _ in ROWS])
+def test_bypass(workspace, command, expected, why):
+    assert decided(command, workspace).verdict == expected, why
+
+
+@pytest.mark.parametrize("command", [command for command, _, _ in ROWS], ids=repr)
+def test_nothing_but_reading_goes_without_a_rule(workspace, command):
+    """In `ask` nothing goes; in `read-only` at most what goes in `auto-edit`; and nothing that a rule forbids, in `full`."""
+    assert decided(command, workspace, "ask", []).verdict == "ask"
+    if decided(command, workspace, "read-only", []).verdict != "deny":
+        assert decided(command, workspace, "auto-edit", []).verdict == "allow"
+    if decided(command, workspace).verdict == "deny":
+        assert decided(command, workspace, "full").verdict == "deny"
+        assert decided(command, workspace, "auto-edit", [*RULES, Rule("allow", RUN, "rm")]).verdict == "deny"
+
+
+def test_what_cannot_be_known_asks_in_full_where_a_rule_could_be_about_it(workspace):
+    assert decided("eval $x", workspace, "full", []).verdict == "allow"
+    assert decided("eval $x", workspace, "full").verdict == "ask"
+
+
+def test_parts_say_why_they_ask(workspace):
+    looked = look_at("git diff | tee x; sudo rm y", folders_of([("work", workspace.as_uri())]), workspace)
+    parts = named_parts(looked, RULES, "auto-edit")
+    assert [(part.argv, part.decision) for part in parts] == [
+        (["git", "diff"], "allow"), (["tee", "x"], "ask"), (["rm", "y"], "deny"),
+    ]  # fmt: skip
+    assert "tee is not known to only read" in parts[1].reason
+    assert parts[2].program.through == ("sudo",)
+
+
+OFFERED = [
+    ("git diff HEAD", ["git diff"]), ("npm run build -- x", ["npm run build"]), ("make test", ["make test"]), ("pytest -q a", ["pytest"]),
+    ("python -m pytest -q", ["python -m pytest"]), ("python x.py a", ["python x.py"]), ("bash x.sh a", ["bash x.sh"]), ("./x.sh a", ["./x.sh"]),
+    ("rm -r build", ["rm -r build!"]), ("uv run pytest", ["uv run pytest"]), ("cd sub && make test | tail -5", ["make test", "tail"]),
+    ("python -c 'x'", ["python -c x!"]), ("git -c a=b diff", ["git -c a=b diff!"]), ("git", ["git!"]), ("npx x", ["npx x!"]),
+    ("sudo make", []), ("make $x > y", []), ("eval x", []), ("A_B=1 make test", []), ("$x", []), ("rm $x", []), ("f() { ls; }; f", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "expected"), OFFERED)
+def test_what_is_offered_for_always(workspace, command, expected):
+    """Program and sub-command, never the program that does many things, nor one that runs others."""
+    looked = look_at(command, folders_of([("work", workspace.as_uri())]), workspace)
+    assert [
+        f"{pattern.text}{'!' if pattern.is_exact else ''}".replace("'x'", "x") for pattern in looked.patterns
+    ] == expected
+    if expected and not any(text.startswith("git!") for text in expected):
+        rules = [Rule("allow", RUN, pattern.text, pattern.is_exact) for pattern in looked.patterns]
+        assert decided(command, workspace, "ask", rules).verdict == "allow"
