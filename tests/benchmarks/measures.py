@@ -13,7 +13,7 @@ from typing import Any
 from model_server import ModelServer, delta, sse
 
 from agent import Agent, model_options, outrider_options
-from outrider.models.chat_decoder import ChatDecoder
+from outrider.models.dialects.chat_decoder import ChatDecoder
 from outrider.models.sse import SseSplitter
 from outrider.ports.ids import SequentialIds
 from outrider.ports.model import ModelResponse

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outrider.models.chat_decoder import ChatDecoder
+from outrider.models.dialects.chat_decoder import ChatDecoder
 from outrider.models.sse import SseSplitter
 from outrider.ports.ids import SequentialIds
 from outrider.ports.model import (

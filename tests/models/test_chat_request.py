@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from outrider.models.chat_request import ChatRequestEncoder
+from outrider.models.dialects.chat_request import ChatRequestEncoder
 from outrider.ports.model import Message, ModelRequest, ToolCall, ToolSpec
 
 READ = ToolSpec("read_file", "Reads.", {"type": "object", "properties": {"path": {"type": "string"}}})

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from outrider.models.openai_chat import OpenAiChatModel
+from outrider.models.dialects.openai_chat import OpenAiChatModel
 from outrider.models.provider import HttpProvider
 from outrider.ports.clock import SteppingClock
 from outrider.ports.ids import SequentialIds

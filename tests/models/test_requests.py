@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from outrider.models.anthropic import AnthropicModel
 from outrider.models.chat_servers import chat_server
-from outrider.models.complete import NO_RESULT, completed
-from outrider.models.gemini import GeminiModel
-from outrider.models.kept import CallBlock, TextBlock, Verbatim, blocks_of, provider_data
-from outrider.models.ollama import OllamaModel
-from outrider.models.openai_chat import OpenAiChatModel
-from outrider.models.openai_responses import OpenAiResponsesModel
+from outrider.models.dialects.anthropic import AnthropicModel
+from outrider.models.dialects.complete import NO_RESULT, completed
+from outrider.models.dialects.gemini import GeminiModel
+from outrider.models.dialects.kept import CallBlock, TextBlock, Verbatim, blocks_of, provider_data
+from outrider.models.dialects.ollama import OllamaModel
+from outrider.models.dialects.openai_chat import OpenAiChatModel
+from outrider.models.dialects.openai_responses import OpenAiResponsesModel
 from outrider.ports.ids import SequentialIds
 from outrider.ports.model import (
     Message,

@@ -13,9 +13,9 @@ from outrider.store.log import Store
 from outrider.testing.verdict import play_and_judge
 from outrider.tools import changes, rebase
 from outrider.tools.told import Telling
-from outrider.workspace import journal
-from outrider.workspace.histories import FileHistory
-from outrider.workspace.journal import Journal
+from outrider.workspace.history import journal
+from outrider.workspace.history.histories import FileHistory
+from outrider.workspace.history.journal import Journal
 from outrider.workspace.overlay import Overlay
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from outrider.ports.text import Hunk
 from outrider.workspace.diff import apply_hunks, changed_ranges, line_hunks, split_lines, text_hunks, unified
+from outrider.workspace.history.patch import file_patch
 from outrider.workspace.merge import MergeConflict, merge
-from outrider.workspace.patch import file_patch
 
 LINES = st.lists(
     st.sampled_from(["a\n", "b\n", "c\n", "d\n", "e\r\n", "\n", "é\u0301x\n", "😀\n", "f\x0cg\n"]),

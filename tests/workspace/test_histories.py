@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import content_hash
 from outrider.workspace.diff import line_hunks, split_lines
-from outrider.workspace.histories import FileHistory, histories
-from outrider.workspace.journal import Journal, Part
+from outrider.workspace.history.histories import FileHistory, histories
+from outrider.workspace.history.journal import Journal, Part
+from outrider.workspace.history.weave import Weave
 from outrider.workspace.merge import merge
-from outrider.workspace.weave import Weave
 
 REPETITIVE = st.lists(st.sampled_from(["a\n", "b\n", "{\n", "\n"]), max_size=9).map("".join)
 LINES = st.lists(

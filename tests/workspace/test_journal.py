@@ -1,7 +1,7 @@
 from typing import Any
 
 from outrider.ports.events import LoggedEvent
-from outrider.workspace.journal import Journal
+from outrider.workspace.history.journal import Journal
 
 
 class Log:

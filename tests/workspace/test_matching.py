@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from outrider.workspace.matching import (
+from outrider.workspace.matching.replacing import (
     MatchProblem,
     Replaced,
     Replacement,

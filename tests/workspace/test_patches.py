@@ -7,8 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from outrider.workspace.diff import unified
-from outrider.workspace.patches import FilePatch, PatchProblem, parse
-from outrider.workspace.patching import Patched, Unfit, apply_hunks_of_patch
+from outrider.workspace.matching.patches import FilePatch, PatchProblem, parse
+from outrider.workspace.matching.patching import Patched, Unfit, apply_hunks_of_patch
 
 TEXT = """\
 import os

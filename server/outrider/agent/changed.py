@@ -8,10 +8,10 @@ from outrider.agent.services import Services
 from outrider.agent.undo import histories_of, leads_out
 from outrider.tools.changes import wire_hunks
 from outrider.workspace.diff import split_lines
-from outrider.workspace.histories import FileHistory, Histories
-from outrider.workspace.journal import ChangeRecord, Journal, hunk_id
+from outrider.workspace.history.histories import FileHistory, Histories
+from outrider.workspace.history.journal import ChangeRecord, Journal, hunk_id
+from outrider.workspace.history.patch import EXECUTABLE, FILE, file_patch
 from outrider.workspace.overlay import ReadProblem
-from outrider.workspace.patch import EXECUTABLE, FILE, file_patch
 from outrider.workspace.paths import Located, PathProblem
 from outrider_protocol.commands import ChangedHunk, ChangeInfo
 from outrider_protocol.events import WireHunk

@@ -15,7 +15,7 @@ from outrider.tools.context import ToolContext
 from outrider.tools.registry import Registry
 from outrider.tools.result import ToolResult
 from outrider.tools.review import told_of
-from outrider.workspace.journal import Journal
+from outrider.workspace.history.journal import Journal
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import PathProblem
 from outrider_protocol.events import EditApplied, EditRejected, ToolFinished, ToolStatus

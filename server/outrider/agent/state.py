@@ -9,7 +9,7 @@ from typing import Any, Literal
 from outrider.ports.editor import ToolAnswer
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import Message, ProviderData, Tokens, ToolCall
-from outrider.workspace.journal import Journal
+from outrider.workspace.history.journal import Journal
 from outrider.workspace.review import Review
 from outrider.workspace.seen import Seen
 from outrider_protocol.events import (

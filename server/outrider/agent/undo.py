@@ -17,11 +17,11 @@ from outrider.tools import changes
 from outrider.tools.changes import TakesBack
 from outrider.workspace.editing import Change
 from outrider.workspace.encoding import BOM
-from outrider.workspace.histories import FileHistory, Histories, histories, texts_named
-from outrider.workspace.journal import ChangeRecord, Journal, Part, hunk_id
+from outrider.workspace.history.histories import FileHistory, Histories, histories, texts_named
+from outrider.workspace.history.journal import ChangeRecord, Journal, Part, hunk_id
+from outrider.workspace.history.weave import Place
 from outrider.workspace.overlay import ReadProblem, same_text
 from outrider.workspace.paths import Located, PathProblem
-from outrider.workspace.weave import Place
 from outrider_protocol import KEEP_MINE, OPEN_BOTH, TAKE_THE_UNDO
 from outrider_protocol.commands import UndoResult
 from outrider_protocol.events import Conflict, NotUndoable, UndoAsked, UndonePath

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from outrider.models.anthropic import AnthropicModel
 from outrider.models.attempts import Attempts
-from outrider.models.gemini import GeminiModel
-from outrider.models.http_model import HttpModel
-from outrider.models.ollama import OllamaModel
-from outrider.models.openai_chat import OpenAiChatModel
-from outrider.models.openai_responses import OpenAiResponsesModel
+from outrider.models.dialects.anthropic import AnthropicModel
+from outrider.models.dialects.gemini import GeminiModel
+from outrider.models.dialects.http_model import HttpModel
+from outrider.models.dialects.ollama import OllamaModel
+from outrider.models.dialects.openai_chat import OpenAiChatModel
+from outrider.models.dialects.openai_responses import OpenAiResponsesModel
 from outrider.models.provider import HttpProvider
 from outrider.models.recorded import load_recorded
 from outrider.models.scripted import ScriptedModel, ScriptProblem, load_script

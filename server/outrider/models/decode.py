@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from outrider.models.anthropic import AnthropicDecoder
-from outrider.models.chat_decoder import ChatDecoder
-from outrider.models.decoder import Decoder
+from outrider.models.dialects.anthropic import AnthropicDecoder
+from outrider.models.dialects.chat_decoder import ChatDecoder
+from outrider.models.dialects.decoder import Decoder
+from outrider.models.dialects.gemini import GeminiDecoder
+from outrider.models.dialects.ollama import OllamaDecoder
+from outrider.models.dialects.openai_responses import ResponsesDecoder
 from outrider.models.failures import http_failure
-from outrider.models.gemini import GeminiDecoder
-from outrider.models.ollama import OllamaDecoder
-from outrider.models.openai_responses import ResponsesDecoder
 from outrider.models.payload import is_object, object_of
 from outrider.models.sse import LineSplitter, SseSplitter
 from outrider.ports.ids import SequentialIds

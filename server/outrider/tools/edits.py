@@ -14,7 +14,7 @@ from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error
 from outrider.workspace.editing import Change
 from outrider.workspace.encoding import BOM
-from outrider.workspace.matching import MatchProblem, Replacement, insert_lines, replace_in_order
+from outrider.workspace.matching.replacing import MatchProblem, Replacement, insert_lines, replace_in_order
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import Located, PathProblem
 

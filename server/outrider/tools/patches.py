@@ -12,9 +12,9 @@ from outrider.tools.registry import Params, Tool
 from outrider.tools.removal import UNSAVED, deletion
 from outrider.tools.result import ToolResult, error
 from outrider.workspace.editing import Change
+from outrider.workspace.matching.patches import FilePatch, PatchProblem, parse
+from outrider.workspace.matching.patching import Unfit, apply_hunks_of_patch
 from outrider.workspace.overlay import ReadProblem
-from outrider.workspace.patches import FilePatch, PatchProblem, parse
-from outrider.workspace.patching import Unfit, apply_hunks_of_patch
 from outrider.workspace.paths import Located, PathProblem
 
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from outrider.workspace.diff import LineHunk, line_hunks, split_lines, unified
 from outrider.workspace.editing import Change
-from outrider.workspace.journal import hunk_id
+from outrider.workspace.history.journal import hunk_id
 from outrider_protocol.events import EditProposed, Operation, ReviewedHunk
 
 MOST_TOLD = 4000

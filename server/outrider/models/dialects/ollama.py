@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from outrider.models.complete import completed
-from outrider.models.decoder import Decoder
+from outrider.models.dialects.complete import completed
+from outrider.models.dialects.decoder import Decoder
+from outrider.models.dialects.http_model import Call, HttpModel
 from outrider.models.failures import stream_failure
-from outrider.models.http_model import Call, HttpModel
 from outrider.models.payload import count, encoded, mapping, mappings, object_of, string, tool_name
 from outrider.ports.model import FinishReason, Message, ModelFailure, ModelItem, ModelRequest, Tokens
 

@@ -7,7 +7,7 @@ answer.
 from abc import ABC, abstractmethod
 from typing import Any, cast
 
-from outrider.models.answer import Answer, Told
+from outrider.models.dialects.answer import Answer, Told
 from outrider.models.failures import unreadable
 from outrider.models.payload import parsed
 from outrider.ports.ids import Ids

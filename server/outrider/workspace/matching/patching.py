@@ -8,11 +8,11 @@ no guess between two places.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from outrider.workspace.blocks import Text, Window, find, rewrite
-from outrider.workspace.indentation import SAME
-from outrider.workspace.matching import found_how
-from outrider.workspace.nearest import explain_miss, several
-from outrider.workspace.patches import PatchHunk
+from outrider.workspace.matching.blocks import Text, Window, find, rewrite
+from outrider.workspace.matching.indentation import SAME
+from outrider.workspace.matching.nearest import explain_miss, several
+from outrider.workspace.matching.patches import PatchHunk
+from outrider.workspace.matching.replacing import found_how
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from outrider.workspace.blocks import Found, Layer, Text, Window, find, marked_between, rewrite
-from outrider.workspace.nearest import explain_miss, several
+from outrider.workspace.matching.blocks import Found, Layer, Text, Window, find, marked_between, rewrite
+from outrider.workspace.matching.nearest import explain_miss, several
 
 _LAYERS: dict[Layer, str] = {
     "exact": "",

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from outrider.models.chat_servers import SHORT_ID, ChatServer
-from outrider.models.complete import completed
-from outrider.models.kept import CallBlock, Verbatim, blocks_of
+from outrider.models.dialects.complete import completed
+from outrider.models.dialects.kept import CallBlock, Verbatim, blocks_of
 from outrider.models.payload import call_id, encoded, is_object, object_of, tool_name
 from outrider.ports.model import Message, ModelRequest, ToolCall, ToolSpec
 

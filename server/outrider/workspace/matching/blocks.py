@@ -13,8 +13,8 @@ from itertools import accumulate
 from typing import Literal
 
 from outrider.workspace.diff import changed_ranges, split_lines
-from outrider.workspace.indentation import SAME, Reindent, reindent_between
-from outrider.workspace.similarity import similar_windows
+from outrider.workspace.matching.indentation import SAME, Reindent, reindent_between
+from outrider.workspace.matching.similarity import similar_windows
 
 Layer = Literal["exact", "line_ends", "trailing_space", "indentation", "similarity"]
 """In which respect a place is what was looked for; each layer is tried where those before it found nothing."""

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from outrider.workspace.diff import changed_ranges
-from outrider.workspace.similarity import plain, similarity
+from outrider.workspace.matching.similarity import plain, similarity
 
 _CANDIDATES = 12
 """Places that are compared thoroughly when nothing matches."""

@@ -1,10 +1,10 @@
 """Models that speak the chat completions dialect of OpenAI, which most providers and local servers offer."""
 
-from outrider.models.chat_decoder import ChatDecoder
-from outrider.models.chat_request import ChatRequestEncoder
 from outrider.models.chat_servers import chat_server
-from outrider.models.decoder import Decoder
-from outrider.models.http_model import Call, HttpModel
+from outrider.models.dialects.chat_decoder import ChatDecoder
+from outrider.models.dialects.chat_request import ChatRequestEncoder
+from outrider.models.dialects.decoder import Decoder
+from outrider.models.dialects.http_model import Call, HttpModel
 from outrider.models.provider import HttpProvider
 from outrider.ports.ids import Ids
 from outrider.ports.model import ModelRequest

@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote
 
-from outrider.models.complete import completed
-from outrider.models.decoder import Decoder
+from outrider.models.dialects.complete import completed
+from outrider.models.dialects.decoder import Decoder
+from outrider.models.dialects.http_model import Call, HttpModel
+from outrider.models.dialects.kept import CallBlock, TextBlock, Verbatim, blocks_of
 from outrider.models.failures import stream_failure
-from outrider.models.http_model import Call, HttpModel
-from outrider.models.kept import CallBlock, TextBlock, Verbatim, blocks_of
 from outrider.models.payload import count, encoded, mapping, mappings, object_of, string, tool_name
 from outrider.ports.model import FinishReason, Message, ModelFailure, ModelItem, ModelRequest, Tokens
 

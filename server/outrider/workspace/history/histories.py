@@ -8,9 +8,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Literal
 
-from outrider.workspace.journal import ChangeRecord, Journal
+from outrider.workspace.history.journal import ChangeRecord, Journal
+from outrider.workspace.history.weave import Place, Weave
 from outrider.workspace.overlay import same_text
-from outrider.workspace.weave import Place, Weave
 
 HunkState = Literal["applied", "undone", "altered", "conflict"]
 

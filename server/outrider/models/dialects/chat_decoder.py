@@ -10,8 +10,8 @@ import json
 from dataclasses import replace
 from typing import Any, cast
 
-from outrider.models.answer import OpenCall
-from outrider.models.decoder import Decoder
+from outrider.models.dialects.answer import OpenCall
+from outrider.models.dialects.decoder import Decoder
 from outrider.models.failures import stream_failure
 from outrider.models.payload import count, mapping, mappings, string
 from outrider.ports.ids import Ids

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from outrider.models.answer import OpenCall
-from outrider.models.complete import completed
-from outrider.models.decoder import Decoder
+from outrider.models.dialects.answer import OpenCall
+from outrider.models.dialects.complete import completed
+from outrider.models.dialects.decoder import Decoder
+from outrider.models.dialects.http_model import Call, HttpModel
+from outrider.models.dialects.kept import CallBlock, TextBlock, Verbatim, blocks_of
 from outrider.models.failures import stream_failure
-from outrider.models.http_model import Call, HttpModel
-from outrider.models.kept import CallBlock, TextBlock, Verbatim, blocks_of
 from outrider.models.payload import (
     call_id,
     count,

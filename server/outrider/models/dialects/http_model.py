@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from outrider.models.decoder import Decoder
+from outrider.models.dialects.decoder import Decoder
 from outrider.models.provider import HttpProvider
 from outrider.ports.ids import Ids
 from outrider.ports.model import ModelFailure, ModelItem, ModelRequest, ReasoningDelta, TextDelta

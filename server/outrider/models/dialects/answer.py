@@ -6,7 +6,7 @@ It must never give a call without an id of its own, nor a text that cannot be en
 from dataclasses import dataclass, field
 from typing import Any
 
-from outrider.models.kept import Block, CallBlock, TextBlock, Verbatim, provider_data
+from outrider.models.dialects.kept import Block, CallBlock, TextBlock, Verbatim, provider_data
 from outrider.models.payload import is_object, mended
 from outrider.ports.ids import Ids
 from outrider.ports.model import (
