@@ -42,6 +42,12 @@ STREAM_NOTIFICATION: Final = "outrider/stream"
 # The request to a client that registered tools: run one of them.
 TOOL_REQUEST: Final = "outrider/tool"
 
+# The request to a client that named `ask` among its extensions: put an open item before the person.
+ASK_REQUEST: Final = "outrider/ask"
+
+ASK_EXTENSION: Final = "ask"
+"""What a client that takes `outrider/ask` says in `initializationOptions.extensions`."""
+
 # The request to a client that named `save` among its extensions: save some documents.
 SAVE_REQUEST: Final = "outrider/save"
 

@@ -2,7 +2,10 @@
 
 from typing import Any
 
-from outrider_protocol import SAVE_REQUEST, TOOL_REQUEST
+from pydantic import model_validator
+
+from outrider_protocol import ASK_REQUEST, SAVE_REQUEST, TOOL_REQUEST
+from outrider_protocol.events import Decision, Open, ReviewedHunk, Scope
 from outrider_protocol.wire import Wire
 
 
@@ -55,8 +58,34 @@ class SaveReply(Wire):
     """Those that are not, and why."""
 
 
+class AskParams(Wire):
+    """`outrider/ask`: put an open item before the person, in the way of the client."""
+
+    session_id: str
+    item: Open
+
+
+class AskReply(Wire):
+    """The answer: `decision` for an approval, `answer` for a question. Null stands for none, as does anything else."""
+
+    decision: Decision | None = None
+    answer: str | None = None
+    note: str | None = None
+    review: list[ReviewedHunk] | None = None
+    """For an edit, beside a `decision`: what is decided otherwise about single hunks, or said about them."""
+    scope: Scope | None = None
+    """With `allow_always`: where its rules shall hold; absent means in this workspace."""
+
+    @model_validator(mode="after")
+    def _one_of(self) -> "AskReply":
+        if (self.decision is None) == (self.answer is None):
+            raise ValueError("give either decision (for an approval) or answer (for a question)")
+        return self
+
+
 REQUESTS: dict[str, tuple[type[Wire], type[Wire]]] = {
     TOOL_REQUEST: (ToolParams, ToolReply),
+    ASK_REQUEST: (AskParams, AskReply),
     SAVE_REQUEST: (SaveParams, SaveReply),
 }
 """Params and result of each."""

@@ -207,13 +207,17 @@ def test_every_notification_is_described(page: Page, name: str, model: type[Wire
         assert str(literal) in rest
 
 
-def test_the_request_to_the_client_is_described(page: Page) -> None:
-    for column, model in (("param", requests.ToolParams), ("result", requests.ToolReply)):
-        table = page.table("Tools of the client", column)
-        check_keys(column, keys_of(table, column), model)
-    for column, model in (("param", requests.SaveParams), ("result", requests.SaveReply)):
-        table = page.table("Saving", column)
-        check_keys(column, keys_of(table, column), model)
+def test_each_request_to_the_client_is_described(page: Page) -> None:
+    sections = {
+        names.TOOL_REQUEST: "Tools of the client",
+        names.ASK_REQUEST: "Asking in the way of the client",
+        names.SAVE_REQUEST: "Saving",
+    }
+    assert sections.keys() == requests.REQUESTS.keys()
+    for request, title in sections.items():
+        for column, model in zip(("param", "result"), requests.REQUESTS[request], strict=True):
+            table = page.table(title, column)
+            check_keys(column, keys_of(table, column), model)
     section = page.text.partition("\n## Tools of the client\n")[2].partition("\n## ")[0]
     for bound in (settings.MOST_TOOLS, settings.SCHEMA_BYTES):
         assert str(bound) in section
@@ -229,7 +233,7 @@ def test_every_title_is_described(page: Page) -> None:
     assert {quoted(row["title"])[0] for row in page.table("Titles", "title").rows} == titles
     others = {
         *names.COMMAND_NAMES, names.EVENT_NOTIFICATION, names.STREAM_NOTIFICATION,
-        names.TOOL_REQUEST, names.SAVE_REQUEST, names.SAVE_EXTENSION, names.CONFIGURATION_SECTION, names.ACTION_PREFIX, names.ACTION_KIND,
+        names.TOOL_REQUEST, names.ASK_REQUEST, names.ASK_EXTENSION, names.SAVE_REQUEST, names.SAVE_EXTENSION, names.CONFIGURATION_SECTION, names.ACTION_PREFIX, names.ACTION_KIND,
     }  # fmt: skip
     constants = {value for name, value in vars(names).items() if name.isupper() and isinstance(value, str)}
     assert constants == titles | others, "a constant is of no kind that this test knows"
@@ -308,15 +312,14 @@ def test_the_examples_are_valid(page: Page) -> None:
 
 def test_the_messages_of_the_session_are_valid(page: Page) -> None:
     blocks = page.blocks("text")
-    assert len(blocks) == 4, "a review, a tool of the client, saving, and a whole session"
+    assert len(blocks) == 5, "a review, a tool of the client, asking, saving, and a whole session"
     for block in blocks:
         check_messages(block)
 
 
 def check_messages(block: str) -> None:
     asked: dict[Any, dict[str, Any]] = {}
-    handed: set[Any] = set()
-    saving: set[Any] = set()
+    replies: dict[Any, type[Wire]] = {}
     for line in block.splitlines():
         way, _, text = line.partition(" ")
         assert way in {"→", "←"}
@@ -331,16 +334,12 @@ def check_messages(block: str) -> None:
             case "initialize":
                 options = params["initializationOptions"]
                 settings.Settings.from_wire({key: options[key] for key in options if key != "extensions"})
-            case names.TOOL_REQUEST:
-                requests.ToolParams.from_wire(params)
-                handed.add(message["id"])
-            case names.SAVE_REQUEST:
-                requests.SaveParams.from_wire(params)
-                saving.add(message["id"])
-            case None if message["id"] in handed:
-                requests.ToolReply.from_wire(message["result"])
-            case None if message["id"] in saving:
-                requests.SaveReply.from_wire(message["result"])
+            case str() as method if method in requests.REQUESTS:
+                given, reply = requests.REQUESTS[method]
+                given.from_wire(params)
+                replies[message["id"]] = reply
+            case None if message["id"] in replies:
+                replies[message["id"]].from_wire(message["result"])
             case names.EVENT_NOTIFICATION:
                 event = notifications.Event.from_wire(params)
                 events.EVENT_TYPES[event.type].from_wire(event.data)

@@ -10,8 +10,10 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pydantic import ValidationError
+
 from outrider.agent.record import Record
-from outrider.ports.editor import Answered, Editor, ToolAnswer, ToolRequest, Unanswered
+from outrider.ports.editor import Answered, Editor, ItemReply, ToolAnswer, ToolRequest, Unanswered
 from outrider.ports.model import ToolCall
 from outrider.processes import Capture
 from outrider.tools.context import Action, Approval
@@ -42,6 +44,7 @@ from outrider_protocol.events import (
     ToolAnswered,
     ToolAsked,
 )  # fmt: skip
+from outrider_protocol.requests import AskReply
 from outrider_protocol.settings import Limits
 
 Channel = Literal["message", "command", "action", "document", "client"]
@@ -390,6 +393,8 @@ class Inbox:
         if problem := await self._record.settled():
             self._editor.say("error", f"Outrider cannot write its log: {problem}")
         item = waiting.item
+        if self._editor.traits.takes_items and await self._ask_client_for(waiting, seconds, covers):
+            return
         titles = list(item.options)
         if item.kind == "question" and item.allow_free_form and self._editor.traits.can_show_documents:
             titles.append(ANSWER_IN_DOCUMENT)
@@ -423,6 +428,42 @@ class Inbox:
                 return
             self._take(waiting, answer.title)
             return
+
+    async def _ask_client_for(self, waiting: _Waiting, seconds: float, covers: str) -> bool:
+        """Have the client put an item before the person; False: it cannot, so it is asked as everywhere."""
+        item = waiting.item
+        shown = item.model_copy(
+            update={"title": _visible(item.title), "detail": _visible(f"{item.detail}{covers}")}
+        )
+        reply = await self._editor.ask_item(
+            self._record.state.session_id,
+            shown.to_wire(),
+            seconds=seconds,
+            overdue=lambda: self._park(waiting),
+        )
+        if waiting.answer.done():
+            return True
+        if isinstance(reply, Unanswered) and reply.why == "unsupported":
+            return False
+        problem = self._take_reply(item, reply.value) if isinstance(reply, ItemReply) else ""
+        if problem:
+            self._editor.say("warning", f"“{_visible(item.title)}” stays open: {problem}")
+        if problem is not None:
+            self._park(waiting)
+        return True
+
+    def _take_reply(self, item: Open, value: Any) -> str | None:
+        """Take what a client answered; why it is not taken, else None."""
+        try:
+            reply = AskReply.from_wire(value)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"])) or "all of it"
+            return f"the client's answer is none: {where}: {first['msg']}"
+        way: Way = "answer" if reply.decision is None else "decision"
+        text = (reply.answer or "") if reply.decision is None else decision_title(reply.decision)
+        refusal = self.answer(item.id, way, text, reply.note, "client", reply.review or (), reply.scope)
+        return None if refusal is None else f"the client's answer is not taken: {refusal.message}"
 
     async def _ask_where(self, waiting: _Waiting, seconds: float) -> bool:
         """Show exactly the rules that would be saved, and ask where they shall hold; True goes back to the item."""

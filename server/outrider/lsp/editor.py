@@ -17,6 +17,7 @@ from outrider.ports.editor import (
     DocumentEdit,
     EditorTraits,
     FileOperation,
+    ItemReply,
     SaveWay,
     ToolAnswer,
     ToolRequest,
@@ -24,7 +25,7 @@ from outrider.ports.editor import (
 )  # fmt: skip
 from outrider.ports.events import LoggedEvent, StreamFrame
 from outrider.ports.text import Place, PlacedEdit
-from outrider_protocol import EVENT_NOTIFICATION, PROTOCOL_VERSION, SAVE_REQUEST, TOOL_REQUEST
+from outrider_protocol import ASK_REQUEST, EVENT_NOTIFICATION, PROTOCOL_VERSION, SAVE_REQUEST, TOOL_REQUEST
 
 logger = logging.getLogger(__name__)
 
@@ -105,6 +106,16 @@ class ClientEditor:
             logger.info("%s was not run by the client: %s", request.name, reply.message)
             return Unanswered(reply.why)
         return _tool_answer(reply.result)
+
+    async def ask_item(
+        self, session_id: str, item: Mapping[str, Any], *, seconds: float, overdue: Callable[[], None]
+    ) -> ItemReply | Unanswered:
+        """Have the client put an open item before the person; see `ports.editor.Editor.ask_item`."""
+        params = {"sessionId": session_id, "item": item}
+        reply = await self._protocol.long_request(ASK_REQUEST, params, seconds=seconds, overdue=overdue)
+        if isinstance(reply, NoReply):
+            return Unanswered(reply.why)
+        return Unanswered("dismissed") if reply.result in (None, {}) else ItemReply(reply.result)
 
     async def apply(self, label: str, edits: Sequence[DocumentEdit]) -> Applied:
         """Ask the client to change open documents; see `ports.editor.Editor.apply`."""

@@ -6,7 +6,7 @@ from typing import Any, Final, cast
 
 from outrider.ports.editor import EditorTraits, FileOperationKind, SaveWay
 from outrider.workspace.documents import Encoding
-from outrider_protocol import SAVE_EXTENSION
+from outrider_protocol import ASK_EXTENSION, SAVE_EXTENSION
 
 _ENCODINGS: Final[Mapping[Any, Encoding]] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
 
@@ -101,6 +101,7 @@ def profile_of(params: Mapping[str, Any]) -> ClientProfile:
             reject_first=quirk.reject_first,
             can_disable_actions=_at(says, "textDocument", "codeAction", "disabledSupport") is True,
             file_operations=_file_operations(says, quirk),
+            takes_items=_understands(params, ASK_EXTENSION),
             save_ways=tuple(_save_ways(params, quirk)),
         ),
     )
@@ -117,9 +118,13 @@ def _file_operations(says: Any, quirk: _Quirk) -> frozenset[FileOperationKind]:
     return frozenset(kind for kind in quirk.file_operations if kind in operations)
 
 
-def _save_ways(params: Mapping[str, Any], quirk: _Quirk) -> Iterator[tuple[SaveWay, int]]:
+def _understands(params: Mapping[str, Any], extension: str) -> bool:
     extensions = _at(params, "initializationOptions", "extensions")
-    if isinstance(extensions, list) and SAVE_EXTENSION in cast("list[Any]", extensions):
+    return isinstance(extensions, list) and extension in cast("list[Any]", extensions)
+
+
+def _save_ways(params: Mapping[str, Any], quirk: _Quirk) -> Iterator[tuple[SaveWay, int]]:
+    if _understands(params, SAVE_EXTENSION):
         yield "extension", 1
     # LSP 3.18, "WorkspaceEditMetadata".
     knows = _at(params, "capabilities", "workspace", "workspaceEdit", "metadataSupport") is True

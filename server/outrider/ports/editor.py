@@ -47,6 +47,13 @@ class ToolAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class ItemReply:
+    """What a client that puts open items before the person itself sent back; whoever asked checks it."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Applied:
     """The client's word on a `workspace/applyEdit`; it proves nothing (facts, C2)."""
 
@@ -97,6 +104,8 @@ class EditorTraits:
     """Whether it shows an action that cannot be taken, with the reason."""
     file_operations: frozenset[FileOperationKind] = frozenset()
     """What it can do with files whose documents are open, without losing what is typed meanwhile."""
+    takes_items: bool = False
+    """Whether it puts open items before the person in its own way."""
     save_ways: tuple[tuple[SaveWay, int], ...] = ()
     """How it can be asked to save, the best way first, each with the fewest documents that it works for."""
 
@@ -137,6 +146,21 @@ class Editor(Protocol):
 
         Args:
             request: The call.
+            seconds: How long the client may take before `overdue` is called. It may still answer then.
+            overdue: Told that there is no answer yet.
+        """
+        ...
+
+    async def ask_item(
+        self, session_id: str, item: Mapping[str, Any], *, seconds: float, overdue: Callable[[], None]
+    ) -> ItemReply | Unanswered:
+        """Have the client put an open item before the person; any number of them at once.
+
+        Who stops waiting takes the request back, because another channel was first.
+
+        Args:
+            session_id: Whose item it is.
+            item: The item, as on the wire.
             seconds: How long the client may take before `overdue` is called. It may still answer then.
             overdue: Told that there is no answer yet.
         """

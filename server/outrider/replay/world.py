@@ -14,6 +14,7 @@ from outrider.ports.editor import (
     DocumentEdit,
     EditorTraits,
     FileOperation,
+    ItemReply,
     SaveWay,
     ToolAnswer,
     ToolRequest,
@@ -391,6 +392,12 @@ class RecordedEditor:
             return await waiting
         finally:
             del self._called[request.id]
+
+    async def ask_item(
+        self, session_id: str, item: Mapping[str, Any], *, seconds: float, overdue: Callable[[], None]
+    ) -> ItemReply | Unanswered:
+        """Never asked for: it takes no items."""
+        return Unanswered("unsupported")
 
     async def apply(self, label: str, edits: Sequence[DocumentEdit]) -> Applied:
         """Never asked for: nothing is open."""

@@ -50,12 +50,14 @@ Answer = str | Dismiss | Never | Late | Reply | Fail
 
 @dataclass(slots=True)
 class Question:
-    """A `window/showMessageRequest` as it was asked."""
+    """A `window/showMessageRequest` or an `outrider/ask` as it was asked."""
 
     request_id: str | int
     message: str
     titles: tuple[str, ...]
     actions: tuple[dict[str, Any], ...] = field(repr=False)
+    item: dict[str, Any] | None = field(default=None, repr=False)
+    """Of an `outrider/ask`: the open item."""
     answer: Answer | None = None
     """What the person was told to say; None while nobody has decided."""
     answered: bool = False

@@ -15,7 +15,7 @@ import outrider_protocol as names
 from outrider_protocol.commands import COMMANDS
 from outrider_protocol.events import EVENT_TYPES
 from outrider_protocol.notifications import Event, Frame
-from outrider_protocol.requests import SaveParams, ToolParams
+from outrider_protocol.requests import AskParams, SaveParams, ToolParams
 
 Object = dict[str, Any]
 
@@ -64,6 +64,7 @@ class Watch:
         self._lenient_edits = lenient_edits
         self._tools = {tool.get("name") for tool in cast("list[Object]", options.get("tools") or [])}
         self._tools_asked: set[str] = set()
+        self._asks = names.ASK_EXTENSION in cast("list[Any]", options.get("extensions") or [])
         self._saves = names.SAVE_EXTENSION in cast("list[Any]", options.get("extensions") or [])
         self._sent: dict[int | str, Object] = {}
         self._received: set[int | str] = set()
@@ -151,6 +152,8 @@ class Watch:
                 self._question(message, params)
             case names.TOOL_REQUEST:
                 self._tool_call(message, params)
+            case names.ASK_REQUEST:
+                self._item(message, params)
             case names.SAVE_REQUEST:
                 self._save(message, params)
             case _:
@@ -164,6 +167,18 @@ class Watch:
             self._wrong(message, f"an action has no title: {titles}")
         if params.get("type") not in (1, 2, 3, 4):
             self._wrong(message, f"no message type: {params.get('type')!r}")
+
+    def _item(self, message: Object, params: Object) -> None:
+        self._check_nulls(message, params)
+        try:
+            asked = AskParams.from_wire(params)
+        except ValidationError as problem:
+            self._wrong(message, str(problem))
+            return
+        if not self._asks:
+            self._wrong(message, "the client did not name the extension `ask`")
+        if asked.item.kind == "tool":
+            self._wrong(message, "a tool's call is nothing for the person")
 
     def _tool_call(self, message: Object, params: Object) -> None:
         self._check_nulls(message, params)

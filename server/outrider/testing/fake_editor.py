@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 import outrider_protocol as names
-from outrider.testing.answers import Answer, Answers, Dismiss, Fail, Late, Never, Question, Reply
+from outrider.testing.answers import Question
+from outrider.testing.asked_client import AskedClient
 from outrider.testing.buffers import PositionEncoding
 from outrider.testing.checks import Watch, capability
 from outrider.testing.connections import Connection
 from outrider.testing.desk import EditOutcome, first_edit_only, path_of, targets
 from outrider.testing.profiles import Profile
-from outrider.testing.tool_client import ToolClient
 from outrider.testing.wire_client import WAIT_SECONDS, Pending, RpcError
 
 Object = dict[str, Any]
@@ -66,7 +66,7 @@ class Progress:
         return self.begin is not None and self.end is None
 
 
-class FakeEditor(ToolClient):
+class FakeEditor(AskedClient):
     """An editor with a workspace, a person and a server."""
 
     def __init__(
@@ -87,12 +87,15 @@ class FakeEditor(ToolClient):
             folders: The workspace folders; absent means `root` alone.
             configuration: What the section `outrider` of its configuration holds.
         """
-        own: Object = {"extensions": [names.SAVE_EXTENSION]} if profile.takes_save else {}
+        extensions = [
+            *([names.ASK_EXTENSION] if profile.takes_ask else []),
+            *([names.SAVE_EXTENSION] if profile.takes_save else []),
+        ]
+        own: Object = {"extensions": extensions} if extensions else {}
         self.options = {**own, **(options or {})}
         super().__init__(profile, root, _watch(profile, self.options))
         self.folders = list(folders) if folders is not None else [root]
         self.configuration: Mapping[str, Any] | None = configuration
-        self.answers: Answers = []
         self.auto_settle = True
         """Whether changes made by an edit are sent by themselves; else `step` and `settle` send them."""
         self.session_id = ""
@@ -102,9 +105,6 @@ class FakeEditor(ToolClient):
 
         self.events: list[Object] = []
         self.frames: list[Object] = []
-        self.questions: list[Question] = []
-        self.slips: list[str] = []
-        """What the test itself does wrong: answers that no button says."""
         self.edits: list[EditRequest] = []
         self.progress: dict[int | str, Progress] = {}
         self.shown: list[Object] = []
@@ -364,68 +364,6 @@ class FakeEditor(ToolClient):
         await self.wait_for(lambda: len(self.questions) >= count, f"question number {count}", seconds=seconds)
         return self.questions[count - 1]
 
-    # --- questions -------------------------------------------------------------------------------------------
-
-    def answer_late(self, question: Question, answer: Answer | None = None) -> None:
-        """Answer a question that is still on the screen; absent means what its `Late` says."""
-        if answer is None:
-            if not isinstance(question.answer, Late):
-                raise ValueError(f"nothing was planned for {question.message!r}")
-            answer = question.answer.title
-        if question.answered:
-            raise ValueError(f"{question.message!r} is answered already")
-        if question.replaced:
-            raise ValueError(f"{question.message!r} is not on the screen any more")
-        question.answer = answer
-        self._answer(question, answer)
-
-    def _ask(self, number: int | str, params: Object) -> None:
-        if not self.profile.can_ask:
-            self._respond_error(number, METHOD_NOT_FOUND, "Method not found: window/showMessageRequest")
-            return
-        actions = cast("list[Object]", params.get("actions") or [])
-        titles = tuple(str(action.get("title")) for action in actions)
-        question = Question(number, params.get("message", ""), titles, tuple(actions))
-        if self.profile.newest_question_only:
-            for other in self.questions:
-                other.replaced = other.replaced or not other.answered
-        self.questions.append(question)
-        answer = self._decide(question)
-        question.answer = answer
-        self._answer(question, answer)
-
-    def _decide(self, question: Question) -> Answer:
-        answers = self.answers
-        answer = answers(question) if callable(answers) else answers.pop(0) if answers else Dismiss()
-        if isinstance(answer, str) and answer not in question.titles:
-            first = question.message.partition("\n")[0]
-            takes = ", ".join(map(repr, question.titles))
-            self.slips.append(f"the test answers {answer!r} to {first!r}; it takes {takes}")
-            answer = Dismiss()
-        return answer if self.profile.forced_answer is None else self.profile.forced_answer
-
-    def _answer(self, question: Question, answer: Answer) -> None:
-        match answer:
-            case Dismiss():
-                if isinstance(self.profile.dismissal, Dismiss):
-                    raise ValueError(f"the profile {self.profile} does not say how it dismisses")
-                self._answer(question, self.profile.dismissal)
-                return
-            case Never() | Late():
-                return
-            case Fail():
-                self._respond_error(question.request_id, answer.code, answer.message)
-            case Reply():
-                self._respond(question.request_id, answer.result)
-            case str():
-                chosen = question.actions[question.titles.index(answer)]
-                keeps = capability(
-                    self.profile.capabilities,
-                    "window.showMessage.messageActionItem.additionalPropertiesSupport",
-                )
-                self._respond(question.request_id, chosen if keeps else {"title": answer})
-        question.answered = True
-
     # --- edits -----------------------------------------------------------------------------------------------
 
     def _apply_edit(self, number: int | str, params: Object) -> None:
@@ -498,6 +436,8 @@ class FakeEditor(ToolClient):
                 self._respond(number, [_folder(path) for path in self.folders])
             case names.TOOL_REQUEST if self.tool_answers is not None:
                 self._run_tool(number, params)
+            case names.ASK_REQUEST if self.profile.takes_ask:
+                self._ask_item(number, params)
             case names.SAVE_REQUEST if self.profile.takes_save:
                 self._save_for_server(number, params)
             case "client/registerCapability":

@@ -93,6 +93,8 @@ class Profile:
 
     takes_save: bool = False
     """Whether it names the extension `save` and answers `outrider/save`, as our plugins do."""
+    takes_ask: bool = False
+    """Whether it names the extension `ask` and puts open items before its person itself."""
     saves_refactorings: bool = False
     """Whether it saves what an edit marked as a refactoring changed in several files, but for the active one (VS Code)."""
     formats_on_save: str | None = None
@@ -342,12 +344,15 @@ STOCK: Final = Profile(
 SAVES: Final = replace(STOCK, name="saves", takes_save=True)
 """A client with the extension `save` and nothing else of its own."""
 
+ASKS: Final = replace(STOCK, name="asks", takes_ask=True)
+"""A client with the extension `ask` and nothing else of its own."""
+
 BARE: Final = Profile(name="bare", capabilities={}, can_ask=False)
 """A client with no capabilities at all."""
 
 EDITORS: Final = (
     NEOVIM, NEOVIM_0_10, NEOVIM_PLUGIN, VSCODE, EGLOT, HELIX, HELIX_25_01, KATE, KATE_22_12, VIM_LSP, STOCK, SAVES,
-    BARE,
+    ASKS, BARE,
 )  # fmt: skip
 """Profiles of clients that mean well."""
 

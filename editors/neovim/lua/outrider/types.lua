@@ -43,6 +43,19 @@
 ---@field rules? string[]
 ---@field scope? 'workspace'|'everywhere'
 
+--- `outrider/ask`: put an open item before the person, in the way of the client.
+---@class outrider.AskParams
+---@field item outrider.Open
+---@field sessionId string
+
+--- The answer: `decision` for an approval, `answer` for a question. Null stands for none, as does anything else.
+---@class outrider.AskReply
+---@field answer? string
+---@field decision? 'allow_once'|'allow_session'|'allow_always'|'reject'
+---@field note? string
+---@field review? outrider.ReviewedHunk[]
+---@field scope? 'workspace'|'everywhere'
+
 --- A budget of the turn is spent.
 ---@class outrider.BudgetExhausted
 ---@field allowed number

@@ -46,6 +46,21 @@ export interface ApprovalResolved {
   scope?: "workspace" | "everywhere";
 }
 
+/** `outrider/ask`: put an open item before the person, in the way of the client. */
+export interface AskParams {
+  item: Open;
+  sessionId: string;
+}
+
+/** The answer: `decision` for an approval, `answer` for a question. Null stands for none, as does anything else. */
+export interface AskReply {
+  answer?: string;
+  decision?: "allow_once" | "allow_session" | "allow_always" | "reject";
+  note?: string;
+  review?: ReviewedHunk[];
+  scope?: "workspace" | "everywhere";
+}
+
 /** A budget of the turn is spent. */
 export interface BudgetExhausted {
   allowed: number;
@@ -990,6 +1005,7 @@ export interface Commands {
 
 /** Requests to the client. */
 export interface Requests {
+  "outrider/ask": { params: AskParams; result: AskReply };
   "outrider/save": { params: SaveParams; result: SaveReply };
   "outrider/tool": { params: ToolParams; result: ToolReply };
 }

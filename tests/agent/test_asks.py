@@ -1,0 +1,165 @@
+"""Open items that the client puts before the person itself: the same rules as for a message."""
+
+from dataclasses import replace
+
+import pytest
+from scripting import DONE, call, result, step, types
+
+from outrider.testing.answers import Fail, Late, Never, Reply
+from outrider.testing.profiles import PROFILES
+
+ASKS = PROFILES["asks"]
+RUN = call("run_command", command="echo hello")
+FREE = call("ask_user", question="Which name?", options=["Ann"])
+COLOUR = call("ask_user", question="Which colour?", options=["red", "blue"], allow_free_form=False)
+SOON = {"limits": {"askSeconds": 0.05}}
+
+
+def resolved(editor):
+    (event,) = editor.events_of("approval.resolved")
+    return {key: value for key, value in event["data"].items() if key not in {"id", "callId"}}
+
+
+async def test_an_approval_is_asked_by_the_client_and_not_by_a_message(begin):
+    editor = await begin(ASKS, [step(RUN), DONE], answers=["Allow once"])
+    assert (await editor.run("Go."))["outcome"] == "completed"
+    (question,) = editor.questions
+    assert question.item["kind"] == "approval"
+    assert question.item["title"] == "Run: echo hello"
+    assert "“Allow for this session” covers" in question.item["detail"]
+    assert resolved(editor) == {"decision": "allow_once", "by": "person", "channel": "client"}
+    assert result(editor)[0] == "ok"
+
+
+async def test_a_rejection_with_a_note_reaches_the_model(begin):
+    editor = await begin(
+        ASKS, [step(RUN), DONE], answers=[Reply({"decision": "reject", "note": "Use printf."})]
+    )
+    await editor.run("Go.")
+    status, content = result(editor)
+    assert status == "denied"
+    assert "Use printf." in content
+
+
+@pytest.mark.parametrize("question", [FREE, COLOUR])
+async def test_a_question_is_answered_by_an_option(question, begin):
+    wanted = "Ann" if question is FREE else "blue"
+    editor = await begin(ASKS, [step(question), DONE], answers=[wanted])
+    await editor.run("Go.")
+    assert result(editor) == ("ok", wanted)
+
+
+async def test_a_question_takes_a_free_text_at_once(begin):
+    editor = await begin(ASKS, [step(FREE), DONE], answers=["Ada\nLovelace"])
+    await editor.run("Go.")
+    assert result(editor) == ("ok", "Ada\nLovelace")
+    assert "turn.parked" not in types(editor)
+
+
+async def test_some_hunks_are_taken_and_some_are_not(begin, workspace):
+    (workspace / "many.txt").write_text("one\ntwo\nthree\nfour\n")
+    edits = [{"old": "one", "new": "1"}, {"old": "four", "new": "4"}]
+    edit = call("edit_file", path="many.txt", edits=edits)
+
+    def person(question):
+        (proposed,) = editor.events_of("edit.proposed")
+        change = proposed["data"]["changeId"]
+        left_out = {"id": f"{change}#1", "decision": "reject", "reason": "one is one"}
+        return Reply({"decision": "allow_once", "review": [left_out]})
+
+    editor = await begin(ASKS, [step(edit), DONE], answers=person)
+    await editor.run("Go.")
+    assert (workspace / "many.txt").read_text() == "one\ntwo\nthree\n4\n"
+    assert resolved(editor)["review"][0]["decision"] == "reject"
+    assert "one is one" in result(editor)[1]
+
+
+NO_ANSWER = {
+    "null": (Reply(None), ""),
+    "empty": (Reply({}), ""),
+    "error": (Fail(), ""),
+    "true": (Reply(True), "the client's answer is none"),
+    "text": (Reply("allow_once"), "the client's answer is none"),
+    "title": (Reply({"title": "Allow once"}), "the client's answer is none"),
+    "unknown decision": (Reply({"decision": "yes"}), "the client's answer is none: decision"),
+    "both": (Reply({"decision": "allow_once", "answer": "Allow once"}), "the client's answer is none"),
+    "not offered": (Reply({"decision": "allow_session"}), "is not taken"),
+    "an answer": (Reply({"answer": "Allow once"}), "is not taken"),
+    "a review of nothing": (
+        Reply({"decision": "allow_once", "review": [{"id": "x#1", "decision": "reject"}]}),
+        "is not taken",
+    ),
+    "never": (Never(), ""),
+}
+
+
+@pytest.mark.parametrize("how", NO_ANSWER)
+async def test_promise_1_what_is_no_answer_parks_and_the_item_stays_open(how, begin):
+    answer, told = NO_ANSWER[how]
+    # Nothing outside the workspace can be allowed for the session.
+    remove = call("delete_file", path="README.md")
+    editor = await begin(ASKS, [step(remove), DONE], SOON, answers=[answer])
+    waiting = await editor.run("Go.")
+    assert waiting["outcome"] == "needs_input"
+    assert (editor.root / "README.md").exists()
+    said = [one.text for one in editor.said if "stays open" in one.text]
+    assert len(said) == bool(told)
+    assert all(told in one for one in said)
+    await editor.command("outrider.answer", {"id": waiting["open"][0]["id"], "decision": "allow_once"})
+    assert (await editor.wait_turn())["outcome"] == "completed"
+    assert not (editor.root / "README.md").exists()
+
+
+async def test_a_late_answer_counts(begin):
+    editor = await begin(ASKS, [step(RUN), DONE], SOON, answers=[Late("Allow once")])
+    assert (await editor.run("Go."))["outcome"] == "needs_input"
+    editor.answer_late(editor.questions[0])
+    assert (await editor.wait_turn())["outcome"] == "completed"
+    assert result(editor)[0] == "ok"
+
+
+async def test_the_first_answer_wins_and_the_question_is_taken_down(begin):
+    editor = await begin(ASKS, [step(RUN), DONE], SOON, answers=[Late("Allow once")])
+    waiting = await editor.run("Go.")
+    await editor.command("outrider.answer", {"id": waiting["open"][0]["id"], "decision": "reject"})
+    await editor.wait_turn()
+    assert result(editor)[0] == "denied"
+    assert editor.questions[0].withdrawn
+    editor.answer_late(editor.questions[0])
+    await editor.command("outrider.status")
+    assert resolved(editor)["decision"] == "reject"
+
+
+async def test_cancel_takes_the_question_down(begin):
+    editor = await begin(ASKS, [step(RUN), DONE], answers=[Never()])
+    running = editor.command_nowait("outrider.run", {"prompt": "Go."})
+    await editor.question()
+    await editor.command("outrider.cancel", {"turnId": (await running)["turnId"]})
+    await editor.wait_for(lambda: editor.questions[0].withdrawn, "the question is taken down")
+
+
+async def test_a_client_that_knows_it_not_after_all_is_asked_by_a_message(begin):
+    liar = replace(PROFILES["stock"], name="says-ask")
+    editor = await begin(liar, [step(RUN), DONE], {"extensions": ["ask"]}, answers=["Allow once"])
+    assert (await editor.run("Go."))["outcome"] == "completed"
+    (question,) = editor.questions
+    assert question.item is None
+    assert resolved(editor)["channel"] == "message"
+
+
+async def test_what_hides_in_a_title_is_made_visible(begin):
+    editor = await begin(ASKS, [step(call("run_command", command="echo a\u202eb")), DONE], answers=["Reject"])
+    await editor.run("Go.")
+    assert "\u202e" not in editor.questions[0].item["title"]
+    assert "\\u202e" in editor.questions[0].item["title"]
+
+
+async def test_several_sessions_ask_at_the_same_time(begin):
+    editor = await begin(ASKS, [step(RUN), DONE], answers=lambda _: Late("Allow once"))
+    for _ in range(2):
+        await editor.command("outrider.run", {"prompt": "Go."})
+    await editor.question(2)
+    for question in list(editor.questions):
+        editor.answer_late(question)
+    for event in editor.events_of("turn.started"):
+        assert (await editor.wait_turn(event["turnId"]))["outcome"] == "completed"
