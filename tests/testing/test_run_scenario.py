@@ -111,7 +111,10 @@ async def test_a_person_decides_in_every_editor(profile):
         ("reject", "Not like that."),
         ("allow_once", None),
     ]
-    assert resolved[1]["channel"] == ("message" if run.editor.profile.can_ask else "command")
+    told = run.editor.profile
+    assert resolved[1]["channel"] == (
+        "client" if told.takes_ask else "message" if told.can_ask else "command"
+    )
 
 
 @pytest.mark.parametrize("answer", ["blue", "green"])
