@@ -19,6 +19,7 @@ from outrider.agent.sessions import Sessions
 from outrider.models.catalog import Catalog, ModelProblem
 from outrider.models.survey import LOCAL_SERVERS, Offer, Surveyed, offers
 from outrider.permissions.decide import narrowest
+from outrider.permissions.guarded import Guarded
 from outrider.permissions.ledger import LEDGER, Ledger
 from outrider.ports.clock import Clock, SteppingClock, SystemClock
 from outrider.ports.editor import Editor
@@ -99,9 +100,12 @@ class App:
             services.deadlines,
             self.outside,
             self.held,
+            services.guarded,
         )
         services.briefing = Briefing(services.folders, services.overlay, services.documents)
-        services.ledger.set_folders([folder.path for folder in services.folders.folders])
+        paths = [folder.path for folder in services.folders.folders]
+        services.ledger.set_folders(paths)
+        services.guarded.set_folders(paths)
 
     async def close(self, reason: str) -> None:
         """Let go of everything: turns, processes, connections, and the log last."""
@@ -149,8 +153,9 @@ async def start(
     deadlines = around.clock or SystemClock()
     supervisor = Supervisor(deadlines)
     held = HeldFiles(_state_dir(settings, around) / "held")
+    guarded = Guarded([folder.path for folder in folders.folders])
     overlay, editing, search, sightings = _views(
-        folders, documents, editor, supervisor, deadlines, around, held
+        folders, documents, editor, supervisor, deadlines, around, held, guarded
     )
     root = folders.folders[0].path if folders.folders else None
     catalog = _catalog(settings, around, root, clock, ids)
@@ -175,6 +180,7 @@ async def start(
         briefing=Briefing(folders, overlay, documents),
         supervisor=supervisor,
         ledger=ledger,
+        guarded=guarded,
         catalog=catalog,
         tools=own_tools().with_others(handed_tools(settings.tools)),
         env=around.env,
@@ -298,12 +304,21 @@ def _views(
     clock: Clock,
     around: Outside,
     held: HeldFiles,
+    guarded: Guarded,
 ) -> tuple[Overlay, Editing, Search, Sightings]:
     overlay = Overlay(folders, documents)
     rg = find_ripgrep(around.env.get("PATH"))
     return (
         overlay,
         Editing(overlay, documents, editor, clock, held),
-        Search(folders, documents, overlay, supervisor, clock, rg),
+        Search(
+            folders,
+            documents,
+            overlay,
+            supervisor,
+            clock,
+            rg,
+            lambda path: guarded.why_shut([str(path), os.path.realpath(path)]) is not None,
+        ),
         Sightings(folders, overlay, documents, clock),
     )

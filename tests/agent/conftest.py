@@ -29,3 +29,17 @@ async def begin(workspace):
         assert_well_formed(editor.events)
     for state_dir in {Path(editor.options["stateDir"]) for editor in editors if "stateDir" in editor.options}:
         await assert_replays(state_dir)
+
+
+@pytest.fixture
+def rules(workspace):
+    """The person's file, as the server finds it beside the workspace."""
+    path = workspace.parent / f"{workspace.name}.home" / "config" / "outrider" / "rules.toml"
+
+    def write(text=None):
+        if text is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return path.read_text()
+
+    return write

@@ -9,20 +9,6 @@ from outrider.testing.wire_client import RpcError
 MAKE = call("run_command", command="echo one >/dev/null && touch made", called="make")
 
 
-@pytest.fixture
-def rules(workspace):
-    """The person's file, as the server finds it beside the workspace."""
-    path = workspace.parent / f"{workspace.name}.home" / "config" / "outrider" / "rules.toml"
-
-    def write(text=None):
-        if text is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        return path.read_text()
-
-    return write
-
-
 def resolved(editor):
     return [
         (event["data"]["by"], event["data"]["decision"], len(event["data"].get("rules", [])))

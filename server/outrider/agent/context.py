@@ -22,7 +22,7 @@ from outrider.tools.context import Action, Approval, SeenText
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Editing
 from outrider.workspace.overlay import Overlay
-from outrider.workspace.paths import Folders
+from outrider.workspace.paths import Folders, Located
 from outrider.workspace.review import Review
 from outrider.workspace.saving import Tried, have_saved
 from outrider.workspace.search import Search
@@ -128,12 +128,18 @@ class TurnContext:
     async def look_at_rules(self) -> None:
         """Take in what has changed in the files of rules."""
         await self._services.ledger.refresh()
+        await self._services.guarded.refresh()
+
+    def why_shut(self, located: Located) -> str | None:
+        """Why nothing of a file may be seen without an explicit yes."""
+        return self._services.guarded.why_shut(located.names)
 
     def judge(self, tool: str, access: Access) -> Judgement:
         """Decide on an access of a tool by the modes, rules and grants that hold now."""
         mode = self.permission_mode
         ruling = self._services.ledger.ruling(tool, access, mode)
-        return decide(access, mode, self._record.state.grants.keys(), ruling)
+        guard = self._services.guarded.why(access.effect, access.paths)
+        return decide(access, mode, self._record.state.grants.keys(), ruling, guard)
 
     def parts_of(self, command: Command) -> list[Part]:
         """The parts of a command line, each judged by the modes and rules that hold now."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from outrider.agent.prompt import Briefing
 from outrider.models.catalog import Catalog
+from outrider.permissions.guarded import Guarded
 from outrider.permissions.ledger import Ledger
 from outrider.ports.clock import Clock
 from outrider.ports.editor import Editor
@@ -44,6 +45,8 @@ class Services:
     supervisor: Supervisor
     ledger: Ledger
     """The rules that hold."""
+    guarded: Guarded
+    """The files that want an explicit yes."""
     catalog: Catalog
     tools: Registry
     env: Mapping[str, str]

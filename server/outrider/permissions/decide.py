@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from outrider.permissions.commands import Command
+from outrider.permissions.guarded import Guard
 from outrider.permissions.ruling import Ruling
 from outrider_protocol.settings import Effect, PermissionMode
 
@@ -48,6 +49,8 @@ class Judgement:
     by: Literal["mode", "rule"] = "mode"
     rules: tuple[str, ...] = ()
     """Ids of the rules that decided it."""
+    warning: str = ""
+    """What the person should know before they say yes."""
 
 
 def narrowest(*modes: PermissionMode) -> PermissionMode:
@@ -56,7 +59,11 @@ def narrowest(*modes: PermissionMode) -> PermissionMode:
 
 
 def decide(
-    access: Access, mode: PermissionMode, grants: AbstractSet[str], ruling: Ruling | None = None
+    access: Access,
+    mode: PermissionMode,
+    grants: AbstractSet[str],
+    ruling: Ruling | None = None,
+    guard: Guard | None = None,
 ) -> Judgement:
     """Judge one access.
 
@@ -65,6 +72,7 @@ def decide(
         mode: The permission mode that holds.
         grants: Keys of what the person allowed for this session.
         ruling: What the rules say of it; None where they say nothing.
+        guard: Why it wants an explicit yes, None where it does not.
     """
     if access.effect == "ask":
         return Judgement("allow", "asking the person changes nothing")
@@ -73,11 +81,14 @@ def decide(
     if mode == "read-only" and access.effect != "read" and not access.only_reads:
         return Judgement("deny", f"the session is read-only: no {access.effect} is possible")
     if ruling is not None and ruling.verdict == "ask":
-        return Judgement("ask", ruling.reason, "rule", ruling.ids)
-    if access.effect == "read" and access.inside:
-        return Judgement("allow", "reading inside the workspace")
+        return Judgement("ask", ruling.reason, "rule", ruling.ids, guard.reason if guard else "")
+    if guard is not None and not _is_settled(guard, access, mode, grants, ruling):
+        return Judgement("ask", guard.reason, warning=guard.reason)
     if access.grant is not None and access.grant in grants:
         return Judgement("allow", "allowed for this session", by="rule")
+    is_named = ruling is not None and ruling.names_files
+    if access.effect == "read" and access.inside and not is_named:
+        return Judgement("allow", "reading inside the workspace")
     if ruling is not None and (access.inside or access.command is None):  # a command elsewhere is another one
         return Judgement("allow", ruling.reason, "rule", ruling.ids)
     if mode == "full":
@@ -89,3 +100,12 @@ def decide(
     if not access.inside:
         return Judgement("ask", "it is outside the workspace")
     return Judgement("ask", f"the permission mode is {mode}")
+
+
+def _is_settled(
+    guard: Guard, access: Access, mode: PermissionMode, grants: AbstractSet[str], ruling: Ruling | None
+) -> bool:
+    """Whether the person said yes to just that already, or to every file of that kind."""
+    if access.grant in grants or (ruling is not None and ruling.names_files):
+        return True
+    return guard.kind == "protected" and (mode == "full" or ruling is not None)

@@ -19,12 +19,15 @@ class Ruling:
     """The rules that decided it."""
     rule: str | None = None
     """The first of them, in words."""
+    names_files: bool = False
+    """Whether each of them names one file, so that nothing was meant but that."""
 
 
 def _ruling(verdict: Decision, rules: Sequence[Rule], reason: str | None = None) -> Ruling:
     found = tuple(dict.fromkeys(rules))
     told = "; ".join(rule.text for rule in found)
-    return Ruling(verdict, reason or f"rule: {told}", tuple(rule.id for rule in found), found[0].text)
+    names = all(rule.path is not None and not set(rule.path) & set("*?[") for rule in found)
+    return Ruling(verdict, reason or f"rule: {told}", tuple(rule.id for rule in found), found[0].text, names)
 
 
 class Subject(Protocol):

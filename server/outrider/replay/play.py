@@ -12,6 +12,7 @@ from outrider.agent.record import Record
 from outrider.agent.services import Services
 from outrider.agent.session import Session
 from outrider.agent.state import SessionState
+from outrider.permissions.guarded import Guarded
 from outrider.ports.clock import SystemClock
 from outrider.ports.events import LoggedEvent
 from outrider.processes import Supervisor
@@ -253,6 +254,7 @@ class _Player:
             briefing=RecordedBriefing(tape),
             supervisor=supervisor,
             ledger=RecordedLedger(),
+            guarded=Guarded([]),
             catalog=RecordedCatalog(tape, self._clock),
             tools=RecordedTools(tape),
             env={},

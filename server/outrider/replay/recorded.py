@@ -564,7 +564,10 @@ def _ruling(decided: LoggedEvent | None) -> Ruling | None:
     data = decided.data
     if data["decision"] == "reject":
         return Ruling("deny", data.get("rule", ""), tuple(data.get("rules", ())))
-    return Ruling("allow", data["rule"], tuple(data["rules"])) if "rules" in data else None
+    if "rules" not in data:
+        return None
+    # Where the rule was one for reading, it named the file: another one decides nothing there.
+    return Ruling("allow", data["rule"], tuple(data["rules"]), names_files=True)
 
 
 def _note(finished: LoggedEvent | None) -> str:

@@ -15,7 +15,7 @@ from outrider.tools.result import ToolResult
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Change, Editing
 from outrider.workspace.overlay import Overlay
-from outrider.workspace.paths import Folders
+from outrider.workspace.paths import Folders, Located
 from outrider.workspace.review import Review
 from outrider.workspace.saving import Tried
 from outrider.workspace.search import Search
@@ -128,6 +128,10 @@ class ToolContext(Protocol):
 
     async def look_at_rules(self) -> None:
         """Take in what has changed in the files of rules."""
+        ...
+
+    def why_shut(self, located: Located) -> str | None:
+        """Why nothing of a file may be seen without an explicit yes, None where it may."""
         ...
 
     def judge(self, tool: str, access: Access) -> Judgement:

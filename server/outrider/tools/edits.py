@@ -12,6 +12,7 @@ from outrider.tools.context import Action, ToolContext
 from outrider.tools.rebase import line_now
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error
+from outrider.tools.shut import unseen
 from outrider.workspace.editing import Change
 from outrider.workspace.encoding import BOM
 from outrider.workspace.matching.replacing import MatchProblem, Replacement, insert_lines, replace_in_order
@@ -139,6 +140,8 @@ async def _existing(path: str, context: ToolContext) -> tuple[Located, Snapshot]
     located = await context.folders.locate(path)
     if isinstance(located, PathProblem):
         return error(located.message)
+    if problem := await unseen(located, context):
+        return problem
     snapshot = await context.overlay.read(located)
     if isinstance(snapshot, ReadProblem):
         return error(snapshot.message)

@@ -122,7 +122,8 @@ class Executor:
                 return _refused(plan)
             if judgement.verdict == "ask" and action.digest != approved:
                 ids = list(context.proposed(call, action)) or changes.propose(context, call, action.changes)
-                approval = await context.approve(call, action, ids)
+                shown = replace(action, detail=_warned(action.detail, judgement.warning))
+                approval = await context.approve(call, shown, ids)
                 if approval.decision == "reject":
                     return _rejected(context, ids, plan, approval)
                 if approval.review is not None:
@@ -216,6 +217,10 @@ def _record_decided(context: ToolContext, plan: Planned, judgement: Judgement) -
         )
     )
     context.decided(judgement)
+
+
+def _warned(detail: str, warning: str) -> str:
+    return f"{warning[0].upper()}{warning[1:]}.\n{detail}" if warning else detail
 
 
 def _with_note(result: ToolResult | None, note: str) -> ToolResult | None:

@@ -11,6 +11,7 @@ from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.removal import UNSAVED, deletion
 from outrider.tools.result import ToolResult, error
+from outrider.tools.shut import unseen
 from outrider.workspace.editing import Change
 from outrider.workspace.matching.patches import FilePatch, PatchProblem, parse
 from outrider.workspace.matching.patching import Unfit, apply_hunks_of_patch
@@ -46,6 +47,9 @@ class _Plan:
         """Work out what becomes of one file."""
         located = await self._locate(patch.path)
         if located is None or not self._take(located):
+            return
+        if problem := await unseen(located, self._context):
+            self.reasons.append(problem.content)
             return
         current = await self._context.overlay.read(located)
         if patch.operation == "add":

@@ -99,12 +99,14 @@ def _line(number: int, text: str, cut: int) -> str:
 
 
 def _look(located: Located, title: str, perform: Callable[[], Awaitable[ToolResult]]) -> Action:
+    grant = f"read:{located.uri}" if located.inside else None
     return Action(
-        access=Access("read", inside=located.inside, paths=[located.names]),
+        access=Access("read", inside=located.inside, grant=grant, paths=[located.names]),
         perform=perform,
         title=title,
         detail=f"It resolves to {located.resolved}.",
         digest=f"{title}\0{located.resolved}",
+        covers=f"reading {located.display}" if grant else "",
     )
 
 
@@ -189,8 +191,8 @@ FIND_FILES = Tool(
 )
 SEARCH = Tool(
     "search",
-    "Search the texts of the workspace, unsaved buffers included, with a regular expression. Files over 10 MiB are "
-    "left out, unless `path` names one.",
+    "Search the texts of the workspace, unsaved buffers included, with a regular expression. Files over 10 MiB and "
+    "files that hold secrets are left out, unless `path` names one.",
     "read",
     SearchText,
     plan_search,

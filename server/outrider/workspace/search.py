@@ -147,14 +147,26 @@ class Search:
         supervisor: Supervisor,
         clock: Clock,
         rg: str | None,
+        is_shut: Callable[[Path], bool] | None = None,
     ) -> None:
-        """Get ready to search; `rg` is what `find_ripgrep` found."""
+        """Get ready to search.
+
+        Args:
+            folders: The workspace folders.
+            documents: The open documents.
+            overlay: Tells which of them are unsaved.
+            supervisor: Runs ripgrep.
+            clock: Bounds that.
+            rg: What `find_ripgrep` found.
+            is_shut: Whether a file's text is left out, unless that file alone is to be searched.
+        """
         self._folders = folders
         self._documents = documents
         self._overlay = overlay
         self._supervisor = supervisor
         self._clock = clock
         self._rg = rg
+        self._is_shut = is_shut or _nothing_is
 
     async def search(
         self, pattern: str, located: Located | None, glob: str | None, limit: int = 200
@@ -180,13 +192,12 @@ class Search:
             return wanted
         buffers = [one for one in await self._unsaved() if _is_under(one, located) and wanted(one.within)]
         shadowed = {one.resolved for one in buffers}
+        is_one_file = located is not None and await asyncio.to_thread(_is_file, located)
+        is_shut = _nothing_is if is_one_file else self._is_shut
+        buffers = [one for one in buffers if one.resolved is None or not is_shut(one.resolved)]
         options = ["--json", "--crlf", f"--regexp={pattern}"]
         counted = [*options, "--max-count", str(limit + 1), *_narrowed(glob)]
-        if (
-            located is None
-            or located.resolved is None
-            or not await asyncio.to_thread(located.resolved.is_file)
-        ):
+        if not is_one_file:
             counted += _NO_BIG_FILES
         matches: list[Match] = []
         truncated, notes = False, dict[str, None]()
@@ -200,7 +211,7 @@ class Search:
             truncated = truncated or found.truncated
             if found.timed_out:
                 notes[f"stopped after {_SECONDS:.0f} seconds"] = None
-            matches += await asyncio.to_thread(_read_matches, found.stdout, place, wanted, shadowed)
+            matches += await asyncio.to_thread(_read_matches, found.stdout, place, wanted, shadowed, is_shut)
         if buffers:
             # One after the other in one run: to start a program for each would take longer than to search.
             place = _Place(self._any_folder(), "-", str)
@@ -208,7 +219,9 @@ class Search:
             if isinstance(found, SearchProblem):
                 return found
             truncated = truncated or found.truncated
-            inner = await asyncio.to_thread(_read_matches, found.stdout, place, None, set[Path | None]())
+            inner = await asyncio.to_thread(
+                _read_matches, found.stdout, place, None, set[Path | None](), _nothing_is
+            )
             matches += _told_apart(inner, buffers)
         matches.sort(key=lambda match: (match.path.split("/"), match.line))
         return SearchResult(
@@ -312,6 +325,14 @@ class Search:
         return buffers
 
 
+def _nothing_is(_: Path) -> bool:
+    return False
+
+
+def _is_file(located: Located) -> bool:
+    return located.resolved is not None and located.resolved.is_file()
+
+
 def _lines_in(buffer: _Buffer) -> int:
     return buffer.text.count("\n") + 1
 
@@ -387,7 +408,11 @@ def _without_braces(glob: str) -> Iterator[str]:
 
 
 def _read_matches(
-    output: bytes, place: _Place, wanted: Callable[[str], bool] | None, shadowed: set[Path | None]
+    output: bytes,
+    place: _Place,
+    wanted: Callable[[str], bool] | None,
+    shadowed: set[Path | None],
+    is_shut: Callable[[Path], bool],
 ) -> list[Match]:
     """The matches in ripgrep's JSON lines; a last line that was cut off is left out."""
     matches: list[Match] = []
@@ -401,8 +426,10 @@ def _read_matches(
         path = _text_of(data["path"])
         if path not in admitted:
             inner = path.removeprefix("./")
-            admitted[path] = (wanted is None or wanted(inner)) and (
-                not shadowed or (root / inner).resolve() not in shadowed
+            admitted[path] = (
+                (wanted is None or wanted(inner))
+                and (not shadowed or (root / inner).resolve() not in shadowed)
+                and not is_shut(place.cwd / inner)
             )
         if admitted[path]:
             start = data["submatches"][0]["start"] if data["submatches"] else 0
