@@ -210,7 +210,14 @@ async def test_promise_10_secret_files_are_not_told(begin, workspace):
     (workspace / ".env").write_text("KEY=1\n")
     turns = [step(call("read_file", path=".env")), step(WAIT), {**DONE, **shows(lacks=["hunter2"])}]
     editor = await begin("stock", turns)
-    editor.answers = meanwhile(lambda: (workspace / ".env").write_text("KEY=hunter2\n"))
+
+    def person(question):
+        if question.message.startswith("Read .env"):
+            return "Allow once"
+        (workspace / ".env").write_text("KEY=hunter2\n")
+        return "yes"
+
+    editor.answers = person
     assert (await editor.run("Go."))["outcome"] == "completed"
     assert told(editor) == []
 

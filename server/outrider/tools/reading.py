@@ -72,7 +72,7 @@ async def plan_read(params: ReadFile, _call: ToolCall, context: ToolContext) -> 
         shown = f"[{located.display}: {'; '.join(map(str, notes))}]\n{text}" if notes else text
         return ok(shown, {located.display: snapshot.text})
 
-    return _look(located, f"Read {located.display}{OUTSIDE}", perform)
+    return _look(located, "Read", perform)
 
 
 async def _part(params: ReadFile, located: Located, problem: ReadProblem, context: ToolContext) -> ToolResult:
@@ -98,7 +98,8 @@ def _line(number: int, text: str, cut: int) -> str:
     return f"{number:>6}\t{text}" + (f" [… {cut} characters]" if cut else "")
 
 
-def _look(located: Located, title: str, perform: Callable[[], Awaitable[ToolResult]]) -> Action:
+def _look(located: Located, verb: str, perform: Callable[[], Awaitable[ToolResult]]) -> Action:
+    title = f"{verb} {located.display}{'' if located.inside else OUTSIDE}"
     grant = f"read:{located.uri}" if located.inside else None
     return Action(
         access=Access("read", inside=located.inside, grant=grant, paths=[located.names]),
@@ -143,7 +144,7 @@ async def plan_list(params: ListFiles, _call: ToolCall, context: ToolContext) ->
             return error(listing.message)
         return ok(listing.render())
 
-    return _look(located, f"List {located.display}{OUTSIDE}", perform)
+    return _look(located, "List", perform)
 
 
 async def plan_find(params: FindFiles, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
@@ -174,7 +175,7 @@ async def plan_search(params: SearchText, _call: ToolCall, context: ToolContext)
 
     if located is None:
         return Action(access=Access("read"), perform=perform)
-    return _look(located, f"Search {located.display}{OUTSIDE}", perform)
+    return _look(located, "Search", perform)
 
 
 READ_FILE = Tool(
