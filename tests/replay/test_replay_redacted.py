@@ -30,10 +30,10 @@ def pem(*lines):
 
 async def replay_of(workspace, before, after, env_keys=(), user=""):
     """What a replay makes of the redacted export of a session that reads a file and writes it anew."""
-    (workspace / "key.pem").write_text(before)
-    given = {"path": "key.pem", "content": after, "overwrite": True}
+    (workspace / "key.txt").write_text(before)
+    given = {"path": "key.txt", "content": after, "overwrite": True}
     turns = [
-        {"tool_calls": [{"name": "read_file", "input": {"path": "key.pem"}, "id": "c_1"}]},
+        {"tool_calls": [{"name": "read_file", "input": {"path": "key.txt"}, "id": "c_1"}]},
         {"tool_calls": [{"name": "write_file", "input": given, "id": "c_2"}]},
         {"text": "Done."},
     ]
