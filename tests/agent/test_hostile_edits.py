@@ -61,7 +61,7 @@ async def test_promise_4_a_part_that_stays_is_told_and_can_be_taken_back(begin):
     await editor.run("Go.", seconds=30)
     status, content = result(editor)
     assert status == "error"
-    assert "was changed only in part" in content
+    assert "only a part of an edit" in content
     assert "+def cost(hours):" in content
     assert "hours * 2" not in content
     assert editor.text("tariff.py") == text.replace("price", "cost")

@@ -23,8 +23,8 @@ from outrider.workspace.editing import (
     Editing,
     NotWritten,
     Written,
-    is_in_place,
 )
+from outrider.workspace.landing import is_in_place
 from outrider.workspace.merge import merge
 
 TEXT = "def f():\n    return 1\n\n\ndef g():\n    return 2\n"
@@ -276,7 +276,9 @@ async def test_half_an_edit_that_stays_is_told_as_what_it_is(
     uri = desk.open("a.py")
     half(desk, person, uri, allows=9, typed=typed)
     done = await editing.write(edit(desk), "")
-    assert done == Written("buffer", typed + HALF, merged=False, uri=uri, without=typed + TEXT)
+    assert done == Written(
+        "buffer", typed + HALF, merged=False, uri=uri, without=typed + TEXT, stays=PART_STAYS
+    )
     assert person.said == [f"Outrider: a.py: {PART_STAYS}."]
     assert len(person.edits) == 3
 

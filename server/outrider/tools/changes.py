@@ -11,7 +11,7 @@ from outrider.ports.model import ToolCall, content_hash
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.result import ToolResult, error, ok
 from outrider.workspace.diff import line_hunks, lines_around, split_lines, unified
-from outrider.workspace.editing import PART_STAYS, Change, NotWritten, Written
+from outrider.workspace.editing import Change, NotWritten, Written
 from outrider_protocol.events import (
     EditApplied,
     EditApplying,
@@ -212,7 +212,7 @@ async def make(
         written = await context.editing.write(change, context.label)
     if isinstance(written, Written) and written.without is not None and undoes is not None:
         # Which hunks are back is not known by their numbers; what is left of it belongs to nobody.
-        written = NotWritten("not_applied", PART_STAYS, written.after)
+        written = NotWritten("not_applied", written.stays, written.after)
     if isinstance(written, Written):
         if written.without is not None:
             # The change is what is there of it; what somebody typed meanwhile was there before it.
@@ -271,10 +271,10 @@ def said(change: Change, written: Written) -> str:
 
 
 def in_part(change: Change, written: Written) -> str:
-    """What the model is told of a change of which only a part is in place."""
+    """What the model is told of a change that is in place in part, or at a wrong place."""
     there = unified(written.without or "", written.after or "", change.located.display)
     return (
-        f"{change.located.display} was changed only in part: {PART_STAYS}. This part is in place, unsaved:\n{_cut(there)}"
+        f"{change.located.display} was not changed as planned: {written.stays}. This is in place, unsaved:\n{_cut(there)}"
         "\nRead the file before you go on."
     )
 
