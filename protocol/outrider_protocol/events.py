@@ -545,6 +545,8 @@ class EditApplied(EditEvent):
     undoes: str | None = None
     undoes_hunks: list[int] | None = None
     where: Literal["buffer", "disk"]
+    stays: str | None = None
+    """Why it is not what was planned, but a part of that, or at a wrong place."""
 
 
 class EditRejected(EditEvent):

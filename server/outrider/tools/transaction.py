@@ -46,7 +46,7 @@ async def write_all(
         written = await changes.make(context, call, change_id, change)
         if isinstance(written, Written):
             done.append(_Done(change_id, change, written))
-            if written.without is None:
+            if not written.stays:
                 continue
         for later_id, later in wanted[index + 1 :]:
             changes.record_rejected(
@@ -121,7 +121,7 @@ async def _inverse(context: ToolContext, done: _Done) -> Change | str:
 
 
 def _said(done: _Done) -> str:
-    if done.written.without is not None:
+    if done.written.stays:
         return f"a part of the edit of {done.change.located.display}."
     return changes.said(done.change, done.written)
 

@@ -79,9 +79,9 @@ class Written:
     uri: str = ""
     """Of the document that was changed, as the client spells it; empty for the disk."""
     without: str | None = None
-    """Where not the change is in place, but a part of it or a wrong one: the text as it was found, but without that."""
+    """The text as it was found, but without the change, where that is known and not what the change was worked out for."""
     stays: str = ""
-    """Why it is so then."""
+    """Why only a part of the change is in place, or one at a wrong place, where that is so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,8 @@ class Editing:
             return Written("buffer", before, merged=False, uri=document.uri)
         applied, landing = await self._send(document, planned, text_hunks(before, planned), label)
         if landing.found is not None:
-            return Written("buffer", landing.found, merged=landing.found != planned, uri=document.uri)
+            merged = landing.found != planned
+            return Written("buffer", landing.found, merged=merged, uri=document.uri, without=landing.into)
         if (misplaced := landing.misplaced) is not None:
             wrong = _Wrong(misplaced.typed, misplaced.after, "changed", _CHANGED, WRONG_STAYS)
             return await self._put_right(change, document.uri, wrong, label)
@@ -215,6 +216,7 @@ class Editing:
         leave = self._documents.subscribe(partial(look, between=True), between=True)
         try:
             applied = await self._editor.apply(label, [edit])
+            landing.answered()
             settle = self._editor.traits.settle_seconds if applied.claimed else 0.0
             if not done(self._documents.get(uri)) and settle > 0:
                 await self._documents.until(uri, done, self._clock, settle)
@@ -258,7 +260,8 @@ class Editing:
                 wanted = landing.found
             if way == "take back":
                 return NotWritten(wrong.back_kind, wrong.back, wanted)
-            return Written("buffer", wanted, merged=wanted != planned, uri=uri)
+            without = theirs if wanted == both.text and theirs != before else None
+            return Written("buffer", wanted, merged=wanted != planned, uri=uri, without=without)
         raise AssertionError("the last way always ends")
 
     def _stays(self, change: Change, wrong: _Wrong, now: Document | None) -> NotWritten:

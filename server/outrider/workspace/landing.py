@@ -58,6 +58,8 @@ class Landing:
         """
         self.found: str | None = None
         """The text in which the edit was in place first."""
+        self.into: str | None = None
+        """The text that it was put into, where that is known and not the one it was worked out for."""
         self.misplaced: Misplaced | None = None
         self._before = before
         self._planned = planned
@@ -66,6 +68,7 @@ class Landing:
         self._encoding: Encoding = encoding
         self._texts = [before]
         self._judged = 1
+        self._is_answered = False
 
     @property
     def is_known(self) -> bool:
@@ -81,11 +84,8 @@ class Landing:
         """
         if self.is_known:
             return
-        if text != self._texts[-1]:
-            if len(self._texts) < MOST_TEXTS:
-                self._texts.append(text)
-        elif self._judged == len(self._texts):
-            return
+        if text != self._texts[-1] and len(self._texts) < MOST_TEXTS:
+            self._texts.append(text)
         if text == self._planned and self._leads(0, len(self._texts) - 1):
             self.found = text
         if between:
@@ -93,8 +93,13 @@ class Landing:
         for number in range(self._judged, len(self._texts)):
             self._judge(number)
         self._judged = len(self._texts)
-        if not self.is_known and is_in_place(self._before, self._planned, text):
+        # Before the answer it may be typing alone that looks so, among lines that repeat.
+        if self._is_answered and not self.is_known and is_in_place(self._before, self._planned, text):
             self.found = text
+
+    def answered(self) -> None:
+        """The editor has said that it is through with it."""
+        self._is_answered = True
 
     def conclude(self) -> None:
         """Nothing more is waited for: also a part of the edit may have come to a wrong place."""
@@ -132,7 +137,7 @@ class Landing:
         # Putting it in where it is already may change nothing; so it is the first text, if all others lead there.
         typed = self._texts[next((one for one in sources if self._leads(one, number)), sources[-1])]
         if text in right_texts(self._before, typed, self._planned):
-            self.found = text
+            self.found, self.into = text, typed if typed != self._before else None
         else:
             self.misplaced = Misplaced(typed, text)
 

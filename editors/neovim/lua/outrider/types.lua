@@ -166,6 +166,7 @@
 ---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
+---@field stays? string
 ---@field to? string
 ---@field undoes? string
 ---@field undoesHunks? integer[]

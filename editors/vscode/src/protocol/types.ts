@@ -188,6 +188,7 @@ export interface EditApplied {
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
+  stays?: string;
   to?: string;
   undoes?: string;
   undoesHunks?: number[];

@@ -102,9 +102,10 @@ class Journal:
             known = self._new(event, data, state)
         if state == "applied":
             after = data.get("after")
-            planned = known.planned if event.type == "edit.merged" else after
-            if after != known.planned and event.type == "edit.applied" and known.undoes is None:
-                # Only a part of it is in place: its hunks are those that are.
+            is_apart = event.type == "edit.applied" or data.get("before") != known.before
+            planned = after if is_apart else known.planned
+            if after != known.planned and is_apart and known.undoes is None:
+                # Only a part of it is in place, or what others wrote is told apart: its hunks are those that are.
                 known = replace(known, hunks=tuple(range(1, len(data["hunks"]) + 1)))
             known = replace(known, before=data.get("before"), after=after, planned=planned)
             self._take(known, event.seq)
