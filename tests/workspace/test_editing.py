@@ -251,7 +251,8 @@ async def test_half_an_edit_is_completed(desk: Any, person: Person, editing: Edi
     uri = desk.open("a.py")
     half(desk, person, uri, allows=2, typed=typed)
     done = await editing.write(edit(desk), "")
-    assert done == Written("buffer", typed + AFTER, merged=bool(typed), uri=uri)
+    without = typed + TEXT if typed else None
+    assert done == Written("buffer", typed + AFTER, merged=bool(typed), uri=uri, without=without)
     assert desk.documents.get(uri).text == typed + AFTER
 
 

@@ -165,7 +165,11 @@ class Editing:
             merged = landing.found != planned
             return Written("buffer", landing.found, merged=merged, uri=document.uri, without=landing.into)
         if (misplaced := landing.misplaced) is not None:
-            wrong = _Wrong(misplaced.typed, misplaced.after, "changed", _CHANGED, WRONG_STAYS)
+            wrong = (
+                _Wrong(before, misplaced.after, "not_applied", PART_GONE, PART_STAYS)
+                if misplaced.typed == before
+                else _Wrong(misplaced.typed, misplaced.after, "changed", _CHANGED, WRONG_STAYS)
+            )
             return await self._put_right(change, document.uri, wrong, label)
         now = self._documents.get(uri)
         without = await asyncio.to_thread(without_part, before, planned, now.text) if now else None
@@ -240,7 +244,8 @@ class Editing:
                 self._warn(change, wrong.stays)
                 return Written("buffer", found, merged=False, uri=uri, without=theirs, stays=wrong.stays)
             both = await asyncio.to_thread(merge, before, theirs, planned)
-            if way == "complete" and both.conflicts:
+            # Among lines that repeat, typing can look like the change itself.
+            if way == "complete" and (both.conflicts or both.text == theirs):
                 continue
             wanted = both.text if way == "complete" else theirs
             if wanted != found:

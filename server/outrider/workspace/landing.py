@@ -28,7 +28,7 @@ def places_of(text: str, hunks: Sequence[Hunk], encoding: Encoding) -> list[Plac
 
 @dataclass(frozen=True, slots=True)
 class Misplaced:
-    """An edit that was put in where its places were before somebody typed."""
+    """An edit that was put in where its places were before somebody typed, or a part of one."""
 
     typed: str
     """The text that it was put into."""
@@ -102,11 +102,12 @@ class Landing:
         self._is_answered = True
 
     def conclude(self) -> None:
-        """Nothing more is waited for: also a part of the edit may have come to a wrong place."""
-        now = self._texts[-1]
-        for typed in () if self.is_known else self._texts[1:-1]:
-            if any(now in islice(way, MOST_TEXTS) for way in self._ways(typed)):
-                self.misplaced = Misplaced(typed, now)
+        """Nothing more is waited for: what came may be a part of the edit, at the right place or at a wrong one."""
+        for number, typed in enumerate(() if self.is_known else self._texts[:-1]):
+            steps = {step for way in self._ways(typed) for step in islice(way, MOST_TEXTS)}
+            there = [text for text in self._texts[number + 1 :] if text in steps]
+            if there:
+                self.misplaced = Misplaced(typed, there[-1])
                 return
 
     def is_doubtful(self, now: str) -> bool:
