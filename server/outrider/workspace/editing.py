@@ -302,19 +302,27 @@ class Editing:
             if done is not None:
                 return done
         written = await self._on_disk(exact, found=change.after)
-        if isinstance(written, Written) and change.operation in {"delete", "rename"}:
-            return replace(written, merged=self._leaves_unsaved(change, document))
-        return written
+        if not isinstance(written, Written):
+            return written
+        unsaved = self._leaves_unsaved(change, document)
+        return replace(written, merged=unsaved and change.operation != "edit")
 
     def _leaves_unsaved(self, change: Change, document: Document) -> bool:
-        """Mark a document whose file was taken away; else whether somebody typed in it meanwhile."""
+        """Mark a document whose file is another one now; else whether somebody typed in it meanwhile."""
         now = self._documents.get(document.uri)
         if now is None or now.saves != document.saves:
             return False  # it was closed, or has made the file again
+        if change.operation == "edit" and now.text == change.after:
+            return False  # it has loaded it
         if now.text == document.text:
-            self._documents.set_gone(document.uri, gone=True)
+            self._documents.set_outdated(document.uri)
             return False
-        what = "deleted" if change.to is None else f"renamed to {change.to.display}"
+        what = {
+            "edit": "changed on the disk",
+            "create": "created",
+            "delete": "deleted",
+            "rename": f"renamed to {change.to.display}" if change.to else "renamed",
+        }[change.operation]
         text = f"{change.located.display} was {what} while somebody typed in it. What they wrote is only in the editor, unsaved."
         self._editor.say("warning", f"Outrider: {text}")
         return True
@@ -371,7 +379,6 @@ class Editing:
             raise
         if problem is not None:
             return await self._not_written(change, problem)
-        self._documents.set_gone((change.to or change.located).uri, gone=False)
         return Written("disk", change.after if found is None else found, merged=False)
 
     async def _not_written(self, change: Change, problem: DiskProblem) -> NotWritten:
