@@ -545,6 +545,8 @@ class EditApplied(EditEvent):
     undoes: str | None = None
     undoes_hunks: list[int] | None = None
     where: Literal["buffer", "disk"]
+    made_folder: str | None = None
+    """The topmost folder that was made for the file; an undo takes it away again, if nothing else came into it."""
     stays: str | None = None
     """Why it is not what was planned, but a part of that, or at a wrong place."""
 

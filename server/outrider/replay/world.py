@@ -293,6 +293,7 @@ class RecordedEditing(Editing):
             settled.data.get("where", "buffer"),
             after,
             merged=settled.type == "edit.merged",
+            made_folder=settled.data.get("madeFolder"),
             without=before if in_part or before != change.before else None,
             stays=settled.data.get("stays", PART_STAYS if in_part else ""),
         )

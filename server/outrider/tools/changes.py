@@ -225,8 +225,14 @@ async def make(
         if written.merged:
             context.record(EditMerged(**described, **texts[0]), texts[1])
         else:
-            stays = written.stays or None
-            context.record(EditApplied(**described, **texts[0], where=written.where, stays=stays), texts[1])
+            applied = EditApplied(
+                **described,
+                **texts[0],
+                where=written.where,
+                made_folder=written.made_folder,
+                stays=written.stays or None,
+            )
+            context.record(applied, texts[1])
     else:
         record_rejected(context, call, change_id, change, written.message)
     return written

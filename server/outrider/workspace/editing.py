@@ -8,7 +8,7 @@ import asyncio
 import os
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Literal
 
 from outrider.ports.clock import Clock
@@ -80,6 +80,8 @@ class Written:
     """Of the document that was changed, as the client spells it; empty for the disk."""
     without: str | None = None
     """The text as it was found, but without the change, where that is known and not what the change was worked out for."""
+    made_folder: str | None = None
+    """The topmost folder of the workspace that was made for the file."""
     stays: str = ""
     """Why only a part of the change is in place, or one at a wrong place, where that is so."""
 
@@ -334,6 +336,7 @@ class Editing:
             return NotWritten("exists", f"{to.display} is open in the editor already")
         if (problem := await asyncio.to_thread(_in_the_way, change, self._held)) is not None:
             return await self._not_written(change, problem)
+        missing = None if to is None else await asyncio.to_thread(_missing_folder, to)
         kind = "delete" if to is None else "rename"
         operation = FileOperation(kind, document.uri, document.version, to.uri if to else "")
         applied = await self._editor.operate(label, operation)
@@ -357,7 +360,8 @@ class Editing:
         if isinstance(found, ReadProblem):
             return NotWritten("failed", f"the editor took it away, and {found.message}")
         same = same_text(found.text, change.after or "")
-        return Written("disk", change.after if same else found.text, merged=unsaved or not same)
+        after = change.after if same else found.text
+        return Written("disk", after, merged=unsaved or not same, made_folder=missing)
 
     async def sweep(self, folder: Located) -> None:
         """Remove a folder of the workspace in which there are only empty ones."""
@@ -370,6 +374,7 @@ class Editing:
             return NotWritten(kind, f"{change.located.display} is not open in the editor")
         if change.to is not None and await self._overlay.document_of(change.to) is not None:
             return NotWritten("exists", f"{change.to.display} is open in the editor already")
+        missing = await asyncio.to_thread(_missing_folder, change.to or change.located)
         work = asyncio.ensure_future(asyncio.to_thread(_write, change, self._held))
         # A thread cannot be stopped: whoever cancels waits until it is known what is on the disk.
         try:
@@ -379,7 +384,8 @@ class Editing:
             raise
         if problem is not None:
             return await self._not_written(change, problem)
-        return Written("disk", change.after if found is None else found, merged=False)
+        after = change.after if found is None else found
+        return Written("disk", after, merged=False, made_folder=missing)
 
     async def _not_written(self, change: Change, problem: DiskProblem) -> NotWritten:
         name = change.to.display if problem.kind == "exists" and change.to else change.located.display
@@ -479,6 +485,15 @@ def _in_the_way(change: Change, held: HeldFiles | None) -> DiskProblem | None:
 def _is_there(change: Change) -> bool:
     """Whether a file is still where a rename or a deletion found it. Blocks."""
     return change.located.resolved is not None and os.path.lexists(change.located.resolved)
+
+
+def _missing_folder(located: Located) -> str | None:
+    """The topmost folder that has to be made for a file, as it is shown. Blocks."""
+    path, name, missing = located.path, PurePath(located.display), None
+    while located.inside and path is not None and len(name.parts) > 1 and not os.path.lexists(path.parent):
+        path, name = path.parent, name.parent
+        missing = str(name)
+    return missing
 
 
 def _sweep(folder: Located) -> None:

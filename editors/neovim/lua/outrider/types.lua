@@ -163,6 +163,7 @@
 ---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field folder? string
 ---@field hunks outrider.WireHunk[]
+---@field madeFolder? string
 ---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string

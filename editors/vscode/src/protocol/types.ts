@@ -185,6 +185,7 @@ export interface EditApplied {
   encoding?: "utf-16-le" | "utf-16-be";
   folder?: string;
   hunks: WireHunk[];
+  madeFolder?: string;
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;

@@ -56,6 +56,8 @@ class ChangeRecord:
     """Permission bits of such a file, where they were not the usual ones."""
     folder: str | None = None
     """The folder that went with it."""
+    made_folder: str | None = None
+    """The topmost folder that was made for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,8 @@ class Journal:
             if after != known.planned and is_apart and known.undoes is None:
                 # Only a part of it is in place, or what others wrote is told apart: its hunks are those that are.
                 known = replace(known, hunks=tuple(range(1, len(data["hunks"]) + 1)))
-            known = replace(known, before=data.get("before"), after=after, planned=planned)
+            made = data.get("madeFolder")
+            known = replace(known, before=data.get("before"), after=after, planned=planned, made_folder=made)
             self._take(known, event.seq)
         self._records[known.change_id] = replace(known, state=state)
 
