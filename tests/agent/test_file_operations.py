@@ -256,6 +256,26 @@ async def test_promise_5_what_a_command_deleted_comes_back_with_its_mode(begin, 
     assert (workspace / "tariff.py").stat().st_mode & 0o777 == 0o755
 
 
+@pytest.mark.parametrize("is_open", [False, True])
+async def test_promise_5_a_file_that_a_command_replaced_comes_back_with_its_mode(is_open, begin, workspace):
+    path = workspace / "tariff.py"
+    path.chmod(0o755)
+    replace_it = "sed 's/3/2/' tariff.py > other && chmod 600 other && mv other tariff.py"
+    read, run = call("read_file", path="tariff.py"), call("run_command", command=replace_it)
+    editor = await begin("stock", [step(read), step(run), DONE], FULL)
+    await editor.run("Go.")
+    if is_open:
+        editor.open("tariff.py")
+    for number, text in enumerate((PRICE, PRICE.replace("3", "2"), PRICE)):
+        await editor.command("outrider.redo" if number == 1 else "outrider.undo", {})
+        assert (editor.text("tariff.py") if is_open else editor.disk("tariff.py")) == text
+        assert path.stat().st_mode & 0o777 == (0o600 if number == 1 else 0o755)
+    await editor.command("outrider.redo", {})
+    path.chmod(0o400)
+    await editor.command("outrider.undo", {})
+    assert path.stat().st_mode & 0o777 == 0o400, "what the person set since stays"
+
+
 # --- folders -------------------------------------------------------------------------------------------------
 
 

@@ -503,7 +503,7 @@ async def test_texts_are_written_byte_for_byte(desk: Any, editing: Editing) -> N
 
 async def test_creating_makes_folders_and_never_replaces(desk: Any, editing: Editing) -> None:
     change = Change("create", desk.at("new/deep/a.py"), None, None, TEXT)
-    assert await editing.write(change, "") == Written("disk", TEXT, merged=False)
+    assert await editing.write(change, "") == Written("disk", TEXT, merged=False, made_folder="new")
     assert (desk.root / "new/deep/a.py").stat().st_mode & 0o111 == 0
     done = await editing.write(replace(change, after="other"), "")
     assert isinstance(done, NotWritten)
@@ -530,7 +530,7 @@ async def test_renaming_never_replaces(desk: Any, editing: Editing) -> None:
     assert done.kind == "exists"
     assert (desk.root / "b.py").read_text() == "other"
     done = await editing.write(replace(change, to=desk.at("sub/c.py")), "")
-    assert done == Written("disk", TEXT, merged=False)
+    assert done == Written("disk", TEXT, merged=False, made_folder="sub")
     assert names(desk.root) == ["b.py", "sub"]
 
 

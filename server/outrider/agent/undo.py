@@ -236,7 +236,11 @@ class TakingBack:
             if found is None or not same_text(before, found.text):
                 return Change("delete", located, None, shown.text, None, record.encoding)
             return Change("delete", located, None, found.text, None, found.encoding, found.mode)
-        return Change("edit", located, None, shown.text, shown.of(after), record.encoding)
+        modes = (record.mode, record.mode_after) if record.mode_after is not None else (None, None)
+        there, now = modes[::-1] if self._redo else modes
+        return Change(
+            "edit", located, None, shown.text, shown.of(after), record.encoding, there, mode_now=now
+        )
 
     async def _make(self, record: ChangeRecord, change: Change, hunks: tuple[int, ...]) -> bool | None:
         """Write a change; None if the text is not any more what it was worked out for."""

@@ -59,7 +59,9 @@ class Change:
     encoding: TextEncoding = "utf-8"
     """How a file that it makes, or takes away, holds its text. An edit keeps what it finds."""
     mode: int | None = None
-    """Permission bits of such a file, where they are not those of any new one."""
+    """Permission bits of such a file, where they are not those of any new one; of an edit those that it puts back."""
+    mode_now: int | None = None
+    """Those that a file must have for that."""
     folder: Located | None = None
     """The folder that goes with the last file in it: with any other file in it nothing is done."""
 
@@ -137,6 +139,13 @@ class Editing:
         """
         if problem := _unfit(change):
             return problem
+        written = await self._write(change, label)
+        path, mode, now = change.located.resolved, change.mode, change.mode_now
+        if isinstance(written, Written) and path is not None and mode is not None and now is not None:
+            await asyncio.to_thread(disk.set_mode, path, now, mode)
+        return written
+
+    async def _write(self, change: Change, label: str) -> Written | NotWritten:
         document = await self._overlay.document_of(change.located)
         if document is None:
             return await self._on_disk(change)

@@ -855,6 +855,7 @@
 ---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field hunks outrider.WireHunk[]
 ---@field mode? string
+---@field modeAfter? string
 ---@field path string
 ---@field told? string
 ---@field unshown? boolean

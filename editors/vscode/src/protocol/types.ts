@@ -969,6 +969,7 @@ export interface WorkspaceChanged {
   encoding?: "utf-16-le" | "utf-16-be";
   hunks: WireHunk[];
   mode?: string;
+  modeAfter?: string;
   path: string;
   told?: string;
   unshown?: boolean;

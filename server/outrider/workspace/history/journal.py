@@ -54,6 +54,8 @@ class ChangeRecord:
     """How a file that was made, or taken away, held its text."""
     mode: int | None = None
     """Permission bits of such a file, where they were not the usual ones."""
+    mode_after: int | None = None
+    """The ones that it has since, where a command changed them."""
     folder: str | None = None
     """The folder that went with it."""
     made_folder: str | None = None
@@ -138,6 +140,7 @@ class Journal:
             state=state,
             encoding=data.get("encoding", "utf-8"),
             mode=int(data["mode"], 8) if "mode" in data else None,
+            mode_after=int(data["modeAfter"], 8) if "modeAfter" in data else None,
             folder=data.get("folder"),
         )
 
