@@ -506,7 +506,8 @@ class EditEvent(EventData):
     encoding: Literal["utf-16-le", "utf-16-be"] | None = None
     """How the file that is created or deleted holds its text, where that is not UTF-8."""
     mode: Annotated[str, StringConstraints(pattern=r"^[0-7]{3}$")] | None = None
-    """Permission bits, in octal, of the file that is deleted or comes back, where they are not those of any new file."""
+    """Permission bits, in octal, of the file that is deleted or comes back, where they are not those of any new file; of
+    an edit those that it puts back."""
 
     folder: str | None = None
     """The folder that goes with the file, which is its last one."""
@@ -545,6 +546,10 @@ class EditApplied(EditEvent):
     undoes: str | None = None
     undoes_hunks: list[int] | None = None
     where: Literal["buffer", "disk"]
+    made_folder: str | None = None
+    """The topmost folder that was made for the file; an undo takes it away again, if nothing else came into it."""
+    stays: str | None = None
+    """Why it is not what was planned, but a part of that, or at a wrong place."""
 
 
 class EditRejected(EditEvent):
@@ -638,7 +643,10 @@ class WorkspaceChanged(EventData):
     encoding: Literal["utf-16-le", "utf-16-be"] | None = None
     """By a command: how the file held its text; absent for UTF-8."""
     mode: Annotated[str, StringConstraints(pattern=r"^[0-7]{3}$")] | None = None
-    """By a command that deleted the file: its permission bits, in octal, where they were not those of any new file."""
+    """By a command: the permission bits, in octal, of a file that it deleted, where they were not those of any new file,
+    or of one that has others now."""
+    mode_after: Annotated[str, StringConstraints(pattern=r"^[0-7]{3}$")] | None = None
+    """By a command: the permission bits that the file has now, where it changed them."""
     unshown: bool | None = None
     """True where the file on the disk was changed and the open buffer, which is what the model sees, was not."""
     told: str | None = None

@@ -256,6 +256,26 @@ async def test_promise_5_what_a_command_deleted_comes_back_with_its_mode(begin, 
     assert (workspace / "tariff.py").stat().st_mode & 0o777 == 0o755
 
 
+@pytest.mark.parametrize("is_open", [False, True])
+async def test_promise_5_a_file_that_a_command_replaced_comes_back_with_its_mode(is_open, begin, workspace):
+    path = workspace / "tariff.py"
+    path.chmod(0o755)
+    replace_it = "sed 's/3/2/' tariff.py > other && chmod 600 other && mv other tariff.py"
+    read, run = call("read_file", path="tariff.py"), call("run_command", command=replace_it)
+    editor = await begin("stock", [step(read), step(run), DONE], FULL)
+    await editor.run("Go.")
+    if is_open:
+        editor.open("tariff.py")
+    for number, text in enumerate((PRICE, PRICE.replace("3", "2"), PRICE)):
+        await editor.command("outrider.redo" if number == 1 else "outrider.undo", {})
+        assert (editor.text("tariff.py") if is_open else editor.disk("tariff.py")) == text
+        assert path.stat().st_mode & 0o777 == (0o600 if number == 1 else 0o755)
+    await editor.command("outrider.redo", {})
+    path.chmod(0o400)
+    await editor.command("outrider.undo", {})
+    assert path.stat().st_mode & 0o777 == 0o400, "what the person set since stays"
+
+
 # --- folders -------------------------------------------------------------------------------------------------
 
 
@@ -301,7 +321,7 @@ async def test_promise_5_a_folder_is_renamed_as_one_and_back(profile, begin, tre
     assert (tree / "lib/code/deep/b.sh").stat().st_mode & 0o777 == 0o755
     assert (await editor.command("outrider.undo", {}))["notUndoable"] == []
     assert files_below(tree / "src") == ["a.py", "deep", "deep/b.sh", "none.txt"]
-    assert files_below(tree / "lib") == []
+    assert not (tree / "lib").exists()
     await editor.command("outrider.redo", {})
     assert not (tree / "src").exists()
     assert editor.disk("lib/code/a.py") == "a = 1\n"
@@ -421,3 +441,46 @@ async def test_a_folder_half_of_which_cannot_go_stays_whole(begin, tree, monkeyp
 def test_every_profile_with_file_operations_is_tried():
     assert BY_EDITOR["rename"] <= set(HONEST)
     assert NEOVIM.name in PROFILES
+
+
+# --- folders that are made for files ---------------------------------------------------------------------------
+
+MAKE = [
+    call("write_file", path="new/deep/a.txt", content="a\n"),
+    call("write_file", path="new/deep/b.txt", content="b\n"),
+]
+
+
+async def test_promise_5_the_folders_of_a_new_file_go_with_it(begin, workspace):
+    editor = await begin("stock", [step(*MAKE), DONE], FULL)
+    await editor.run("Go.")
+    for _ in range(2):
+        undone = await editor.command("outrider.undo", {})
+        assert (len(undone["undone"]), undone["notUndoable"]) == (2, [])
+        assert not (workspace / "new").exists()
+        await editor.command("outrider.redo", {})
+        assert files_below(workspace / "new") == ["deep", "deep/a.txt", "deep/b.txt"]
+
+
+async def test_a_folder_that_was_there_or_holds_more_stays(begin, workspace):
+    (workspace / "new").mkdir()
+    editor = await begin("stock", [step(*MAKE), DONE], FULL)
+    await editor.run("Go.")
+    (workspace / "new/deep/mine.txt").write_text("mine\n")
+    await editor.command("outrider.undo", {})
+    assert files_below(workspace / "new") == ["deep", "deep/mine.txt"]
+    await editor.command("outrider.redo", {})
+    (workspace / "new/deep/mine.txt").unlink()
+    await editor.command("outrider.undo", {})
+    assert files_below(workspace / "new") == []
+
+
+async def test_a_patch_that_fails_leaves_no_folder(begin, workspace, monkeypatch):
+    patch = "*** Begin Patch\n*** Add File: new/deep/a.txt\n+a\n*** Delete File: README.md\n*** End Patch\n"
+    editor = await begin("stock", [step(call("apply_patch", patch=patch)), DONE], FULL)
+    monkeypatch.setattr(disk, "delete", lambda path, before, real=disk.delete: (
+        DiskProblem("failed", "is busy") if path.name == "README.md" else real(path, before)
+    ))  # fmt: skip
+    await editor.run("Go.")
+    assert result(editor)[0] == "error"
+    assert not (workspace / "new").exists()

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from scripting import DONE, FIX, call, result, step
 
-from outrider.testing.profiles import BAD_EDITS, MOVING, STOCK
+from outrider.testing.profiles import BAD_EDITS, MOVING, PROFILES, STOCK
 
 PART = replace(STOCK, name="applies-part-once", edit_fault="partly_once")
 TWO = call("edit_file", path="tariff.py", edits=[
@@ -61,7 +61,7 @@ async def test_promise_4_a_part_that_stays_is_told_and_can_be_taken_back(begin):
     await editor.run("Go.", seconds=30)
     status, content = result(editor)
     assert status == "error"
-    assert "was changed only in part" in content
+    assert "only a part of an edit" in content
     assert "+def cost(hours):" in content
     assert "hours * 2" not in content
     assert editor.text("tariff.py") == text.replace("price", "cost")
@@ -116,3 +116,56 @@ async def test_promise_4_an_edit_that_is_typed_into_before_it_is_told_is_there_o
     status, content = result(editor)
     assert status == ("error" if in_one else "ok")
     assert ("# How really much it is." in content) == in_one
+
+
+@pytest.mark.parametrize("profile", ["types-before-edit-applies", "types-before-edit-neovim"])
+async def test_promise_4_an_edit_at_a_wrong_place_is_put_right_and_taken_back(profile, begin):
+    editor = await begin(profile, [step(TWO), DONE], FULL)
+    editor.open("tariff.py")
+    text = editor.text("tariff.py")
+    await editor.run("Go.", seconds=30)
+    editor.settle()
+    assert result(editor)[0] == "ok"
+    assert editor.text("tariff.py") == "# typed\n" + text.replace("price", "cost").replace("* 3", "* 2")
+    undone = await editor.command("outrider.undo", {})
+    assert (undone["undone"], undone["conflicts"]) == ([{"path": "tariff.py", "hunks": 2}], [])
+    assert editor.text("tariff.py") == "# typed\n" + text
+
+
+async def test_promise_4_an_edit_that_stays_at_a_wrong_place_is_told_and_can_be_taken_back(begin):
+    always = replace(PROFILES["types-before-edit-applies"], typing_times=3)
+    editor = await begin(always, [step(TWO), DONE], FULL)
+    editor.open("tariff.py")
+    text = editor.text("tariff.py")
+    await editor.run("Go.", seconds=30)
+    status, content = result(editor)
+    assert status == "error"
+    assert "at a wrong place" in content
+    assert any(one.shown and "at a wrong place" in one.text for one in editor.said)
+    editor.profile = STOCK
+    await editor.command("outrider.undo", {})
+    assert editor.text("tariff.py") == "# typed\n" * 3 + text
+
+
+async def test_promise_4_typing_into_one_of_several_hunks_is_left_and_told(begin):
+    edits = [{"old": "def price", "new": "def cost_of_it"}, {"old": "hours * 3", "new": "hours * 2"}]
+    editor = await begin("vim-lsp", [step(call("edit_file", path="tariff.py", edits=edits)), DONE], FULL)
+    editor.open("tariff.py")
+    text = editor.text("tariff.py")
+    editor.auto_settle = False
+    started = await editor.command("outrider.run", {"prompt": "Go."})
+    await editor.wait_for(lambda: editor.edits, "the edit")
+    editor.type("tariff.py", "NOT_", at=(0, 7), unsent=True)
+    buffer = editor.desk.buffer("tariff.py")
+    buffer.unsent[:] = [{"text": buffer.text}]
+    editor.settle()
+    editor.auto_settle = True
+    await editor.wait_turn(started["turnId"])
+    assert editor.text("tariff.py") == text.replace("price", "cosNOT_t_of_it").replace("* 3", "* 2")
+    assert len(editor.edits) == 1
+    status, content = result(editor)
+    assert status == "error"
+    assert "does not show whether all of it is there" in content
+    assert "hours * 2" in content
+    await editor.command("outrider.undo", {})
+    assert editor.text("tariff.py") == text.replace("price", "cosNOT_t_of_it")

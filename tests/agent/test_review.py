@@ -376,3 +376,49 @@ async def test_what_is_no_edit_has_no_hunks(begin):
     await editor.command("outrider.run", {"prompt": "Run it."})
     assert "is no edit" in await refused(editor, rejected("chg_1#1"))
     assert "changeIds" not in await asked(editor)
+
+
+# --- folders, and edits that cannot be made ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("out", ["a.txt", "b.txt", "z.txt"])
+@pytest.mark.parametrize("operation", ["delete", "rename"])
+async def test_a_folder_goes_but_for_the_files_that_are_rejected(operation, out, begin, workspace):
+    (workspace / "old").mkdir()
+    names = ["a.txt", "b.txt", "z.txt"]
+    for name in names:
+        (workspace / "old" / name).write_text(f"{name}\n")
+    asked_for = {
+        "delete": call("delete_file", path="old"),
+        "rename": call("rename_file", **{"from": "old", "to": "new"}),
+    }
+    editor = await begun(begin, asked_for[operation])
+    started = await editor.command("outrider.run", {"prompt": "Tidy up."})
+    ids = await hunks(editor)
+    await review(editor, rejected(ids[operation, f"old/{out}", 1], "it is in use"))
+    assert (await editor.wait_turn(started["turnId"]))["outcome"] == "completed"
+    status, content = result(editor)
+    assert status == "ok", content
+    assert "because: it is in use" in content
+    assert [path.name for path in (workspace / "old").iterdir()] == [out]
+    if operation == "rename":
+        assert {path.name for path in (workspace / "new").iterdir()} == {*names} - {out}
+    undone = await editor.command("outrider.undo", {})
+    assert (len(undone["undone"]), undone["notUndoable"]) == (2, [])
+    assert sorted(path.name for path in (workspace / "old").iterdir()) == names
+
+
+async def test_what_was_taken_is_not_told_as_taken_where_nothing_was_done(begin, workspace):
+    (workspace / "wide.txt").write_text(LINES)
+    editor = await begun(begin, EDITS, profile="refuses-edits")
+    editor.open("wide.txt")
+    started = await editor.command("outrider.run", {"prompt": "Change it."})
+    ids = [f"{(await asked(editor))['changeIds'][0]}#{number}" for number in (1, 2, 3)]
+    await review(editor, rejected(ids[0], "it is in use"), amended(ids[1], "fifteen\n"))
+    await editor.wait_turn(started["turnId"])
+    status, content = result(editor)
+    assert status == "error"
+    assert editor.text("wide.txt") == LINES
+    assert "because: it is in use" in content
+    assert "- they would amend: wide.txt line 15" in content
+    assert "taken" not in content

@@ -122,3 +122,29 @@ async def test_a_disk_that_stays_full_is_said_with_what_is_left(monkeypatch):
     assert result["status"] == "error"
     assert "Still in place, because it could not be taken back: Edited a.txt." in result["content"]
     assert run.files == {**FILES, "a.txt": FILES["a.txt"].replace("two", "TWO")}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        call("edit_file", path="b.txt", old="five", new="5"),
+        call("write_file", path="b.txt", content="", overwrite=True),
+        call("apply_patch", patch=PATCH),
+    ],
+)
+async def test_a_write_protected_file_is_said_and_nothing_is_changed(asked, tmp_path):
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "b.txt").chmod(0o444)
+    read = call("read_file", path="b.txt")
+    run = await run_scenario("Go.", [read, asked, say("Done.")], workspace=tmp_path, settings=FULL)
+    result = run.events_of("tool.finished")[-1]
+    assert result["status"] == "error"
+    assert "b.txt is write-protected" in result["content"]
+    assert {name: (tmp_path / name).read_text() for name in FILES} == FILES
+
+
+async def test_a_file_in_the_place_of_a_folder_is_left_alone():
+    run, content = await told(call("write_file", path="a.txt/new.txt", content="new\n"))
+    assert "a.txt" in content
+    assert run.files == FILES

@@ -23,8 +23,8 @@ from outrider.workspace.editing import (
     Editing,
     NotWritten,
     Written,
-    is_in_place,
 )
+from outrider.workspace.landing import is_in_place
 from outrider.workspace.merge import merge
 
 TEXT = "def f():\n    return 1\n\n\ndef g():\n    return 2\n"
@@ -251,7 +251,8 @@ async def test_half_an_edit_is_completed(desk: Any, person: Person, editing: Edi
     uri = desk.open("a.py")
     half(desk, person, uri, allows=2, typed=typed)
     done = await editing.write(edit(desk), "")
-    assert done == Written("buffer", typed + AFTER, merged=bool(typed), uri=uri)
+    without = typed + TEXT if typed else None
+    assert done == Written("buffer", typed + AFTER, merged=bool(typed), uri=uri, without=without)
     assert desk.documents.get(uri).text == typed + AFTER
 
 
@@ -276,7 +277,9 @@ async def test_half_an_edit_that_stays_is_told_as_what_it_is(
     uri = desk.open("a.py")
     half(desk, person, uri, allows=9, typed=typed)
     done = await editing.write(edit(desk), "")
-    assert done == Written("buffer", typed + HALF, merged=False, uri=uri, without=typed + TEXT)
+    assert done == Written(
+        "buffer", typed + HALF, merged=False, uri=uri, without=typed + TEXT, stays=PART_STAYS
+    )
     assert person.said == [f"Outrider: a.py: {PART_STAYS}."]
     assert len(person.edits) == 3
 
@@ -500,7 +503,7 @@ async def test_texts_are_written_byte_for_byte(desk: Any, editing: Editing) -> N
 
 async def test_creating_makes_folders_and_never_replaces(desk: Any, editing: Editing) -> None:
     change = Change("create", desk.at("new/deep/a.py"), None, None, TEXT)
-    assert await editing.write(change, "") == Written("disk", TEXT, merged=False)
+    assert await editing.write(change, "") == Written("disk", TEXT, merged=False, made_folder="new")
     assert (desk.root / "new/deep/a.py").stat().st_mode & 0o111 == 0
     done = await editing.write(replace(change, after="other"), "")
     assert isinstance(done, NotWritten)
@@ -527,7 +530,7 @@ async def test_renaming_never_replaces(desk: Any, editing: Editing) -> None:
     assert done.kind == "exists"
     assert (desk.root / "b.py").read_text() == "other"
     done = await editing.write(replace(change, to=desk.at("sub/c.py")), "")
-    assert done == Written("disk", TEXT, merged=False)
+    assert done == Written("disk", TEXT, merged=False, made_folder="sub")
     assert names(desk.root) == ["b.py", "sub"]
 
 

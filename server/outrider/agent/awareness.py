@@ -14,6 +14,7 @@ from outrider.tools.changes import encode, wire_hunks
 from outrider.tools.context import SeenText
 from outrider.tools.told import telling, telling_without
 from outrider.workspace.merge import merge
+from outrider.workspace.overlay import is_alike
 from outrider.workspace.seen import Sight
 from outrider.workspace.sightings import Moved
 from outrider_protocol.events import WorkspaceChanged
@@ -37,7 +38,7 @@ async def look_around(services: Services, record: Record, turn_id: str) -> None:
     found: list[tuple[WorkspaceChanged, dict[str, bytes]]] = []
     for one in moved:
         known = await seen_text(services, record, sights[one.path])
-        if known is None or known.text != one.text or one.why_not:
+        if known is None or not is_alike(known.text, one.text) or one.why_not:
             found.append(await _event(record, one, known))
     # All at once, so that nothing else comes between them.
     for event, blobs in found:

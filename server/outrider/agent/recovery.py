@@ -146,7 +146,7 @@ async def _is_gone(context: ToolContext, path: str) -> bool:
     if isinstance(located, PathProblem) or await context.overlay.on_disk(located) is not None:
         return False
     if (document := await context.overlay.document_of(located)) is not None:
-        context.documents.set_gone(document.uri, gone=True)
+        context.documents.set_outdated(document.uri)
     return document is not None
 
 

@@ -5,7 +5,7 @@ answer the place is left as it is and named as a conflict.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
@@ -236,7 +236,11 @@ class TakingBack:
             if found is None or not same_text(before, found.text):
                 return Change("delete", located, None, shown.text, None, record.encoding)
             return Change("delete", located, None, found.text, None, found.encoding, found.mode)
-        return Change("edit", located, None, shown.text, shown.of(after), record.encoding)
+        modes = (record.mode, record.mode_after) if record.mode_after is not None else (None, None)
+        there, now = modes[::-1] if self._redo else modes
+        return Change(
+            "edit", located, None, shown.text, shown.of(after), record.encoding, there, mode_now=now
+        )
 
     async def _make(self, record: ChangeRecord, change: Change, hunks: tuple[int, ...]) -> bool | None:
         """Write a change; None if the text is not any more what it was worked out for."""
@@ -251,8 +255,7 @@ class TakingBack:
             return False
         self._report.undone[record.path] = self._report.undone.get(record.path, 0) + len(hunks)
         self._report.change_id = change_id
-        if folder := _emptied(record, change):
-            self._emptied.append(folder)
+        self._emptied += _emptied(record, change)
         return True
 
     async def _look(self, record: ChangeRecord, file: FileHistory, located: Located) -> _Shown | None:
@@ -365,14 +368,19 @@ def _switched(file: FileHistory, change_id: str, numbers: Sequence[int], *, over
     return text
 
 
-def _emptied(record: ChangeRecord, made: Change) -> str | None:
-    """The folder that is empty when all files are gone that went with a file at first, or came with it."""
-    if record.folder is None or made.operation not in {"delete", "rename"}:
-        return None
+def _emptied(record: ChangeRecord, made: Change) -> Iterator[str]:
+    """The folders that are empty when all files are gone that went with a file at first, or came with it."""
+    if made.operation not in {"delete", "rename"}:
+        return
+    if record.made_folder is not None and made.located.display == (record.to or record.path):
+        yield record.made_folder
+    if record.folder is None:
+        return
     if record.to is None or made.located.display == record.path:
-        return record.folder
+        yield record.folder
+        return
     below = PurePath(record.path).relative_to(record.folder)
-    return str(PurePath(*PurePath(record.to).parts[: -len(below.parts)]))
+    yield str(PurePath(*PurePath(record.to).parts[: -len(below.parts)]))
 
 
 def _cut(text: str) -> str:

@@ -536,7 +536,7 @@ class RecordedTools(Registry):
             self._tape.text(data.get("after")),
             data.get("encoding", "utf-8"),
             int(data["mode"], 8) if "mode" in data else None,
-            located(data["folder"]) if "folder" in data else None,
+            folder=located(data["folder"]) if "folder" in data else None,
         )
 
 

@@ -27,7 +27,7 @@ from outrider.ports.text import Snapshot
 from outrider.replay.tape import Tape
 from outrider.tools.review import REVIEWED
 from outrider.workspace.documents import Document, DocumentStore
-from outrider.workspace.editing import Change, Editing, NotWritten, Written
+from outrider.workspace.editing import PART_STAYS, Change, Editing, NotWritten, Written
 from outrider.workspace.overlay import OnDisk, Overlay, ReadProblem
 from outrider.workspace.paths import Folder, Folders, Located, path_of
 from outrider.workspace.sightings import Moved, Sightings
@@ -287,13 +287,15 @@ class RecordedEditing(Editing):
         await tape.fed_before(settled)
         if settled.type == "edit.rejected":
             return self._failed(path, settled)
-        after = tape.text(settled.data.get("after"))
+        before, after = tape.text(settled.data.get("before")), tape.text(settled.data.get("after"))
         in_part = settled.type == "edit.applied" and after != change.after
         return Written(
             settled.data.get("where", "buffer"),
             after,
             merged=settled.type == "edit.merged",
-            without=tape.text(settled.data.get("before")) if in_part else None,
+            made_folder=settled.data.get("madeFolder"),
+            without=before if in_part or before != change.before else None,
+            stays=settled.data.get("stays", PART_STAYS if in_part else ""),
         )
 
     async def sweep(self, folder: Located) -> None:

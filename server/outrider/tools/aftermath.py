@@ -16,6 +16,7 @@ from outrider.ports.model import ToolCall, content_hash
 from outrider.tools.changes import encode, wire_hunks
 from outrider.tools.context import ToolContext
 from outrider.tools.told import MOST_COMPARED, telling
+from outrider.workspace.disk import mode_of
 from outrider.workspace.encoding import Decoded
 from outrider.workspace.marks import Mark, mark_of
 from outrider.workspace.overlay import ReadProblem, read_text, same_text, unusual_mode
@@ -46,12 +47,15 @@ class Was:
     content: Decoded | ReadProblem
     mode: int | None
     """Its permission bits, where they are not those of any new file."""
+    bits: int | None
+    """Its permission bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Changed:
     was: Was
     now: Decoded | ReadProblem
+    bits: int | None
 
 
 async def before(context: ToolContext) -> Sequence[Was]:
@@ -131,7 +135,7 @@ def _look(folders: Folders, paths: Sequence[str], known: frozenset[str]) -> list
                 content = ReadProblem("too_big", f"{path} is too big to be kept")
             else:
                 left -= len(content.text)
-        found.append(Was(path, located, mark, content, unusual_mode(located)))
+        found.append(Was(path, located, mark, content, unusual_mode(located), mode_of(located.path)))
     return found[::-1]
 
 
@@ -151,7 +155,8 @@ def _changed(files: Sequence[Was]) -> list[_Changed]:
         else:
             differs = was.content != now
         if differs:
-            changed.append(_Changed(was, now))
+            bits = None if was.located.path is None else mode_of(was.located.path)
+            changed.append(_Changed(was, now, bits))
     return changed
 
 
@@ -174,6 +179,10 @@ async def _event(
         told = await asyncio.to_thread(telling, changed.was.path, seen.text, now, "command", why_not, command)
     # Of what was no text before nothing is kept that could be put back.
     is_kept = isinstance(changed.was.content, Decoded) or changed.was.content.kind == "not_found"
+    mode, mode_after = changed.was.mode if now is None else None, None
+    if was is not None and now is not None and None not in {changed.was.bits, changed.bits}:
+        differs = changed.was.bits != changed.bits
+        mode, mode_after = (changed.was.bits, changed.bits) if differs else (None, None)
     event = WorkspaceChanged(
         path=changed.was.path,
         hunks=await asyncio.to_thread(wire_hunks, was or "", now or ""),
@@ -183,7 +192,8 @@ async def _event(
         change_id=context.new_id("chg") if is_kept else None,
         call_id=call.id,
         encoding=_encoding(changed),
-        mode=f"{mode:03o}" if (mode := changed.was.mode) is not None and now is None else None,
+        mode=None if mode is None else f"{mode:03o}",
+        mode_after=None if mode_after is None else f"{mode_after:03o}",
         unshown=True if unshown else None,
         told=told.text if told else None,
         whole=False if told and not told.whole else None,

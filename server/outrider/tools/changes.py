@@ -11,7 +11,7 @@ from outrider.ports.model import ToolCall, content_hash
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.result import ToolResult, error, ok
 from outrider.workspace.diff import line_hunks, lines_around, split_lines, unified
-from outrider.workspace.editing import PART_STAYS, Change, NotWritten, Written
+from outrider.workspace.editing import Change, NotWritten, Written
 from outrider_protocol.events import (
     EditApplied,
     EditApplying,
@@ -210,14 +210,14 @@ async def make(
         written = NotWritten("failed", problem)
     else:
         written = await context.editing.write(change, context.label)
-    if isinstance(written, Written) and written.without is not None and undoes is not None:
+    if isinstance(written, Written) and written.stays and undoes is not None:
         # Which hunks are back is not known by their numbers; what is left of it belongs to nobody.
-        written = NotWritten("not_applied", PART_STAYS, written.after)
+        written = NotWritten("not_applied", written.stays, written.after)
     if isinstance(written, Written):
         if written.without is not None:
             # The change is what is there of it; what somebody typed meanwhile was there before it.
-            part = replace(change, before=written.without, after=written.after)
-            described, texts = describe(change_id, call, part), _texts(part)
+            there = replace(change, before=written.without, after=written.after)
+            described, texts = {**describe(change_id, call, there), **_taken_back(undoes)}, _texts(there)
         elif written.after != change.after:
             texts = _texts(replace(change, after=written.after))
         if written.where == "buffer":
@@ -225,7 +225,14 @@ async def make(
         if written.merged:
             context.record(EditMerged(**described, **texts[0]), texts[1])
         else:
-            context.record(EditApplied(**described, **texts[0], where=written.where), texts[1])
+            applied = EditApplied(
+                **described,
+                **texts[0],
+                where=written.where,
+                made_folder=written.made_folder,
+                stays=written.stays or None,
+            )
+            context.record(applied, texts[1])
     else:
         record_rejected(context, call, change_id, change, written.message)
     return written
@@ -246,7 +253,7 @@ async def write(
     """
     written = await make(context, call, change_id, change, undoes=undoes)
     if isinstance(written, Written):
-        return ok(said(change, written)) if written.without is None else error(in_part(change, written))
+        return error(in_part(change, written)) if written.stays else ok(said(change, written))
     return None if written.kind == "changed" else error(f"{not_changed(change, written)}{text_now(written)}")
 
 
@@ -271,10 +278,10 @@ def said(change: Change, written: Written) -> str:
 
 
 def in_part(change: Change, written: Written) -> str:
-    """What the model is told of a change of which only a part is in place."""
+    """What the model is told of a change that is in place in part, or at a wrong place."""
     there = unified(written.without or "", written.after or "", change.located.display)
     return (
-        f"{change.located.display} was changed only in part: {PART_STAYS}. This part is in place, unsaved:\n{_cut(there)}"
+        f"{change.located.display} was not changed as planned: {written.stays}. This is in place, unsaved:\n{_cut(there)}"
         "\nRead the file before you go on."
     )
 

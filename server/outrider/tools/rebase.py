@@ -69,8 +69,8 @@ async def _clash(
         )
     if seen is None or seen.text == change.before:
         return None
-    if change.after is None and seen.text is not None and same_text(seen.text, change.before):
-        return None  # what is deleted is the file on the disk, whose line ends an editor may hide
+    if seen.text is not None and same_text(seen.text, change.before):
+        return None  # what is changed is the file on the disk, whose line ends an editor may hide
     if action.whole or change.after is None or seen.text is None:
         return _changed(change.located.display, change.before, Clash(0, len(split_lines(change.before))))
     place = await asyncio.to_thread(clash, seen.text, change.before, change.after)

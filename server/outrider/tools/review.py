@@ -38,7 +38,7 @@ def amended(action: Action, reviews: Sequence[Review]) -> Action:
 
 def told_of(result: ToolResult, reviews: Sequence[Review]) -> ToolResult:
     """A result that tells the model what the person decided about its edit."""
-    told = "\n".join(said for review in reviews if (said := review.told()))
+    told = "\n".join(said for review in reviews if (said := review.told(done=result.status == "ok")))
     if not told or result.status == "denied":
         return result
     return replace(result, content=f"{result.content}{REVIEWED}{told}")

@@ -14,6 +14,7 @@ from outrider.tools.result import ToolResult, error, ok
 from outrider.workspace.editing import PART_GONE, Change, NotWritten, Written
 from outrider.workspace.merge import merge
 from outrider.workspace.overlay import ReadProblem
+from outrider.workspace.paths import Located
 from outrider_protocol.events import EditRejected
 
 TIMES_TRIED = 3
@@ -46,7 +47,7 @@ async def write_all(
         written = await changes.make(context, call, change_id, change)
         if isinstance(written, Written):
             done.append(_Done(change_id, change, written))
-            if written.without is None:
+            if not written.stays:
                 continue
         for later_id, later in wanted[index + 1 :]:
             changes.record_rejected(
@@ -88,6 +89,10 @@ async def _take_back(context: ToolContext, call: ToolCall, done: _Done) -> str |
             context, call, context.new_id("chg"), inverse, undoes=TakesBack(done.change_id)
         )
         if isinstance(written, Written):
+            if (made := done.written.made_folder) is not None:
+                folder = await context.folders.locate(made)
+                if isinstance(folder, Located):
+                    await context.editing.sweep(folder)
             return None
         if written.kind != "changed":
             return written.message
@@ -121,7 +126,7 @@ async def _inverse(context: ToolContext, done: _Done) -> Change | str:
 
 
 def _said(done: _Done) -> str:
-    if done.written.without is not None:
+    if done.written.stays:
         return f"a part of the edit of {done.change.located.display}."
     return changes.said(done.change, done.written)
 

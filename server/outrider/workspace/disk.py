@@ -175,6 +175,18 @@ def mode_of(path: Path) -> int | None:
     return None
 
 
+def set_mode(path: Path, now: int, mode: int) -> None:
+    """Give a regular file other permission bits, if it has those of `now`; best effort."""
+    with suppress(OSError), _folder(path.parent) as folder:
+        file = os.open(path.name, _READ_FLAGS, dir_fd=folder)
+        try:
+            status = os.fstat(file)
+            if stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) & 0o777 == now:
+                os.fchmod(file, mode)
+        finally:
+            os.close(file)
+
+
 def create(path: Path, content: bytes, *, parents: bool, mode: int | None = None) -> DiskProblem | None:
     """Make a file that must not exist.
 

@@ -149,8 +149,8 @@ class Document:
     text: str
     saves: int
     """How often it was saved since it was opened."""
-    gone: bool = False
-    """Whether its file was taken away on purpose and nothing has happened to it since: it is only not closed yet."""
+    outdated: bool = False
+    """Whether we changed its file, or took it away, and nothing has happened to it since: the file is what counts."""
 
 
 class _Buffer:
@@ -161,24 +161,26 @@ class _Buffer:
         self.language_id = language_id
         self.version = version
         self.saves = 0
-        self.gone = False
+        self.outdated = False
         self.lines = split_lines(_with_whole_pairs(text))
         self._document: Document | None = None
 
     def document(self) -> Document:
         if self._document is None:
             text = "".join(self.lines)
-            self._document = Document(self.uri, self.language_id, self.version, text, self.saves, self.gone)
+            self._document = Document(
+                self.uri, self.language_id, self.version, text, self.saves, self.outdated
+            )
         return self._document
 
     def update(self, lines: list[str], version: int) -> None:
-        self.lines, self.version, self.gone, self._document = lines, version, False, None
+        self.lines, self.version, self.outdated, self._document = lines, version, False, None
 
     def saved(self) -> None:
-        self.saves, self.gone, self._document = self.saves + 1, False, None
+        self.saves, self.outdated, self._document = self.saves + 1, False, None
 
-    def is_gone(self, gone: bool) -> None:
-        self.gone, self._document = gone, None
+    def set_outdated(self) -> None:
+        self.outdated, self._document = True, None
 
 
 def _with_whole_pairs(text: str) -> str:
@@ -262,13 +264,13 @@ class DocumentStore:
         buffer.saved()
         self._tell(uri)
 
-    def set_gone(self, uri: str, *, gone: bool) -> None:
-        """Take note that the file of a document was taken away on purpose, or is back.
+    def set_outdated(self, uri: str) -> None:
+        """Take note that we changed the file of a document, or took it away.
 
-        Until something happens to the document it stands for nothing: the editor has just not closed it.
+        Until something happens to the document it stands for nothing: the editor has just not closed or loaded it anew.
         """
-        if (buffer := self._buffers.get(uri_key(uri))) is not None and buffer.gone != gone:
-            buffer.is_gone(gone)
+        if (buffer := self._buffers.get(uri_key(uri))) is not None:
+            buffer.set_outdated()
 
     def close(self, uri: str) -> None:
         """Let go of a document."""

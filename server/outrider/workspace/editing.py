@@ -7,18 +7,20 @@ until the text itself says so, whatever a client claims.
 import asyncio
 import os
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePath
 from typing import Literal
 
 from outrider.ports.clock import Clock
 from outrider.ports.editor import Applied, DocumentEdit, Editor, FileOperation
-from outrider.ports.text import Hunk, PlacedEdit, Snapshot, TextEncoding
+from outrider.ports.text import Hunk, Snapshot, TextEncoding
 from outrider.workspace import disk
-from outrider.workspace.diff import text_hunks
+from outrider.workspace.diff import text_hunks, unified
 from outrider.workspace.disk import DiskProblem, folder_files
-from outrider.workspace.documents import Document, DocumentStore, Lines, uri_key
+from outrider.workspace.documents import Document, DocumentStore, uri_key
 from outrider.workspace.encoding import BOM, Decoded, decode, encode
 from outrider.workspace.held import HeldFiles
+from outrider.workspace.landing import Landing, clashes, places_of, without_part
 from outrider.workspace.merge import merge
 from outrider.workspace.overlay import SIZE_LIMIT, Overlay, ReadProblem, read_text, same_text, why_read_only
 from outrider.workspace.paths import Located
@@ -27,6 +29,13 @@ _CHANGED = "the text is not the one the change was worked out for"
 PART_GONE = "the editor applied only a part of it, which is taken back"
 PART_STAYS = "the editor applied only a part of an edit, and let it neither be completed nor be taken back"
 """What the model and the person are told where a part of an edit stays."""
+WRONG_STAYS = "the editor put the edit in at a wrong place, because somebody typed at the same time, and that could not be put right"
+"""What the model and the person are told of an edit that took something away at a wrong place."""
+DOUBTFUL = (
+    "the editor said that the edit is applied, but somebody typed at the same time, "
+    "and it looks as if the edit is at a wrong place"
+)
+"""What the model and the person are told of an edit that may have done so."""
 UNCLEAR = (
     "the editor said that the edit is applied, but somebody typed at the same place at once, "
     "so the text does not show whether all of it is there"
@@ -50,7 +59,9 @@ class Change:
     encoding: TextEncoding = "utf-8"
     """How a file that it makes, or takes away, holds its text. An edit keeps what it finds."""
     mode: int | None = None
-    """Permission bits of such a file, where they are not those of any new one."""
+    """Permission bits of such a file, where they are not those of any new one; of an edit those that it puts back."""
+    mode_now: int | None = None
+    """Those that a file must have for that."""
     folder: Located | None = None
     """The folder that goes with the last file in it: with any other file in it nothing is done."""
 
@@ -70,7 +81,11 @@ class Written:
     uri: str = ""
     """Of the document that was changed, as the client spells it; empty for the disk."""
     without: str | None = None
-    """Where only a part of the change is in place, and stays: the text as it was found, but without that part."""
+    """The text as it was found, but without the change, where that is known and not what the change was worked out for."""
+    made_folder: str | None = None
+    """The topmost folder of the workspace that was made for the file."""
+    stays: str = ""
+    """Why only a part of the change is in place, or one at a wrong place, where that is so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +96,20 @@ class NotWritten:
     message: str
     current: str | None = None
     """The text as it is now, where that helps."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wrong:
+    """What is in a text of an edit that is not there as planned."""
+
+    without: str
+    """The text as it was found, but without it."""
+    found: str
+    back_kind: Literal["changed", "not_applied"]
+    """What it is that all of it was taken out again."""
+    back: str
+    stays: str
+    """What is said if it stays."""
 
 
 class Editing:
@@ -110,6 +139,13 @@ class Editing:
         """
         if problem := _unfit(change):
             return problem
+        written = await self._write(change, label)
+        path, mode, now = change.located.resolved, change.mode, change.mode_now
+        if isinstance(written, Written) and path is not None and mode is not None and now is not None:
+            await asyncio.to_thread(disk.set_mode, path, now, mode)
+        return written
+
+    async def _write(self, change: Change, label: str) -> Written | NotWritten:
         document = await self._overlay.document_of(change.located)
         if document is None:
             return await self._on_disk(change)
@@ -133,22 +169,35 @@ class Editing:
             return NotWritten("changed", _CHANGED, document.text)
         if reason := why_read_only(before):
             return NotWritten("unsupported", reason)
-        hunks = text_hunks(before, planned)
-        if not hunks:
+        if before == planned:
             return Written("buffer", before, merged=False, uri=document.uri)
-        applied, found = await self._send(document, planned, hunks, label)
-        if found is not None:
-            return Written("buffer", found, merged=found != planned, uri=document.uri)
+        applied, landing = await self._send(document, planned, text_hunks(before, planned), label)
+        if landing.found is not None:
+            merged = landing.found != planned
+            return Written("buffer", landing.found, merged=merged, uri=document.uri, without=landing.into)
+        if (misplaced := landing.misplaced) is not None:
+            wrong = (
+                _Wrong(before, misplaced.after, "not_applied", PART_GONE, PART_STAYS)
+                if misplaced.typed == before
+                else _Wrong(misplaced.typed, misplaced.after, "changed", _CHANGED, WRONG_STAYS)
+            )
+            return await self._put_right(change, document.uri, wrong, label)
         now = self._documents.get(uri)
-        if now is not None and await asyncio.to_thread(without_part, before, planned, now.text) is not None:
-            return await self._repair(change, document.uri, label)
-        if (
-            now is not None
-            and applied.claimed
-            and await asyncio.to_thread(_clashes, before, planned, now.text)
-        ):
-            # Tried again, it could come to stand there twice.
-            return NotWritten("not_applied", UNCLEAR, now.text)
+        without = await asyncio.to_thread(without_part, before, planned, now.text) if now else None
+        if now is not None and without is not None:
+            if applied.claimed and await asyncio.to_thread(clashes, before, planned, without):
+                return Written(
+                    "buffer", now.text, merged=False, uri=document.uri, without=without, stays=UNCLEAR
+                )
+            wrong = _Wrong(without, now.text, "not_applied", PART_GONE, PART_STAYS)
+            return await self._put_right(change, document.uri, wrong, label)
+        if now is not None and applied.claimed:
+            # Tried again, it could come to stand there twice, or be built on what it did at a wrong place.
+            if await asyncio.to_thread(clashes, before, planned, now.text):
+                return NotWritten("not_applied", UNCLEAR, now.text)
+            if await asyncio.to_thread(landing.is_doubtful, now.text):
+                self._warn(change, DOUBTFUL)
+                return NotWritten("not_applied", DOUBTFUL, now.text)
         reason = f": {applied.reason}" if applied.reason else ""
         message = (
             "the editor said that the edit is applied, but its text does not show it"
@@ -161,68 +210,85 @@ class Editing:
 
     async def _send(
         self, document: Document, planned: str, hunks: list[Hunk], label: str
-    ) -> tuple[Applied, str | None]:
-        """Have the editor apply hunks; gives its answer, and the text in which they were found."""
-        uri, seen = document.uri, list[str]()
+    ) -> tuple[Applied, Landing]:
+        """Have the editor apply hunks; gives its answer, and what became of them."""
+        uri, encoding = document.uri, self._documents.encoding
+        edit = DocumentEdit(uri, document.version, places_of(document.text, hunks, encoding))
+        landing = Landing(document.text, planned, hunks, edit.edits, encoding)
 
         def done(now: Document | None) -> bool:
-            if now is not None and not seen and is_in_place(document.text, planned, now.text):
-                seen.append(now.text)
-            return bool(seen)
+            if now is not None:
+                landing.saw(now.text)
+            return landing.is_known
 
-        def look(changed: str) -> None:
-            if uri_key(changed) == uri_key(uri):
-                done(self._documents.get(uri))
-
-        def glance(changed: str) -> None:
-            now = self._documents.get(uri) if uri_key(changed) == uri_key(uri) else None
-            if now is not None and not seen and now.text == planned:
-                seen.append(planned)
+        def look(changed: str, *, between: bool = False) -> None:
+            if uri_key(changed) == uri_key(uri) and (now := self._documents.get(uri)) is not None:
+                landing.saw(now.text, between=between)
 
         # From before it is sent: a text that was in place and was typed over at once was in place. Editors that
         # wait before they tell of a change send the edit and what was typed into it together.
         unsubscribe = self._documents.subscribe(look)
-        leave = self._documents.subscribe(glance, between=True)
+        leave = self._documents.subscribe(partial(look, between=True), between=True)
         try:
-            edit = DocumentEdit(uri, document.version, self._placed(document.text, hunks))
             applied = await self._editor.apply(label, [edit])
+            landing.answered()
             settle = self._editor.traits.settle_seconds if applied.claimed else 0.0
             if not done(self._documents.get(uri)) and settle > 0:
                 await self._documents.until(uri, done, self._clock, settle)
         finally:
             unsubscribe()
             leave()
-        return applied, seen[0] if seen else None
+        landing.conclude()
+        return applied, landing
 
-    async def _repair(self, change: Change, uri: str, label: str) -> Written | NotWritten:
-        """Complete an edit of which a part is in the text, else take the part back; else say what is there."""
+    async def _put_right(self, change: Change, uri: str, wrong: _Wrong, label: str) -> Written | NotWritten:
+        """Complete an edit that is not in the text as planned, else take out what is there; else say what it is."""
         before, planned = change.before or "", change.after or ""
+        theirs, found = wrong.without, wrong.found
         for way in ("complete", "take back", "tell"):
             now = self._documents.get(uri)
-            without = await asyncio.to_thread(without_part, before, planned, now.text) if now else None
-            if now is None or without is None:
-                return NotWritten("not_applied", PART_GONE, now.text if now else None)
+            typed = await asyncio.to_thread(merge, found, now.text, theirs) if now else None
+            if now is None or typed is None or typed.conflicts:
+                return self._stays(change, wrong, now)
+            theirs, found = typed.text, now.text
             if way == "tell":
-                self._editor.say("warning", f"Outrider: {change.located.display}: {PART_STAYS}.")
-                return Written("buffer", now.text, merged=False, uri=uri, without=without)
-            merged = merge(before, without, planned)
-            wanted = merged.text if way == "complete" else without
-            if wanted == now.text or (way == "complete" and merged.conflicts):
+                self._warn(change, wrong.stays)
+                return Written("buffer", found, merged=False, uri=uri, without=theirs, stays=wrong.stays)
+            both = await asyncio.to_thread(merge, before, theirs, planned)
+            # Among lines that repeat, typing can look like the change itself.
+            if way == "complete" and (both.conflicts or both.text == theirs):
                 continue
-            # In one piece, of which there is no part.
-            _, found = await self._send(now, wanted, [_in_one(now.text, wanted)], label)
-            if found is not None and way == "complete":
-                return Written("buffer", found, merged=found != planned, uri=uri)
-            if found is not None:
-                return NotWritten("not_applied", PART_GONE, found)
+            wanted = both.text if way == "complete" else theirs
+            if wanted != found:
+                # In one piece, of which there is no part.
+                applied, landing = await self._send(now, wanted, [_in_one(found, wanted)], label)
+                now = self._documents.get(uri)
+                if landing.misplaced is not None:
+                    again = await asyncio.to_thread(merge, found, landing.misplaced.typed, theirs)
+                    if again.conflicts:
+                        return self._stays(change, wrong, now)
+                    theirs, found = again.text, landing.misplaced.after
+                    continue
+                if landing.found is None:
+                    if now is not None and applied.claimed and landing.is_doubtful(now.text):
+                        return self._stays(change, wrong, now)
+                    continue
+                wanted = landing.found
+            if way == "take back":
+                return NotWritten(wrong.back_kind, wrong.back, wanted)
+            without = theirs if wanted == both.text and theirs != before else None
+            return Written("buffer", wanted, merged=wanted != planned, uri=uri, without=without)
         raise AssertionError("the last way always ends")
 
-    def _placed(self, text: str, hunks: list[Hunk]) -> list[PlacedEdit]:
-        lines, encoding = Lines(text), self._documents.encoding
-        return [
-            PlacedEdit(lines.place_of(hunk.start, encoding), lines.place_of(hunk.end, encoding), hunk.new)
-            for hunk in hunks
-        ]
+    def _stays(self, change: Change, wrong: _Wrong, now: Document | None) -> NotWritten:
+        """Say what is left in the text, where somebody typed into it, so that it belongs to both."""
+        self._warn(change, wrong.stays)
+        did = unified(wrong.without, wrong.found, change.located.display)
+        message = f"{wrong.stays}. This is what it did:\n{did}"
+        return NotWritten("not_applied", message, now.text if now else None)
+
+    def _warn(self, change: Change, problem: str) -> None:
+        self._editor.say("warning", f"Outrider: {change.located.display}: {problem}.")
 
     async def _under_buffer(self, change: Change, document: Document, label: str) -> Written | NotWritten:
         """A change on the disk of a file that is open: only while the buffer holds nothing else."""
@@ -247,19 +313,27 @@ class Editing:
             if done is not None:
                 return done
         written = await self._on_disk(exact, found=change.after)
-        if isinstance(written, Written) and change.operation in {"delete", "rename"}:
-            return replace(written, merged=self._leaves_unsaved(change, document))
-        return written
+        if not isinstance(written, Written):
+            return written
+        unsaved = self._leaves_unsaved(change, document)
+        return replace(written, merged=unsaved and change.operation != "edit")
 
     def _leaves_unsaved(self, change: Change, document: Document) -> bool:
-        """Mark a document whose file was taken away; else whether somebody typed in it meanwhile."""
+        """Mark a document whose file is another one now; else whether somebody typed in it meanwhile."""
         now = self._documents.get(document.uri)
         if now is None or now.saves != document.saves:
             return False  # it was closed, or has made the file again
+        if change.operation == "edit" and now.text == change.after:
+            return False  # it has loaded it
         if now.text == document.text:
-            self._documents.set_gone(document.uri, gone=True)
+            self._documents.set_outdated(document.uri)
             return False
-        what = "deleted" if change.to is None else f"renamed to {change.to.display}"
+        what = {
+            "edit": "changed on the disk",
+            "create": "created",
+            "delete": "deleted",
+            "rename": f"renamed to {change.to.display}" if change.to else "renamed",
+        }[change.operation]
         text = f"{change.located.display} was {what} while somebody typed in it. What they wrote is only in the editor, unsaved."
         self._editor.say("warning", f"Outrider: {text}")
         return True
@@ -271,6 +345,7 @@ class Editing:
             return NotWritten("exists", f"{to.display} is open in the editor already")
         if (problem := await asyncio.to_thread(_in_the_way, change, self._held)) is not None:
             return await self._not_written(change, problem)
+        missing = None if to is None else await asyncio.to_thread(_missing_folder, to)
         kind = "delete" if to is None else "rename"
         operation = FileOperation(kind, document.uri, document.version, to.uri if to else "")
         applied = await self._editor.operate(label, operation)
@@ -294,7 +369,8 @@ class Editing:
         if isinstance(found, ReadProblem):
             return NotWritten("failed", f"the editor took it away, and {found.message}")
         same = same_text(found.text, change.after or "")
-        return Written("disk", change.after if same else found.text, merged=unsaved or not same)
+        after = change.after if same else found.text
+        return Written("disk", after, merged=unsaved or not same, made_folder=missing)
 
     async def sweep(self, folder: Located) -> None:
         """Remove a folder of the workspace in which there are only empty ones."""
@@ -307,6 +383,7 @@ class Editing:
             return NotWritten(kind, f"{change.located.display} is not open in the editor")
         if change.to is not None and await self._overlay.document_of(change.to) is not None:
             return NotWritten("exists", f"{change.to.display} is open in the editor already")
+        missing = await asyncio.to_thread(_missing_folder, change.to or change.located)
         work = asyncio.ensure_future(asyncio.to_thread(_write, change, self._held))
         # A thread cannot be stopped: whoever cancels waits until it is known what is on the disk.
         try:
@@ -316,8 +393,8 @@ class Editing:
             raise
         if problem is not None:
             return await self._not_written(change, problem)
-        self._documents.set_gone((change.to or change.located).uri, gone=False)
-        return Written("disk", change.after if found is None else found, merged=False)
+        after = change.after if found is None else found
+        return Written("disk", after, merged=False, made_folder=missing)
 
     async def _not_written(self, change: Change, problem: DiskProblem) -> NotWritten:
         name = change.to.display if problem.kind == "exists" and change.to else change.located.display
@@ -332,75 +409,11 @@ class Editing:
                 return NotWritten("failed", message)
 
 
-def is_in_place(before: str, planned: str, now: str) -> bool:
-    """Whether the change from `before` to `planned` is in `now`, a text that others may have changed as well."""
-    if now == planned:
-        return True
-    merged = merge(before, now, planned)
-    if not merged.conflicts and merged.text != now:
-        return False  # bringing it in would still change something
-    others = text_hunks(planned, now)
-    # Among lines that repeat, an absent change can look like a present one and some typing; it is farther away.
-    if _size(others) >= _size(text_hunks(before, now)):
-        return False
-    shift = 0
-    for hunk in text_hunks(before, planned):
-        start = hunk.start + shift
-        end = start + len(hunk.new)
-        shift += len(hunk.new) - len(hunk.old)
-        for other in others:
-            if hunk.new and other.start < end and other.end > start:
-                return False
-            # Of a deletion nothing is left to be seen, unless the text is still there.
-            if not hunk.new and other.start <= start <= other.end and hunk.old in other.new:
-                return False
-    return True
-
-
-def _clashes(before: str, planned: str, now: str) -> bool:
-    """Whether others changed `before` where the change to `planned` does."""
-    return now != before and bool(merge(before, now, planned).conflicts)
-
-
-def without_part(before: str, planned: str, now: str) -> str | None:
-    """`now` without those hunks of the change from `before` to `planned` that are in it; None: there are none.
-
-    What others changed stays. Only for a change that is not in place as a whole.
-    """
-    if now == before:
-        return None
-    hunks = text_hunks(before, planned)
-    there = [hunk for hunk in hunks if is_in_place(before, _with(before, [hunk]), now)]
-    part = _with(before, there)
-    if not there or not is_in_place(before, part, now):
-        return None
-    others = text_hunks(part, now)
-    back: list[Hunk] = []
-    shift = 0
-    for hunk in there:
-        start = hunk.start + shift
-        shift += len(hunk.new) - len(hunk.old)
-        # Nothing of the others is in the hunk, so it is whole, as far away as what they put before it.
-        start += sum(len(other.new) - len(other.old) for other in others if other.end <= start)
-        back.append(Hunk(start, start + len(hunk.new), hunk.new, hunk.old))
-    return _with(now, back)
-
-
-def _with(text: str, hunks: list[Hunk]) -> str:
-    for hunk in reversed(hunks):
-        text = text[: hunk.start] + hunk.new + text[hunk.end :]
-    return text
-
-
 def _in_one(before: str, after: str) -> Hunk:
     """The one hunk that makes `before` to `after`, which differ."""
     hunks = text_hunks(before, after)
     start, end = hunks[0].start, hunks[-1].end
     return Hunk(start, end, before[start:end], after[start : len(after) - len(before) + end])
-
-
-def _size(hunks: list[Hunk]) -> int:
-    return sum(len(hunk.old) + len(hunk.new) for hunk in hunks)
 
 
 def _unfit(change: Change) -> NotWritten | None:
@@ -481,6 +494,15 @@ def _in_the_way(change: Change, held: HeldFiles | None) -> DiskProblem | None:
 def _is_there(change: Change) -> bool:
     """Whether a file is still where a rename or a deletion found it. Blocks."""
     return change.located.resolved is not None and os.path.lexists(change.located.resolved)
+
+
+def _missing_folder(located: Located) -> str | None:
+    """The topmost folder that has to be made for a file, as it is shown. Blocks."""
+    path, name, missing = located.path, PurePath(located.display), None
+    while located.inside and path is not None and len(name.parts) > 1 and not os.path.lexists(path.parent):
+        path, name = path.parent, name.parent
+        missing = str(name)
+    return missing
 
 
 def _sweep(folder: Located) -> None:

@@ -85,6 +85,16 @@ def same_text(buffer: str, disk: str) -> bool:
     return buffer == disk or ("\r" not in buffer and buffer == disk.replace("\r\n", "\n"))
 
 
+def is_alike(one: str | None, other: str | None) -> bool:
+    """Whether two texts are one, of which an editor shows the one or the other without mark and line ends."""
+    if one is None or other is None:
+        return one is other
+    if same_text(one, other):
+        return True
+    # From line ends that are hidden and not all alike nobody could come back to them.
+    return one.count("\n") == one.count("\r\n") and same_text(other, one)
+
+
 def why_read_only(text: str) -> str | None:
     """Why an open document of that text must not be edited: editors make its line ends alike when they save."""
     if "\r" not in text:
@@ -121,7 +131,7 @@ class Overlay:
         alias, disk = await asyncio.to_thread(_look, located, self._documents.uris())
         # Looked at after the disk, so that what was typed meanwhile is in it.
         document = self._documents.get(located.uri) or (self._documents.get(alias) if alias else None)
-        if document is not None and not (document.gone and _is_missing(disk)):
+        if document is not None and not document.outdated:
             return _of_buffer(located, document, disk)
         if isinstance(disk, ReadProblem):
             return await asyncio.to_thread(self._with_vanished_folder, located, disk)
@@ -156,14 +166,12 @@ class Overlay:
         )
 
     async def document_of(self, located: Located) -> Document | None:
-        """The open document of a file, even where the client reached it by another path."""
+        """The open document that counts for a file, even where the client reached it by another path."""
         document = self._documents.get(located.uri)
         if document is None and located.resolved is not None:
             alias = await asyncio.to_thread(_alias, located.resolved, self._documents.uris())
             document = self._documents.get(alias) if alias else None
-        if document is not None and document.gone and located.resolved is not None:
-            return document if await asyncio.to_thread(os.path.lexists, located.resolved) else None
-        return document
+        return document if document is not None and not document.outdated else None
 
     async def on_disk(self, located: Located) -> OnDisk | None:
         """What lies on the disk, to the byte, whatever is open; None where there is no file, or no text in it."""
@@ -262,9 +270,11 @@ def _of_buffer(located: Located, document: Document, disk: Decoded | ReadProblem
 
 
 def _is_unsaved(document: Document, disk: Decoded | ReadProblem) -> bool:
+    if document.outdated:
+        return False
     if isinstance(disk, Decoded):
         return not same_text(document.text, disk.text)
-    return not _is_missing(disk) or (bool(document.text) and not document.gone)
+    return not _is_missing(disk) or bool(document.text)
 
 
 def _is_missing(disk: Decoded | ReadProblem) -> bool:

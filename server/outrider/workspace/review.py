@@ -161,10 +161,17 @@ class Review:
                 left.append((change_id, replace(change, located=place, after=after)))
             else:
                 left.append((change_id, change))
+        if len(left) < len(changes):
+            # A folder stays with what stays in it.
+            left = [(change_id, replace(change, folder=None)) for change_id, change in left]
         return left
 
-    def told(self) -> str:
-        """What was decided, for the model; empty if all was taken without a word."""
+    def told(self, *, done: bool = True) -> str:
+        """What was decided, for the model; empty if all was taken without a word.
+
+        Args:
+            done: Whether the edit was made so; else nothing was taken.
+        """
         said: list[str] = []
         taken: list[str] = []
         room = MOST_TOLD_IN_ALL
@@ -175,14 +182,15 @@ class Review:
                 if one is None or (one.decision == "take" and one.text is None and not one.reason):
                     plain.append(hunk)
                     continue
-                said.append(_said(change, hunk, one, shown=room > 0))
+                said.append(_said(change, hunk, one, shown=room > 0, done=done))
                 room -= len(said[-1])
             if len(plain) > 1:
                 taken.append(f"{change.path} lines {', '.join(str(hunk.line) for hunk in plain)}")
             elif plain:
                 taken.append(change.where(plain[0]))
         said += [f"- they said: {self.note}"] if self.note else []
-        return "\n".join([*said, *(f"- taken as proposed: {where}" for where in taken)]) if said else ""
+        taken = [f"- taken as proposed: {where}" for where in taken] if done else []
+        return "\n".join([*said, *taken]) if said else ""
 
     def reasons(self) -> str:
         """What was said about single hunks, for the model; empty if nothing was."""
@@ -215,13 +223,17 @@ class Review:
         return "".join((*parts, *lines[position:]))
 
 
-def _said(change: Proposed, hunk: LineHunk, one: ReviewedHunk, *, shown: bool) -> str:
+def _said(change: Proposed, hunk: LineHunk, one: ReviewedHunk, *, shown: bool, done: bool) -> str:
     reason = f", because: {one.reason}" if one.reason else ""
     if one.decision == "reject":
         diff = _shown(hunk.removed, hunk.added) if shown else ""
         return f"- rejected: {change.where(hunk)}{reason}{diff}"
     if one.text is None:
-        return f"- taken as proposed: {change.where(hunk)}; they said: {one.reason}"
+        what = "taken as proposed" if done else "they would take as proposed"
+        return f"- {what}: {change.where(hunk)}; they said: {one.reason}"
+    if not done:
+        diff = _shown(_plain(hunk.added), _plain(fitted(one.text, hunk, "", is_last=False))) if shown else ""
+        return f"- they would amend: {change.where(hunk)}{reason}; what you proposed (-) and what they want (+):{diff}"
     if not shown:
         return f"- amended: {change.where(hunk)}{reason}; read the file"
     diff = _shown(_plain(hunk.added), _plain(fitted(one.text, hunk, "", is_last=False)))

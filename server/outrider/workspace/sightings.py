@@ -101,7 +101,11 @@ class Sightings:
             if known is None or known.hash != expected[path]:
                 doubtful.add(path)
             elif isinstance(known.mark, Mark):
-                on_disk.append((path, known, known.mark))
+                document = self._documents.get(known.located.uri)
+                if document is not None and not document.outdated:
+                    doubtful.add(path)  # somebody went on in it, so that it counts again
+                else:
+                    on_disk.append((path, known, known.mark))
             elif self._documents.get(known.mark.uri) is not known.mark:
                 doubtful.add(path)
 
@@ -128,7 +132,7 @@ class Sightings:
             return None  # the whole folder: that is not a word about this file
         text = found.text if isinstance(found, Snapshot) else None
         digest = None if text is None else await _hash(text)
-        in_buffer = document is not None and document.text == text
+        in_buffer = document is not None and not document.outdated and document.text == text
         self._known[path] = _Known(located, document if document and in_buffer else before, digest)
         if digest == expected:
             return None

@@ -163,9 +163,11 @@
 ---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field folder? string
 ---@field hunks outrider.WireHunk[]
+---@field madeFolder? string
 ---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
+---@field stays? string
 ---@field to? string
 ---@field undoes? string
 ---@field undoesHunks? integer[]
@@ -853,6 +855,7 @@
 ---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field hunks outrider.WireHunk[]
 ---@field mode? string
+---@field modeAfter? string
 ---@field path string
 ---@field told? string
 ---@field unshown? boolean

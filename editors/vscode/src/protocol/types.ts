@@ -185,9 +185,11 @@ export interface EditApplied {
   encoding?: "utf-16-le" | "utf-16-be";
   folder?: string;
   hunks: WireHunk[];
+  madeFolder?: string;
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
+  stays?: string;
   to?: string;
   undoes?: string;
   undoesHunks?: number[];
@@ -967,6 +969,7 @@ export interface WorkspaceChanged {
   encoding?: "utf-16-le" | "utf-16-be";
   hunks: WireHunk[];
   mode?: string;
+  modeAfter?: string;
   path: string;
   told?: string;
   unshown?: boolean;

@@ -10,7 +10,7 @@ from typing import Literal
 
 from outrider.workspace.history.journal import ChangeRecord, Journal
 from outrider.workspace.history.weave import Place, Weave
-from outrider.workspace.overlay import same_text
+from outrider.workspace.overlay import is_alike, same_text
 
 HunkState = Literal["applied", "undone", "altered", "conflict"]
 
@@ -42,7 +42,7 @@ class FileHistory:
 
     def look(self, text: str | None) -> None:
         """Take in what the file is seen to be now, apart from what an editor hides of it."""
-        if not _alike(text, self.text):
+        if not is_alike(text, self.text):
             self.catch_up(text)
 
     def as_deleted(self, text: str | None) -> str | None:
@@ -93,9 +93,9 @@ class FileHistory:
         """Take hunks out, or put them back, as somebody did: that gave `text`. One alone may have gone over others."""
         for number in numbers:
             self.switch(change_id, number)
-        if len(numbers) == 1 and text is not None and not _alike(text, self.text):
+        if len(numbers) == 1 and text is not None and not is_alike(text, self.text):
             self.switch(change_id, numbers[0])
-            if self.knows(change_id, numbers[0]) and _alike(text, self.forced(change_id, numbers[0])):
+            if self.knows(change_id, numbers[0]) and is_alike(text, self.forced(change_id, numbers[0])):
                 self.weave.go_over(self.strands[change_id, numbers[0]])
             else:
                 self.switch(change_id, numbers[0])
@@ -214,17 +214,6 @@ class Histories:
             numbers = [one for one in record.hunks if file.is_on(root.change_id, one) == record.takes_away]
             file.take(root.change_id, numbers, planned)
         file.look(left)
-
-
-def _alike(one: str | None, other: str | None) -> bool:
-    """Whether two texts are one, of which an editor shows the one or the other without mark and line ends."""
-    if one is None or other is None:
-        return one is other
-    if same_text(one, other):
-        return True
-    # From line ends that are hidden and not all alike nobody could come back to them.
-    alike = one.count("\n") == one.count("\r\n")
-    return alike and same_text(other, one)
 
 
 def histories(journal: Journal, texts: Mapping[str, str]) -> Histories:

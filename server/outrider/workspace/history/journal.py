@@ -54,8 +54,12 @@ class ChangeRecord:
     """How a file that was made, or taken away, held its text."""
     mode: int | None = None
     """Permission bits of such a file, where they were not the usual ones."""
+    mode_after: int | None = None
+    """The ones that it has since, where a command changed them."""
     folder: str | None = None
     """The folder that went with it."""
+    made_folder: str | None = None
+    """The topmost folder that was made for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +106,13 @@ class Journal:
             known = self._new(event, data, state)
         if state == "applied":
             after = data.get("after")
-            planned = known.planned if event.type == "edit.merged" else after
-            if after != known.planned and event.type == "edit.applied" and known.undoes is None:
-                # Only a part of it is in place: its hunks are those that are.
+            is_apart = event.type == "edit.applied" or data.get("before") != known.before
+            planned = after if is_apart else known.planned
+            if after != known.planned and is_apart and known.undoes is None:
+                # Only a part of it is in place, or what others wrote is told apart: its hunks are those that are.
                 known = replace(known, hunks=tuple(range(1, len(data["hunks"]) + 1)))
-            known = replace(known, before=data.get("before"), after=after, planned=planned)
+            made = data.get("madeFolder")
+            known = replace(known, before=data.get("before"), after=after, planned=planned, made_folder=made)
             self._take(known, event.seq)
         self._records[known.change_id] = replace(known, state=state)
 
@@ -134,6 +140,7 @@ class Journal:
             state=state,
             encoding=data.get("encoding", "utf-8"),
             mode=int(data["mode"], 8) if "mode" in data else None,
+            mode_after=int(data["modeAfter"], 8) if "modeAfter" in data else None,
             folder=data.get("folder"),
         )
 

@@ -1,0 +1,42 @@
+"""Two sessions of one server that edit one file."""
+
+import pytest
+from scripting import DONE, FIX, call, step
+
+from outrider.testing.answers import Never
+
+ABOVE = call("insert_lines", path="tariff.py", after_line=0, text="# Prices.\n", called="above")
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+@pytest.mark.parametrize("edit", [FIX, ABOVE])
+async def test_what_another_session_wrote_while_it_was_asked_is_not_written_over(edit, is_open, begin):
+    editor = await begin("stock", [step(edit), DONE], answers=lambda _: Never())
+    if is_open:
+        editor.open("tariff.py")
+    turns = []
+    for number in (1, 2):
+        turns.append(await editor.command("outrider.run", {"prompt": f"Task {number}."}))
+        await editor.event("approval.requested", count=number)
+    asked = [event["data"] for event in editor.events_of("approval.requested")]
+    assert asked[0]["digest"] == asked[1]["digest"]
+
+    await editor.command("outrider.answer", {"id": asked[1]["id"], "decision": "allow_once"})
+    assert (await editor.wait_turn(turns[1]["turnId"]))["outcome"] == "completed"
+    await editor.command("outrider.answer", {"id": asked[0]["id"], "decision": "allow_once"})
+    if edit is ABOVE:
+        # The place is another one than was shown, so that the person is asked again.
+        await editor.event("approval.requested", count=3)
+        again = editor.events_of("approval.requested")[2]["data"]
+        assert again["digest"] != asked[0]["digest"]
+        await editor.command("outrider.answer", {"id": again["id"], "decision": "reject"})
+    assert (await editor.wait_turn(turns[0]["turnId"]))["outcome"] == "completed"
+
+    text = editor.text("tariff.py") if is_open else editor.disk("tariff.py")
+    assert (text.count("hours * 2"), text.count("hours * 3")) == ((1, 0) if edit is FIX else (0, 1))
+    assert text.count("# Prices.") == (edit is ABOVE)
+    results = {event["turnId"]: event["data"]["status"] for event in editor.events_of("tool.finished")}
+    assert results[turns[1]["turnId"]] == "ok"
+    assert results[turns[0]["turnId"]] != "ok"
+    undone = await editor.command("outrider.undo", {"sessionId": turns[1]["sessionId"]})
+    assert (len(undone["undone"]), undone["conflicts"]) == (1, [])
