@@ -42,7 +42,7 @@ class FileHistory:
 
     def look(self, text: str | None) -> None:
         """Take in what the file is seen to be now, apart from what an editor hides of it."""
-        if not _alike(text, self.text):
+        if not alike(text, self.text):
             self.catch_up(text)
 
     def as_deleted(self, text: str | None) -> str | None:
@@ -93,9 +93,9 @@ class FileHistory:
         """Take hunks out, or put them back, as somebody did: that gave `text`. One alone may have gone over others."""
         for number in numbers:
             self.switch(change_id, number)
-        if len(numbers) == 1 and text is not None and not _alike(text, self.text):
+        if len(numbers) == 1 and text is not None and not alike(text, self.text):
             self.switch(change_id, numbers[0])
-            if self.knows(change_id, numbers[0]) and _alike(text, self.forced(change_id, numbers[0])):
+            if self.knows(change_id, numbers[0]) and alike(text, self.forced(change_id, numbers[0])):
                 self.weave.go_over(self.strands[change_id, numbers[0]])
             else:
                 self.switch(change_id, numbers[0])
@@ -216,8 +216,8 @@ class Histories:
         file.look(left)
 
 
-def _alike(one: str | None, other: str | None) -> bool:
-    """Whether two texts are one, of which an editor shows the one or the other without mark and line ends."""
+def alike(one: str | None, other: str | None) -> bool:
+    """Whether two texts of a file, or none, are one, of which an editor shows the one or the other without mark and line ends."""
     if one is None or other is None:
         return one is other
     if same_text(one, other):
