@@ -325,8 +325,34 @@ async def test_a_file_that_was_made_anew_does_not_get_its_old_lines(begin, ten):
     assert (ten.read_text(), undone["undone"], editor.questions) == ("anew\n", [], [])
     assert {one["reason"] for one in undone["conflicts"]} == {
         "the file exists again",
-        "somebody changed the same place since",
+        "the file was made anew since",
     }
+
+
+async def test_a_line_that_was_taken_out_does_not_come_into_a_file_that_was_made_anew(begin, ten):
+    edit, delete = (
+        call("edit_file", path="ten.txt", old="line 1\n", new=""),
+        call("delete_file", path="ten.txt"),
+    )
+    editor = await begin("stock", [step(edit), step(delete), DONE], FULL, answers=lambda _: "Take the undo")
+    await editor.run("Go.")
+    ten.write_text("anew\n")
+    undone = await editor.command("outrider.undo", {})
+    assert (ten.read_text(), undone["undone"], editor.questions) == ("anew\n", [], [])
+    assert undone["conflicts"][-1]["reason"] == "the file was made anew since"
+    ten.unlink()
+    assert (await editor.command("outrider.undo", {}))["conflicts"] == []
+    assert ten.read_text() == TEN
+
+
+async def test_a_line_that_was_taken_out_does_not_come_into_what_somebody_wrote_instead(begin, ten):
+    edit = call("edit_file", path="ten.txt", old="line 5\n", new="")
+    editor = await begin("stock", [step(edit), DONE], FULL, answers=["Keep mine"])
+    await editor.run("Go.")
+    ten.write_text("anew\n")
+    undone = await editor.command("outrider.undo", {})
+    assert (ten.read_text(), undone["undone"]) == ("anew\n", [])
+    assert [one["reason"] for one in undone["conflicts"]] == ["somebody changed the same place since"]
 
 
 async def test_a_line_within_what_is_undone_stays(begin, ten):
