@@ -37,7 +37,7 @@ async def settle(context: ToolContext, services: Services, turn: TurnState) -> N
     """
     for call in [call for call in turn.calls.values() if call.started and not call.finished]:
         if found := await _found(context, services, call):
-            result = told_of(ToolResult(*found), call.reviews)
+            result = told_of(ToolResult(*found), call.reviews, call.notes)
             finished = ToolFinished(
                 call_id=call.call.id, name=call.call.name, status=result.status, content=result.content
             )

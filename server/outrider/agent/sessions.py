@@ -256,15 +256,17 @@ class Sessions:
         return await session.undo(params, redo=redo)
 
     async def changes(self, params: ChangesParams) -> ChangesResult | Refused:
-        """What a session changed, whoever runs it; without an id, the latest one that changed something."""
+        """What a session changed, whoever runs it; without an id, the latest one that changed something, else the latest."""
         session_id = params.session_id
         if session_id is None:
-            for summary in (await self.list()).sessions:
-                if (await self._state(summary.session_id)).journal.roots():
-                    session_id = summary.session_id
+            session_ids = [summary.session_id for summary in (await self.list()).sessions]
+            if not session_ids:
+                return Refused("unknown_id", "there are no sessions in this workspace yet")
+            session_id = session_ids[0]
+            for one in session_ids:
+                if (await self._state(one)).journal.roots():
+                    session_id = one
                     break
-            else:
-                return Refused("unknown_id", "no session of this workspace has changed anything")
         elif session_id not in self._open and not await self._services.store.last_seq(session_id):
             return Refused("unknown_id", f"there is no session {session_id!r}")
         state = await self._state(session_id)

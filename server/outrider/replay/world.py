@@ -25,7 +25,7 @@ from outrider.ports.ids import IdKind
 from outrider.ports.model import Message
 from outrider.ports.text import Snapshot
 from outrider.replay.tape import Tape
-from outrider.tools.review import REVIEWED
+from outrider.tools.review import untold
 from outrider.workspace.documents import Document, DocumentStore
 from outrider.workspace.editing import Change, Editing, NotWritten, Written
 from outrider.workspace.overlay import OnDisk, Overlay, ReadProblem
@@ -319,7 +319,7 @@ class RecordedEditing(Editing):
         content = ended.data["content"] if ended and ended.type == "tool.finished" else ""
         if not content.startswith(f"{path} was not changed: {reason}"):
             return NotWritten("changed", reason)  # it was worked out again
-        return NotWritten("failed", reason, content.partition(REVIEWED)[0].partition(NOW)[2] or None)
+        return NotWritten("failed", reason, untold(content).partition(NOW)[2] or None)
 
 
 def _begun(tape: Tape, settled: LoggedEvent) -> LoggedEvent | None:
