@@ -71,6 +71,7 @@ SAVE_CANCEL: Final = "Cancel"
 ANSWER_IN_DOCUMENT: Final = "Answer in a document…"
 KEEP_MINE: Final = "Keep mine"
 TAKE_THE_UNDO: Final = "Take the undo"
+TAKE_THE_REDO: Final = "Take the redo"
 OPEN_BOTH: Final = "Open both"
 
 ACTION_PREFIX: Final = "Outrider: "

@@ -89,6 +89,26 @@ async def test_a_parked_approval_is_answered_by_any_channel(profile, channel, be
     assert resumed["data"] == {"id": item["id"]}
 
 
+@pytest.mark.parametrize(
+    ("asked", "decision"),
+    [
+        (FIX, "allow_once"),
+        (FIX, "allow_session"),
+        (call("run_command", command="true", called="fix"), "allow_once"),
+    ],
+)
+async def test_what_is_said_with_a_yes_reaches_the_model(asked, decision, begin):
+    after = {**DONE, "expect": {"messages_contain": ["The person allowed this and said: Mind the nights."]}}
+    editor = await begin("stock", [step(asked), after], answers=[Never()])
+    started = await editor.command("outrider.run", {"prompt": "Go."})
+    await editor.event("approval.requested")
+    (asked,) = editor.events_of("approval.requested")
+    answer = {"id": asked["data"]["id"], "decision": decision, "note": "Mind the nights."}
+    await editor.command("outrider.answer", answer)
+    assert (await editor.wait_turn(started["turnId"]))["outcome"] == "completed"
+    assert results(editor)["fix"][0] == "ok"
+
+
 async def test_the_first_answer_wins(begin):
     editor = await begin("stock", [step(FIX), DONE], answers=lambda _: Late("Allow once"))
     started = await editor.command("outrider.run", {"prompt": "Change it."})

@@ -325,8 +325,34 @@ async def test_a_file_that_was_made_anew_does_not_get_its_old_lines(begin, ten):
     assert (ten.read_text(), undone["undone"], editor.questions) == ("anew\n", [], [])
     assert {one["reason"] for one in undone["conflicts"]} == {
         "the file exists again",
-        "somebody changed the same place since",
+        "the file was made anew since",
     }
+
+
+async def test_a_line_that_was_taken_out_does_not_come_into_a_file_that_was_made_anew(begin, ten):
+    edit, delete = (
+        call("edit_file", path="ten.txt", old="line 1\n", new=""),
+        call("delete_file", path="ten.txt"),
+    )
+    editor = await begin("stock", [step(edit), step(delete), DONE], FULL, answers=lambda _: "Take the undo")
+    await editor.run("Go.")
+    ten.write_text("anew\n")
+    undone = await editor.command("outrider.undo", {})
+    assert (ten.read_text(), undone["undone"], editor.questions) == ("anew\n", [], [])
+    assert undone["conflicts"][-1]["reason"] == "the file was made anew since"
+    ten.unlink()
+    assert (await editor.command("outrider.undo", {}))["conflicts"] == []
+    assert ten.read_text() == TEN
+
+
+async def test_a_line_that_was_taken_out_does_not_come_into_what_somebody_wrote_instead(begin, ten):
+    edit = call("edit_file", path="ten.txt", old="line 5\n", new="")
+    editor = await begin("stock", [step(edit), DONE], FULL, answers=["Keep mine"])
+    await editor.run("Go.")
+    ten.write_text("anew\n")
+    undone = await editor.command("outrider.undo", {})
+    assert (ten.read_text(), undone["undone"]) == ("anew\n", [])
+    assert [one["reason"] for one in undone["conflicts"]] == ["somebody changed the same place since"]
 
 
 async def test_a_line_within_what_is_undone_stays(begin, ten):
@@ -472,3 +498,112 @@ async def test_a_change_is_undone_at_its_line(begin, ten):
     assert "Outrider: undo this change" not in await titles_at(editor, 2)
     await editor.take_action("Outrider: redo")
     assert "line two" in editor.text("ten.txt")
+
+
+# --- only texts decide ---------------------------------------------------------------------------------------
+
+
+async def test_an_undo_that_the_editor_took_back_can_be_done_again(begin, ten):
+    editor = await begin("stock", [step(*THREE), DONE], FULL)
+    editor.open("ten.txt")
+    await editor.run("Go.")
+    changed = editor.text("ten.txt")
+    await editor.command("outrider.undo", {})
+    assert editor.undo("ten.txt")
+    editor.settle()
+    assert editor.text("ten.txt") == changed
+    assert "Outrider: undo turn" in await titles_at(editor, 0)
+    for _ in range(2):
+        assert (await editor.command("outrider.undo", {}))["undone"] == [{"path": "ten.txt", "hunks": 3}]
+        assert editor.text("ten.txt") == TEN
+        assert (await editor.command("outrider.redo", {}))["undone"] == [{"path": "ten.txt", "hunks": 3}]
+        assert editor.text("ten.txt") == changed
+
+
+async def test_an_edit_that_the_editor_took_back_can_be_brought_back(begin, ten):
+    editor = await begin("stock", [step(*THREE), DONE], FULL)
+    editor.open("ten.txt")
+    await editor.run("Go.")
+    changed = editor.text("ten.txt")
+    assert editor.undo("ten.txt")
+    editor.settle()
+    assert "Outrider: redo" in await titles_at(editor, 0)
+    assert (await editor.command("outrider.redo", {}))["undone"] == [{"path": "ten.txt", "hunks": 3}]
+    assert editor.text("ten.txt") == changed
+    assert {state for _, state in hunks(await editor.command("outrider.changes", {})).values()} == {"applied"}
+    for _ in range(2):
+        await editor.command("outrider.undo", {})
+        assert editor.text("ten.txt") == TEN
+        await editor.command("outrider.redo", {})
+        assert editor.text("ten.txt") == changed
+
+
+async def test_a_turn_that_the_editor_took_back_is_not_in_the_way_of_the_one_before(begin, ten):
+    second = call("edit_file", path="ten.txt", old="line 7", new="line seven")
+    editor = await begin("stock", [step(*THREE), DONE, step(second), DONE], FULL)
+    editor.open("ten.txt")
+    await editor.run("One.")
+    await editor.run("Two.", sessionId=editor.session_id)
+    changed = editor.text("ten.txt")
+    assert editor.undo("ten.txt")
+    editor.settle()
+    await editor.command("outrider.undo", {"sessionId": editor.session_id})
+    assert editor.text("ten.txt") == TEN
+    await editor.command("outrider.redo", {"scope": "session"})
+    assert editor.text("ten.txt") == changed
+
+
+async def test_a_later_change_that_an_undo_was_taken_over_can_be_brought_back(begin, ten):
+    first = call("edit_file", path="ten.txt", old="line 5", new="line five", called="one")
+    second = call("edit_file", path="ten.txt", old="line five", new="line fünf", called="two")
+    editor = await begin("stock", [step(first), DONE, step(second), DONE], FULL, answers=["Take the undo"])
+    await editor.run("One.")
+    turn = editor.turn_id
+    await editor.run("Two.", sessionId=editor.session_id)
+    changed = ten.read_text()
+    await editor.command("outrider.undo", {"id": turn})
+    assert ten.read_text() == TEN
+    listed = (await editor.command("outrider.changes", {}))["changes"]
+    assert [change["hunks"][0]["state"] for change in listed] == ["undone", "undone"]
+    for _ in range(2):
+        await editor.command("outrider.redo", {})
+    assert ten.read_text() == changed
+    await editor.command("outrider.undo", {"scope": "session"})
+    assert ten.read_text() == TEN
+
+
+async def test_what_is_asked_about_a_redo_says_so(begin, ten):
+    edit = call("edit_file", path="ten.txt", old="line 5", new="line five")
+    answers = ["Open both", "Take the redo"]
+    editor = await begin("vscode", [step(edit), DONE], FULL, answers=answers)
+    editor.open("ten.txt")
+    await editor.run("Go.")
+    await editor.command("outrider.undo", {})
+    editor.type("ten.txt", "my line 5", replace="line 5")
+    await editor.command("outrider.redo", {})
+    assert [one["uri"].rpartition("/")[2].partition("-")[0] for one in editor.shown[-2:]] == ["mine", "redo"]
+    await editor.command("outrider.redo", {})
+    assert editor.text("ten.txt") == TEN.replace("line 5", "line five")
+    for question in editor.questions:
+        assert question.titles == ("Keep mine", "Take the redo", "Open both")
+        assert "With the redo:\nline five" in question.message
+
+
+@pytest.mark.parametrize("above", [True, False])
+@pytest.mark.parametrize("is_open", [True, False])
+async def test_a_line_typed_beside_a_change_stays_when_it_is_undone(above, is_open, begin, ten):
+    edit = call("edit_file", path="ten.txt", old="line 10\n", new="line ten")
+    editor = await begin("stock", [step(edit), DONE], FULL)
+    if is_open:
+        editor.open("ten.txt")
+    await editor.run("Go.")
+    before, after = ("mine\n", "") if above else ("", "\nmine\n")
+    text = TEN.replace("line 10\n", f"{before}line ten{after}")
+    if is_open:
+        editor.type("ten.txt", f"{before}line ten{after}", replace="line ten")
+    else:
+        ten.write_text(text)
+    undone = await editor.command("outrider.undo", {})
+    assert (undone["undone"], undone["conflicts"]) == ([{"path": "ten.txt", "hunks": 1}], [])
+    expected = TEN.replace("line 10\n", "mine\nline 10\n" if above else "line 10\nmine\n")
+    assert (editor.text("ten.txt") if is_open else ten.read_text()) == expected

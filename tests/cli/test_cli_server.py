@@ -90,6 +90,22 @@ def test_one_hunk_is_taken_back_by_its_id_and_brought_back(outrider, tmp_path):
     assert outrider("undo", "--scope", "half").returncode == 2
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_a_session_without_changes_has_none(named, outrider, tmp_path):
+    ran = outrider("run", "look", "--json", script=[DONE])
+    session = session_of(tmp_path, ran)
+    for patch in ((), ("--patch",)):
+        listed = outrider("changes", *([session] if named else []), *patch)
+        assert (listed.returncode, listed.stdout) == (0, ""), listed.stderr
+        assert listed.stderr == f"session {session} has no changes\n"
+
+
+def test_changes_without_any_session_are_an_error(outrider):
+    listed = outrider("changes")
+    assert (listed.returncode, listed.stdout) == (2, "")
+    assert "no sessions" in listed.stderr
+
+
 def test_events_are_pure_json_lines_on_stdout(outrider):
     ran = outrider("run", "fix it", "--json", "--yes-to", "all", script=[FIX, DONE])
     assert ran.returncode == 0

@@ -228,7 +228,7 @@ def test_every_title_is_described(page: Page) -> None:
         names.ALLOW_ONCE, names.ALLOW_SESSION, names.ALWAYS_ALLOW, names.ALWAYS_HERE,
         names.ALWAYS_EVERYWHERE, names.ALWAYS_BACK, names.REVIEW, names.REJECT,
         names.SAVE_AND_CONTINUE, names.RUN_WITHOUT_SAVING, names.SAVE_CANCEL,
-        names.ANSWER_IN_DOCUMENT, names.KEEP_MINE, names.TAKE_THE_UNDO, names.OPEN_BOTH,
+        names.ANSWER_IN_DOCUMENT, names.KEEP_MINE, names.TAKE_THE_UNDO, names.TAKE_THE_REDO, names.OPEN_BOTH,
     }  # fmt: skip
     assert {quoted(row["title"])[0] for row in page.table("Titles", "title").rows} == titles
     others = {

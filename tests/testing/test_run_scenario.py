@@ -251,6 +251,21 @@ async def test_a_turn_goes_on_after_a_kill(connection):
     )
 
 
+@pytest.mark.parametrize("connection", ["in-process", "stdio"])
+async def test_a_killed_server_says_nothing_and_its_log_can_be_read(connection, caplog):
+    script = [FIX, say("Done.")]
+    async with run_scenario(
+        "Fix it.", script, workspace=FILES, on_confirmation=yes, connection=connection
+    ) as run:
+        await run.restart(kill=True, resume=False)
+        page = await run.editor.command("outrider.events", {"sessionId": run.session_id})
+        assert page["events"][-1]["type"] == "turn.finished"
+        assert page["events"] == run.events
+    assert [
+        record.getMessage() for record in caplog.records if record.levelname in {"WARNING", "ERROR"}
+    ] == []
+
+
 async def test_a_tool_of_the_editor_is_called():
     tool = client_tool("look_up", word={"type": "string"})
     script = [call("look_up", word="a"), call("look_up", word="b"), say("Done.")]

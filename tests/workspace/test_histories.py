@@ -243,6 +243,79 @@ def test_the_exact_reverse_of_a_hunk_is_its_undo() -> None:
     assert (weave.is_on(first), weave.is_on(second)) == (True, False)
 
 
+PLAIN = st.lists(st.sampled_from([f"{word}\n" for word in ("one", "two", "three", "}", "")]), max_size=9)
+
+
+@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(PLAIN, PLAIN, st.booleans(), st.booleans(), st.data())
+def test_a_line_beside_a_change_is_not_in_its_way(
+    first: list[str], then: list[str], ended: bool, undone: bool, data: Any
+) -> None:
+    before, after = (
+        "".join(lines) if ended else "".join(lines).removesuffix("\n") for lines in (first, then)
+    )
+    if before == after:
+        return
+    session = Session(before)
+    change = session.applied(after)
+    hunks = list(session.journal.roots()[0].hunks)
+    if undone:
+        assert session.switch(change, hunks, undo=True) == 0
+    place = session.file().place(change, data.draw(st.sampled_from(hunks)))
+    lines = split_lines(session.text)
+    at = place.line - 1 + data.draw(st.sampled_from([0, len(split_lines(place.now))]))
+    if at == len(lines) and lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    session.text = "".join([*lines[:at], "typed\n", *lines[at:]])
+    for undo in (not undone, undone, not undone):
+        assert session.switch(change, hunks, undo=undo) == 0
+        left = split_lines(session.text)
+        left.remove("typed\n")
+        # A last line without an end has one as soon as another line follows.
+        assert "".join(left).rstrip("\n") == (before if undo else after).rstrip("\n")
+
+
+@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(PLAIN, st.lists(PLAIN, min_size=2, max_size=4), st.data())
+def test_a_line_beside_the_latest_change_is_not_in_its_way(
+    first: list[str], later: list[list[str]], data: Any
+) -> None:
+    session = Session("".join(first))
+    for lines in later:
+        if "".join(lines) != session.text:
+            session.applied("".join(lines))
+    if not session.journal.roots():
+        return
+    record = session.journal.roots()[-1]
+    place = session.file().place(record.change_id, data.draw(st.sampled_from(record.hunks)))
+    lines = split_lines(session.text)
+    at = place.line - 1 + data.draw(st.sampled_from([0, len(split_lines(place.now))]))
+    session.text = "".join([*lines[:at], "typed\n", *lines[at:]])
+    assert session.switch(record.change_id, list(record.hunks), undo=True) == 0
+    left = split_lines(session.text)
+    left.remove("typed\n")
+    assert "".join(left) == session.texts[record.before or ""]
+
+
+@pytest.mark.parametrize("above", [True, False])
+@pytest.mark.parametrize("end", ["\n", ""])
+@pytest.mark.parametrize("after", ["1\ntwo", "1\ntwo\nthree", "1", "one\n2"])
+def test_a_line_above_or_below_a_change_stays_where_it_was_typed(after: str, end: str, above: bool) -> None:
+    weave = Weave(f"1\n2{end}")
+    strands = weave.put(after + end)
+    at = weave.place(strands[0]).line - 1
+    lines = split_lines(after + end)
+    if not above:
+        at += len(split_lines(weave.place(strands[0]).now))
+        lines[-1] = lines[-1].removesuffix("\n") + "\n"
+    weave.catch_up("".join([*lines[:at], "mine\n", *lines[at:]]))
+    for strand in strands:
+        assert not weave.is_held(strand)
+        weave.switch(strand)
+    assert weave.text.count("mine\n") == 1
+    assert weave.text.replace("mine\n", "").split("\n")[:2] == ["1", "2"]
+
+
 # --- over what somebody wrote --------------------------------------------------------------------------------
 
 

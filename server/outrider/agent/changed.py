@@ -5,14 +5,12 @@ import os
 from dataclasses import dataclass
 
 from outrider.agent.services import Services
-from outrider.agent.undo import histories_of, leads_out
+from outrider.agent.standing import catch_up, histories_of, locate
 from outrider.tools.changes import wire_hunks
 from outrider.workspace.diff import split_lines
 from outrider.workspace.history.histories import FileHistory, Histories
 from outrider.workspace.history.journal import ChangeRecord, Journal, hunk_id
 from outrider.workspace.history.patch import EXECUTABLE, FILE, file_patch
-from outrider.workspace.overlay import ReadProblem
-from outrider.workspace.paths import Located, PathProblem
 from outrider_protocol.commands import ChangedHunk, ChangeInfo
 from outrider_protocol.events import WireHunk
 
@@ -37,7 +35,7 @@ async def listed(services: Services, journal: Journal, turn_id: str | None = Non
         StoreReadError: the log is damaged or cannot be read.
     """
     folded = await histories_of(services, journal)
-    problems = await _catch_up(services, folded)
+    problems = await catch_up(services, folded)
     texts = await _texts(services, journal.roots(turn_id))
     return [_info(record, folded, problems, texts) for record in journal.roots(turn_id)]
 
@@ -52,7 +50,7 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
         StoreReadError: the log is damaged or cannot be read.
     """
     folded = await histories_of(services, journal)
-    await _catch_up(services, folded)
+    await catch_up(services, folded)
     roots = journal.roots(turn_id)
     change_ids = {record.change_id for record in roots}
     patches: list[str] = []
@@ -227,32 +225,8 @@ async def _texts(services: Services, records: list[ChangeRecord]) -> dict[str, s
     return {digest: blob.decode("utf-8", "surrogatepass") for digest, blob in blobs.items()}
 
 
-async def _catch_up(services: Services, folded: Histories) -> dict[str, str]:
-    """Take in what the files are now; gives by path why that is not known."""
-    problems: dict[str, str] = {}
-    for file in folded.files:
-        located = await _located(services, file.path)
-        if isinstance(located, str):
-            problems[file.path] = located
-            continue
-        current = await services.overlay.read(located)
-        if isinstance(current, ReadProblem) and current.kind != "not_found":
-            problems[file.path] = current.message
-            continue
-        text = None if isinstance(current, ReadProblem) else current.text
-        await asyncio.to_thread(file.look, text)
-    return problems
-
-
-async def _located(services: Services, path: str) -> Located | str:
-    located = await services.folders.locate(path)
-    if isinstance(located, PathProblem):
-        return located.message
-    return "a link on its path leads out of the workspace" if leads_out(located, path) else located
-
-
 async def _mode(services: Services, path: str) -> str:
-    located = await _located(services, path)
+    located = await locate(services, path)
     resolved = None if isinstance(located, str) else located.resolved
     if resolved is None:
         return FILE

@@ -196,6 +196,11 @@ class TurnContext:
         known = self._known(call.id)
         return known.reviews if known is not None else ()
 
+    def notes(self, call: ToolCall) -> Sequence[str]:
+        """What the person has said so far with a yes to the call."""
+        known = self._known(call.id)
+        return known.notes if known is not None else ()
+
     async def approve(self, call: ToolCall, action: Action, change_ids: Sequence[str]) -> Approval:
         """Ask the person for a yes."""
         asking = Asking(call.id, action, change_ids)

@@ -65,18 +65,21 @@ async def review_paper(folders: Folders, item: Open, edit: UnderReview | None) -
     return await _write(folders, name, await asyncio.to_thread(written, edit), keep=True)
 
 
-async def both_papers(folders: Folders, hunk: str, path: str, mine: str, undone: str) -> list[Path] | str:
-    """Two documents with the versions of a file between which the person may choose: theirs, and that of the undo.
+async def both_papers(
+    folders: Folders, hunk: str, path: str, mine: str, what: str, other: str
+) -> list[Path] | str:
+    """Two documents with the versions of a file between which the person may choose.
 
     Args:
         folders: Where to put them.
         hunk: The id of the hunk that the choice is about.
         path: The file.
         mine: Its text as it is.
-        undone: Its text with the hunk taken back over what was written since.
+        what: Whose the other version is: `undo` or `redo`.
+        other: Its text with the hunk taken back, or brought back, over what was written since.
     """
     papers: list[Path] = []
-    for kind, text in (("mine", mine), ("undo", undone)):
+    for kind, text in (("mine", mine), (what, other)):
         name = f"{kind}-{hunk.replace('#', '-')}{PurePath(path).suffix}"
         paper = await _write(folders, name, text, keep=False)
         if isinstance(paper, str):

@@ -1,48 +1,59 @@
 """After a crash: what became of the calls that had begun.
 
-An edit is looked up in the text as it is now and found applied, not applied or altered. A command is not run
-again: its effect is unknown. A call of a client's tool is handed to the client again, which knows whether it ran
-it. What had not begun, or has no effect, is simply run.
+An edit is looked up in the text as it is now and found applied, alone or beside what somebody else wrote, not
+applied or altered. A command is not run again: its effect is unknown. A call of a client's tool is handed to the
+client again, which knows whether it ran it. What had not begun, or has no effect, is simply run.
 """
 
-from typing import Any
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
+from outrider.agent.services import Services
 from outrider.agent.state import CallState, TurnState
 from outrider.ports.model import content_hash
+from outrider.store.log import Store
 from outrider.tools import changes
 from outrider.tools.client import HandedTool
 from outrider.tools.context import ToolContext
-from outrider.tools.registry import Registry
 from outrider.tools.result import ToolResult
 from outrider.tools.review import told_of
+from outrider.workspace.diff import text_hunks
 from outrider.workspace.history.journal import Journal
-from outrider.workspace.overlay import ReadProblem
+from outrider.workspace.landing import is_in_place, without_part
+from outrider.workspace.merge import merge
+from outrider.workspace.overlay import ReadProblem, as_seen, is_alike
 from outrider.workspace.paths import PathProblem
-from outrider_protocol.events import EditApplied, EditRejected, ToolFinished, ToolStatus
+from outrider_protocol.events import EditApplied, EditMerged, EditRejected, ToolFinished, ToolStatus
 
 
-async def settle(context: ToolContext, tools: Registry, turn: TurnState) -> None:
-    """Give every call whose effect had begun its result."""
+async def settle(context: ToolContext, services: Services, turn: TurnState) -> None:
+    """Give every call whose effect had begun its result.
+
+    Raises:
+        StoreReadError: the log is damaged or cannot be read.
+    """
     for call in [call for call in turn.calls.values() if call.started and not call.finished]:
-        if found := await _found(context, tools, call):
-            result = told_of(ToolResult(*found), call.reviews)
+        if found := await _found(context, services, call):
+            result = told_of(ToolResult(*found), call.reviews, call.notes)
             finished = ToolFinished(
                 call_id=call.call.id, name=call.call.name, status=result.status, content=result.content
             )
             context.record(finished)
 
 
-async def _found(context: ToolContext, tools: Registry, call: CallState) -> tuple[ToolStatus, str] | None:
+async def _found(context: ToolContext, services: Services, call: CallState) -> tuple[ToolStatus, str] | None:
     """The result of a call that had begun; None if its effect had not."""
     if len(call.proposed) > 1 and (call.applying or call.in_place):
-        return await _settle_all(context, call)
+        return await _settle_all(context, services.store, call)
     for data in list(call.applying.values()):
-        return await settle_change(context, data)
+        return await settle_change(context, services.store, data)
     if call.in_place:
         return "ok", "The edit was made; the server stopped just after it."
     if call.returned is not None:
         return "error" if call.returned.is_error else "ok", call.returned.content
-    tool = tools.get(call.call.name)
+    tool = services.tools.get(call.call.name)
     if isinstance(tool, str):  # it has begun, so there was one
         return "error", _not_registered(call)
     if isinstance(tool, HandedTool) or tool.effect in {"read", "ask", "edit"}:
@@ -53,15 +64,18 @@ async def _found(context: ToolContext, tools: Registry, call: CallState) -> tupl
     )
 
 
-async def _settle_all(context: ToolContext, call: CallState) -> tuple[ToolStatus, str]:
+async def _settle_all(context: ToolContext, store: Store, call: CallState) -> tuple[ToolStatus, str]:
     """Find out which of the changes of a call are in place. None is made or taken back any more."""
-    for data in list(call.applying.values()):
-        await settle_change(context, data)
+    found = {
+        change_id: (await settle_change(context, store, data))[0]
+        for change_id, data in list(call.applying.items())
+    }
     names = {data["changeId"]: _name(data) for data in call.proposed}
-    there = [name for change_id, name in names.items() if change_id in call.in_place]
-    if len(there) == len(names):
+    whole = [one for one in names if one in call.in_place and found.get(one, "ok") == "ok"]
+    if len(whole) == len(names):
         return "ok", "The changes were found applied after the server had stopped."
-    missing = [name for change_id, name in names.items() if change_id not in call.in_place]
+    there = [names[one] for one in whole]
+    missing = [name for one, name in names.items() if one not in whole]
     told = f"The server stopped in the middle of several changes. Not in place: {', '.join(missing)}."
     told += f" In place: {', '.join(there)}." if there else " Nothing was changed."
     return "interrupted", f"{told} Read the files before you go on."
@@ -77,43 +91,172 @@ def _not_registered(call: CallState) -> str:
     return f"{gone} Whether the client of then did it is unknown." if call.handed else gone
 
 
-async def settle_change(context: ToolContext, data: dict[str, Any]) -> tuple[ToolStatus, str]:
+async def settle_change(context: ToolContext, store: Store, data: dict[str, Any]) -> tuple[ToolStatus, str]:
     """Find out what became of a change, and record it.
+
+    A change is in place where its hunks are, whatever somebody wrote beside them since.
 
     Args:
         context: Where it happened.
+        store: Where its texts are.
         data: The data of its `edit.applying`.
+
+    Raises:
+        StoreReadError: the log is damaged or cannot be read.
     """
-    renamed = data["operation"] == "rename"
-    at, gone = (data["to"], data["path"]) if renamed else (data["path"], None)
-    now = await _hash_of(context, at)
-    if renamed and now == data.get("after") and await _hash_of(context, gone or "") is not None:
-        now = "both"
+    named = {data[key] for key in ("before", "after") if key in data}
+    texts = await store.blobs(named)
+    if named - texts.keys():
+        return await _record(context, _Then(None, None, data), _ALTERED)
+    then = _Then(_text(texts, data.get("before")), _text(texts, data.get("after")), data)
+    match data.get("operation", "edit"):
+        case "delete":
+            outcome = await _deleted(context, then)
+        case "rename":
+            outcome = await _renamed(context, then)
+        case _:
+            found = await _look(context, data["path"], then)
+            outcome = await asyncio.to_thread(_written, then, found)
+    return await _record(context, then, outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class _Then:
+    """A change that was cut off, with the texts that it was worked out for."""
+
+    before: str | None
+    planned: str | None
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Now:
+    """A file as it is found."""
+
+    text: str | None
+    """None: there is none, or it cannot be read."""
+    readable: bool = True
+    left_open: str | None = None
+    """The document that is left of a file that is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What became of a change."""
+
+    kind: Literal["applied", "merged", "part", "not_applied", "altered"]
+    after: str | None = None
+    """What is there now, of a change that is there with what somebody wrote."""
+    without: str | None = None
+    """The same without the part of the change that is there."""
+
+
+_APPLIED, _NOT_APPLIED, _ALTERED = _Outcome("applied"), _Outcome("not_applied"), _Outcome("altered")
+
+
+def _written(then: _Then, found: _Now) -> _Outcome:
+    """What became of an edit, or of a file that was to be made."""
+    before, planned, now = then.before, then.planned or "", found.text
+    if not found.readable:
+        return _ALTERED
+    if now is None:
+        return _NOT_APPLIED if before is None else _ALTERED
+    if is_alike(now, planned):
+        return _APPLIED
+    if before is None:
+        # There was no file, and there is one that has all that was to be in it.
+        all_there = planned and not any(hunk.old for hunk in text_hunks(planned, now))
+        return _Outcome("merged", now) if all_there else _ALTERED
+    if is_alike(now, before):
+        return _NOT_APPLIED
+    if is_in_place(before, planned, now):
+        return _Outcome("merged", now)
+    if (without := without_part(before, planned, now)) is not None:
+        return _Outcome("part", now, without)
+    return _ALTERED if merge(before, now, planned).conflicts else _NOT_APPLIED
+
+
+async def _deleted(context: ToolContext, then: _Then) -> _Outcome:
+    found = await _look(context, then.data["path"], then)
+    if not found.readable:
+        return _ALTERED
+    if found.text is None:
+        return _APPLIED
+    return _NOT_APPLIED if found.left_open is None else _taken_away(context, then, found, None)
+
+
+async def _renamed(context: ToolContext, then: _Then) -> _Outcome:
+    found, left = await _look(context, then.data["to"], then), await _look(context, then.data["path"], then)
+    if found.readable and found.text is None:
+        return _NOT_APPLIED
+    is_gone = left.left_open is not None or (left.readable and left.text is None)
+    if found.text is None or not is_gone:
+        return _ALTERED
+    if left.left_open is not None:
+        return _taken_away(context, then, left, found.text)
+    return _APPLIED if is_alike(found.text, then.planned) else _Outcome("merged", found.text)
+
+
+def _taken_away(context: ToolContext, then: _Then, left: _Now, after: str | None) -> _Outcome:
+    """A file is gone from its place, and its document is still open: somebody may have written in it."""
+    if not is_alike(left.text, then.before) or left.left_open is None:
+        return _Outcome("merged", after)
+    context.documents.set_outdated(left.left_open)
+    return _APPLIED if is_alike(after, then.planned) else _Outcome("merged", after)
+
+
+async def _record(context: ToolContext, then: _Then, outcome: _Outcome) -> tuple[ToolStatus, str]:
+    data = then.data
     described = {
         key: data[key]
         for key in ("changeId", "callId", "path", "operation", "to", "hunks", "encoding", "mode", "folder")
         if key in data
     }
+    if outcome.kind == "part" and "undoes" in data:
+        # Which hunks are back is not known by their numbers; what is left of it belongs to nobody.
+        outcome = _ALTERED
+    if outcome.kind in {"not_applied", "altered"}:
+        reason = _REASONS[outcome.kind]
+        context.record(EditRejected.model_validate({**described, "reason": reason}))
+        return "interrupted", _TOLD[outcome.kind]
     hashes = {key: data[key] for key in ("before", "after", "undoes", "undoesHunks") if key in data}
-    before = None if renamed else data.get("before")
-    if data["operation"] == "delete" and now == before and await _is_gone(context, at):
-        now = None
-    if now == data.get("after"):
-        where = await _where(context, at)
-        context.record(EditApplied.model_validate({**described, **hashes, "where": where}))
-        return "ok", "The edit was found applied after the server had stopped."
-    if now == before:
-        context.record(
-            EditRejected.model_validate({**described, "reason": "the server stopped before it was applied"})
-        )
-        return "interrupted", "The server stopped before the edit was applied. Nothing was changed."
-    context.record(
-        EditRejected.model_validate({**described, "reason": "found altered after the server had stopped"})
-    )
-    return (
-        "interrupted",
-        "The server stopped during the edit, and the text is neither as before nor as planned. Read it.",
-    )
+    where = await _where(context, data.get("to", data["path"]))
+    blobs: dict[str, bytes] = {}
+    if outcome.kind == "part":
+        hunks = changes.wire_hunks(outcome.without or "", outcome.after or "")
+        described["hunks"] = [hunk.to_wire() for hunk in hunks]
+        hashes["before"] = _kept(outcome.without, blobs)
+    if outcome.after is not None:
+        hashes["after"] = _kept(outcome.after, blobs)
+    if outcome.kind == "merged":
+        context.record(EditMerged.model_validate({**described, **hashes}), blobs)
+    else:
+        context.record(EditApplied.model_validate({**described, **hashes, "where": where}), blobs)
+    return "interrupted" if outcome.kind == "part" else "ok", _TOLD[outcome.kind]
+
+
+_REASONS = {
+    "not_applied": "the server stopped before it was applied",
+    "altered": "found altered after the server had stopped",
+}
+_TOLD = {
+    "applied": "The edit was found applied after the server had stopped.",
+    "merged": "The edit was found applied after the server had stopped, beside what somebody else wrote meanwhile.",
+    "part": "The server stopped during the edit, and only a part of it is in place. Read the file before you go on.",
+    "not_applied": "The server stopped before the edit was applied. Nothing was changed.",
+    "altered": "The server stopped during the edit, and the text is neither as before nor as planned. Read it.",
+}
+
+
+def _text(texts: Mapping[str, bytes], digest: str | None) -> str | None:
+    return None if digest is None else texts[digest].decode("utf-8", "surrogatepass")
+
+
+def _kept(text: str | None, blobs: dict[str, bytes]) -> str:
+    encoded = changes.encode(text or "")
+    digest = content_hash(encoded)
+    blobs[digest] = encoded
+    return digest
 
 
 async def unsaved_buffers(context: ToolContext, journal: Journal) -> dict[str, int]:
@@ -130,27 +273,25 @@ async def unsaved_buffers(context: ToolContext, journal: Journal) -> dict[str, i
     return found
 
 
-async def _hash_of(context: ToolContext, path: str) -> str | None:
+async def _look(context: ToolContext, path: str, then: _Then) -> _Now:
+    """A file, in the way in which the texts of the change were seen."""
     located = await context.folders.locate(path)
     if isinstance(located, PathProblem):
-        return None
+        return _Now(None)
     snapshot = await context.overlay.read(located)
     if isinstance(snapshot, ReadProblem):
-        return None if snapshot.kind == "not_found" else "unreadable"
-    return content_hash(changes.encode(snapshot.text))
-
-
-async def _is_gone(context: ToolContext, path: str) -> bool:
-    """Whether only the document of a deleted file is left, which the editor has not closed."""
-    located = await context.folders.locate(path)
-    if isinstance(located, PathProblem) or await context.overlay.on_disk(located) is not None:
-        return False
-    if (document := await context.overlay.document_of(located)) is not None:
-        context.documents.set_outdated(document.uri)
-    return document is not None
+        return _Now(None, readable=snapshot.kind == "not_found")
+    only_open = snapshot.source == "buffer" and await context.overlay.on_disk(located) is None
+    known = then.before if then.planned is None else then.planned
+    text = snapshot.text if known is None else as_seen(snapshot.text, known)
+    return _Now(text, left_open=snapshot.uri if only_open else None)
 
 
 async def _where(context: ToolContext, path: str) -> str:
     located = await context.folders.locate(path)
-    is_open = not isinstance(located, PathProblem) and context.documents.get(located.uri) is not None
-    return "buffer" if is_open else "disk"
+    if isinstance(located, PathProblem) or (document := context.documents.get(located.uri)) is None:
+        return "disk"
+    snapshot = await context.overlay.read(located)
+    if not isinstance(snapshot, ReadProblem) and snapshot.unsaved:
+        context.changed_buffer(document.uri)
+    return "buffer"

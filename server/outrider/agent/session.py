@@ -14,6 +14,7 @@ from outrider.agent.context import TurnContext
 from outrider.agent.inbox import Channel, Inbox, Refusal, decision_title
 from outrider.agent.record import Record
 from outrider.agent.services import Services
+from outrider.agent.standing import catch_up, histories_of, stands_in
 from outrider.agent.state import TurnState
 from outrider.agent.turn import Turn
 from outrider.agent.undo import TakingBack
@@ -165,7 +166,7 @@ class Session:
         )
         context = self._context("Outrider")
         for data in list(state.undoing.values()):
-            await recovery.settle_change(context, data)
+            await recovery.settle_change(context, self._services.store, data)
         self._touched.update(await recovery.unsaved_buffers(context, state.journal))
         return None
 
@@ -323,19 +324,29 @@ class Session:
             self._record.append(SettingsChanged(permission_mode=new), turn_id=self._record.state.current)
 
     async def undo(self, params: UndoParams, *, redo: bool) -> UndoResult | Refused:
-        """Take changes back, or take that back."""
+        """Take changes back, or take that back.
+
+        Raises:
+            StoreReadError: the log is damaged or cannot be read.
+        """
         async with self._undoing:
             return await self._undo(params, redo=redo)
 
     async def _undo(self, params: UndoParams, *, redo: bool) -> UndoResult | Refused:
         journal = self._record.state.journal
         scope = params.scope or journal.scope_of(params.id)
-        parts = (journal.to_redo if redo else journal.to_undo)(scope, params.id)
+        choose = journal.to_redo if redo else journal.to_undo
+        folded = await histories_of(self._services, journal)
+        await catch_up(self._services, folded)
+        # Where the texts leave nothing to do, what the log names is passed over, and that is no error.
+        parts = choose(scope, params.id, stands_in(folded)) or choose(scope, params.id)
         if not parts:
             return Refused("nothing_to_undo", f"{self.id} has nothing to {'redo' if redo else 'undo'} there")
         context = self._context("Outrider: redo" if redo else "Outrider: undo")
         context.record(UndoRequested(redo=redo, scope=scope, id=params.id))
-        result = await TakingBack(self._services, context, journal, self._ending, redo=redo).take(parts)
+        result = await TakingBack(self._services, context, journal, self._ending, redo=redo).take(
+            parts, folded
+        )
         context.record(
             UndoFinished(undone=result.undone, conflicts=result.conflicts, not_undoable=result.not_undoable)
         )

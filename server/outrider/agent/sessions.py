@@ -10,6 +10,7 @@ from outrider.agent.record import Record
 from outrider.agent.review_paper import UnderReview
 from outrider.agent.services import Services
 from outrider.agent.session import Refused, Session, wait_result
+from outrider.agent.standing import catch_up, histories_of, stands_in
 from outrider.agent.state import SessionState
 from outrider.models.catalog import ModelProblem
 from outrider.ports.events import LoggedEvent
@@ -255,15 +256,17 @@ class Sessions:
         return await session.undo(params, redo=redo)
 
     async def changes(self, params: ChangesParams) -> ChangesResult | Refused:
-        """What a session changed, whoever runs it; without an id, the latest one that changed something."""
+        """What a session changed, whoever runs it; without an id, the latest one that changed something, else the latest."""
         session_id = params.session_id
         if session_id is None:
-            for summary in (await self.list()).sessions:
-                if (await self._state(summary.session_id)).journal.roots():
-                    session_id = summary.session_id
+            session_ids = [summary.session_id for summary in (await self.list()).sessions]
+            if not session_ids:
+                return Refused("unknown_id", "there are no sessions in this workspace yet")
+            session_id = session_ids[0]
+            for one in session_ids:
+                if (await self._state(one)).journal.roots():
+                    session_id = one
                     break
-            else:
-                return Refused("unknown_id", "no session of this workspace has changed anything")
         elif session_id not in self._open and not await self._services.store.last_seq(session_id):
             return Refused("unknown_id", f"there is no session {session_id!r}")
         state = await self._state(session_id)
@@ -323,12 +326,23 @@ class Sessions:
         return session.record.state if session else await self._fold(session_id)
 
     async def _latest_changed(self, *, redo: bool) -> str | None:
-        """The session that an undo means when it names none: the latest with something to take back."""
+        """The session that an undo means when it names none: the latest with something to take back.
+
+        Where there is none by the texts, the latest one by its log: what that names is done already.
+        """
+        by_log: str | None = None
         for summary in (await self.list()).sessions:
-            state = await self._state(summary.session_id)
-            if state.journal.to_redo() if redo else state.journal.to_undo("turn", None):
+            journal = (await self._state(summary.session_id)).journal
+            if not journal.roots():
+                continue
+            folded = await histories_of(self._services, journal)
+            await catch_up(self._services, folded)
+            choose = journal.to_redo if redo else journal.to_undo
+            if choose("turn", None, stands_in(folded)):
                 return summary.session_id
-        return None
+            if by_log is None and choose("turn", None):
+                by_log = summary.session_id
+        return by_log
 
     async def look_for_resting(self) -> None:
         """Find the open items of this workspace's parked sessions that no process runs now."""

@@ -43,6 +43,8 @@ class CallState:
     """Digest of what the person rejected, their note, and what they said about single hunks."""
     reviews: list[Review] = field(default_factory=list[Review])
     """What the person decided about single hunks of what they allowed."""
+    notes: list[str] = field(default_factory=list[str])
+    """What the person said with a yes to all of it."""
     asked_for: list[str] = field(default_factory=list[str])
     """The ids of the changes that the latest approval was asked for."""
     answered: tuple[str, str] | None = None
@@ -338,6 +340,8 @@ def _approved(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) ->
         review = _review(call, data)
         if data["decision"] != "reject":
             call.approved = data.get("digest", digest)
+            if "note" in data and review is None:
+                call.notes.append(data["note"])
             if review is not None:
                 call.reviews.append(review)
                 call.proposed = [one for one in call.proposed if review.keeps(one["changeId"])]

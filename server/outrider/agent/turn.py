@@ -141,7 +141,7 @@ class Turn:
         self._budget.start(opened.context_window)
         resumed = self._state.phase != "start"
         if resumed:
-            await recovery.settle(self._context, self._services.tools, self._state)
+            await recovery.settle(self._context, self._services, self._state)
         else:
             self._enter("prepare", "started")
         if not self._state.asked:

@@ -12,17 +12,18 @@ from pathlib import PurePath
 from outrider.agent import papers
 from outrider.agent.context import TurnContext
 from outrider.agent.services import Services
+from outrider.agent.standing import leads_out
 from outrider.ports.editor import Answered
 from outrider.tools import changes
 from outrider.tools.changes import TakesBack
 from outrider.workspace.editing import Change
 from outrider.workspace.encoding import BOM
-from outrider.workspace.history.histories import FileHistory, Histories, histories, texts_named
+from outrider.workspace.history.histories import FileHistory, Histories
 from outrider.workspace.history.journal import ChangeRecord, Journal, Part, hunk_id
 from outrider.workspace.history.weave import Place
 from outrider.workspace.overlay import ReadProblem, same_text
 from outrider.workspace.paths import Located, PathProblem
-from outrider_protocol import KEEP_MINE, OPEN_BOTH, TAKE_THE_UNDO
+from outrider_protocol import KEEP_MINE, OPEN_BOTH, TAKE_THE_REDO, TAKE_THE_UNDO
 from outrider_protocol.commands import UndoResult
 from outrider_protocol.events import Conflict, NotUndoable, UndoAsked, UndonePath
 
@@ -34,22 +35,6 @@ MOST_ASKED = 5
 """Conflicts that are asked about one by one; further ones are only named."""
 MOST_SHOWN = 300
 """Characters of each version in a question."""
-
-
-async def histories_of(services: Services, journal: Journal) -> Histories:
-    """The files that a session changed, up to its last change.
-
-    Raises:
-        StoreReadError: the log is damaged or cannot be read.
-    """
-    blobs = await services.store.blobs(texts_named(journal.records))
-    texts = {digest: blob.decode("utf-8", "surrogatepass") for digest, blob in blobs.items()}
-    return await asyncio.to_thread(histories, journal, texts)
-
-
-def leads_out(located: Located, path: str) -> bool:
-    """Whether a path of the workspace is outside by a link: what was approved may have been another place."""
-    return not located.inside and not PurePath(path).is_absolute()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +102,8 @@ class TakingBack:
         self._asked = 0
         self._answers = True
 
-    async def take(self, parts: Sequence[Part]) -> UndoResult:
-        """Take hunks back, in this order.
-
-        Raises:
-            StoreReadError: the log is damaged or cannot be read.
-        """
-        folded = await histories_of(self._services, self._journal)
+    async def take(self, parts: Sequence[Part], folded: Histories) -> UndoResult:
+        """Take hunks of files back, in this order."""
         for part in parts:
             file = folded.of(part.record.change_id)
             if file is None:
@@ -289,7 +269,7 @@ class TakingBack:
     # --- conflicts -----------------------------------------------------------------------------------------------
 
     async def _ask(self, record: ChangeRecord, file: FileHistory, number: int, reason: str) -> Place | None:
-        """Ask whether a hunk is taken back over what somebody wrote; gives what was shown if it is.
+        """Ask whether a hunk is taken back, or brought back, over what somebody wrote; gives what was shown if it is.
 
         Only that title is a yes.
         """
@@ -300,21 +280,22 @@ class TakingBack:
         self._asked += 1
         place, hunk = file.place(record.change_id, number), hunk_id(record.change_id, number)
         what = "redo" if self._redo else "undo"
+        take = TAKE_THE_REDO if self._redo else TAKE_THE_UNDO
         message = (
             f"{file.path}, line {place.line}: {reason}.\n"
             f"As it is now:\n{_cut(place.now)}\nWith the {what}:\n{_cut(place.switched)}"
         )
-        choice = await self._chosen(message)
+        choice = await self._chosen(message, take)
         self._context.record(UndoAsked(id=hunk, path=file.path, line=place.line, choice=choice))
         self._answers = choice is not None
         if choice == OPEN_BOTH:
-            await self._open_both(file, hunk, file.forced(record.change_id, number))
-        return place if choice == TAKE_THE_UNDO else None
+            await self._open_both(file, hunk, what, file.forced(record.change_id, number))
+        return place if choice == take else None
 
-    async def _chosen(self, message: str) -> str | None:
+    async def _chosen(self, message: str, take: str) -> str | None:
         asking = asyncio.ensure_future(
             self._services.editor.ask(
-                message, [KEEP_MINE, TAKE_THE_UNDO, OPEN_BOTH], seconds=self._context.limits.ask_seconds
+                message, [KEEP_MINE, take, OPEN_BOTH], seconds=self._context.limits.ask_seconds
             )
         )
         ending = asyncio.ensure_future(self._ending.wait())
@@ -326,9 +307,9 @@ class TakingBack:
             ending.cancel()
         return answer.title if isinstance(answer, Answered) else None
 
-    async def _open_both(self, file: FileHistory, hunk: str, undone: str) -> None:
+    async def _open_both(self, file: FileHistory, hunk: str, what: str, other: str) -> None:
         folders = self._services.folders
-        made = await papers.both_papers(folders, hunk, file.path, file.text or "", undone)
+        made = await papers.both_papers(folders, hunk, file.path, file.text or "", what, other)
         if isinstance(made, str):
             self._services.editor.say("warning", made)
             return

@@ -38,6 +38,8 @@ async def changes(
     except RefusedError as refused:
         return refused.code
     text = str(given["patch"]) if patch else _listed(cast("list[Object]", given["changes"]))
+    if not text:
+        console.print(Text(f"session {given['sessionId']} has no changes"), soft_wrap=True)
     content = text.encode("utf-8", "surrogatepass")
     done = await hand_over(content, target, console, force=force)
     return ExitCode.COMPLETED if done else ExitCode.FAILED
@@ -55,6 +57,8 @@ def _listed(changes: list[Object]) -> str:
             table.add_row(
                 Text(f"  {hunk['id']}"), f"+{added} −{removed}", f"line {hunk['line']}", hunk["state"]
             )
+    if not changes:
+        return ""
     lines = io.StringIO()
     make_console(lines).print(table)
     return lines.getvalue()

@@ -327,7 +327,9 @@ def _take_back(
 def changes(
     session: Annotated[
         str | None,
-        typer.Argument(metavar="SESSION", help="Default: the latest session that changed something."),
+        typer.Argument(
+            metavar="SESSION", help="Default: the latest session that changed something, else the latest."
+        ),
     ] = None,
     patch: Annotated[bool, typer.Option("--patch", help="As one patch that `git apply` takes.")] = False,
     output: OutputOption = None,

@@ -84,7 +84,7 @@ async def code_actions(
         *(() if reviewed else written),
         *_for_place(app, cursor, diagnostics),
         *await _for_change(app, cursor),
-        *_for_sessions(app),
+        *_for_sessions(app, await _hunks_here(app, cursor)),
     ]
     return [
         action for action in actions if only is None or any(_is_kind(action["kind"], kind) for kind in only)
@@ -232,18 +232,31 @@ async def _for_change(app: App, cursor: Cursor) -> list[dict[str, Any]]:
     return [_action("undo this change", ACTION_KIND, UNDO, argument)]
 
 
-def _for_sessions(app: App) -> Iterator[dict[str, Any]]:
+async def _hunks_here(app: App, cursor: Cursor) -> set[tuple[str, bool]]:
+    """The sessions with hunks in the document, and whether there are undone ones: the editor's own undo counts."""
+    document = app.services.documents.get(cursor.uri)
+    if document is None or not app.sessions.running:
+        return set()
+    path = app.services.folders.display_of(cursor.uri)
+    try:
+        found = await app.sessions.hunks_in(path, document.text)
+    except StoreReadError:
+        return set()
+    return {(session_id, hunk.undone) for session_id, hunk in found}
+
+
+def _for_sessions(app: App, here: set[tuple[str, bool]]) -> Iterator[dict[str, Any]]:
     running = app.sessions.running
     for session in reversed(running):
         if turn_id := session.record.state.current:
             yield _action("cancel turn", ACTION_KIND, CANCEL, {"turnId": turn_id})
             break
     for session in reversed(running):
-        if session.record.state.journal.to_undo("turn", None):
+        if (session.id, False) in here or session.record.state.journal.to_undo("turn", None):
             yield _action("undo turn", ACTION_KIND, UNDO, {"sessionId": session.id, "scope": "turn"})
             break
     for session in reversed(running):
-        if session.record.state.journal.to_redo():
+        if (session.id, True) in here or session.record.state.journal.to_redo():
             yield _action("redo", ACTION_KIND, REDO, {"sessionId": session.id})
             break
 

@@ -1,7 +1,10 @@
 """From the LSP room to the house: loaded after `initialize` is answered, because what it imports takes time."""
 
+import asyncio
 import logging
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from typing import Any, cast
 
 from outrider import app as composition
@@ -18,7 +21,7 @@ from outrider.ports.outside import ClientStart, Outside
 from outrider.ports.text import Place
 from outrider.store.problem import StoreProblem, StoreReadError
 from outrider.workspace.documents import DocumentStore
-from outrider_protocol import REQUEST_FAILED, WAIT
+from outrider_protocol import EVENTS, REQUEST_FAILED, WAIT
 
 _MOVES_CHANGES = frozenset({"edit.applied", "edit.merged", "workspace.changed", "session.restored"})
 """Events after which changes are elsewhere."""
@@ -35,16 +38,25 @@ class Bridge:
         self._editor = editor
         self._reporter = reporter
         self._commands = Commands(app)
+        self._held: dict[str, list[LoggedEvent]] = {}
+        """By session, while its log is read: the events that the client gets after the answer."""
+        self._reads: Counter[str] = Counter()
         self._shows_lenses = False
         """Whether the client has ever asked for code lenses: what it does not show it need not ask for again."""
         app.services.store.subscribe(self._on_event)
 
     def _on_event(self, event: LoggedEvent) -> None:
-        if self._app.current.events:
-            self._editor.publish_event(event)
+        if (held := self._held.get(event.session_id)) is not None:
+            held.append(event)
+        else:
+            self._publish(event)
         self._reporter.on_event(event)
         if event.type in _MOVES_CHANGES and self._app.current.code_lens and self._shows_lenses:
             self._editor.refresh_lenses()
+
+    def _publish(self, event: LoggedEvent) -> None:
+        if self._app.current.events:
+            self._editor.publish_event(event)
 
     def on_frame(self, frame: StreamFrame) -> None:
         """Pass live text on."""
@@ -57,7 +69,32 @@ class Bridge:
             turn_id = str(cast("dict[str, Any]", argument).get("turnId", ""))
             with self._reporter.also(work_done_token, turn_id):
                 return await self._commands.execute(command, argument)
+        if command == EVENTS and isinstance(argument, dict):
+            with self._before_its_events(str(cast("dict[str, Any]", argument).get("sessionId", ""))):
+                return await self._commands.execute(command, argument)
         return await self._commands.execute(command, argument)
+
+    @contextmanager
+    def _before_its_events(self, session_id: str) -> Generator[None]:
+        """Hold back the events of a session until an answer is written.
+
+        What is committed while the log is read would else come before the answer that lacks it, and a client could
+        not tell from the two what is missing.
+        """
+        self._reads[session_id] += 1
+        self._held.setdefault(session_id, [])
+        try:
+            yield
+        finally:
+            # The answer goes out in the step that ends here, so the next one is after it.
+            asyncio.get_running_loop().call_soon(self._let_go, session_id)
+
+    def _let_go(self, session_id: str) -> None:
+        self._reads[session_id] -= 1
+        if not self._reads[session_id]:
+            del self._reads[session_id]
+            for event in self._held.pop(session_id):
+                self._publish(event)
 
     async def code_actions(
         self,

@@ -43,7 +43,7 @@ from outrider.tools.context import Action, ToolContext
 from outrider.tools.executor import NOTE
 from outrider.tools.registry import Params, Registry, Tool
 from outrider.tools.result import ToolResult
-from outrider.tools.review import REVIEWED
+from outrider.tools.review import untold
 from outrider.workspace.editing import Change
 from outrider.workspace.review import Review
 from outrider_protocol.events import ReviewedHunk, RulePattern, WorkspaceSaved
@@ -574,7 +574,7 @@ def _note(finished: LoggedEvent | None) -> str:
     if finished is None or finished.data["status"] != "ok":
         return ""
     content: str = finished.data["content"]
-    return content.partition(NOTE)[2].partition(REVIEWED)[0]
+    return untold(content.partition(NOTE)[2])
 
 
 def _partial(finished: LoggedEvent | None) -> str | None:
@@ -587,7 +587,7 @@ def _partial(finished: LoggedEvent | None) -> str | None:
 def _result(tape: Tape, finished: LoggedEvent) -> ToolResult:
     data = finished.data
     read = {one["path"]: tape.text(one["hash"]) or "" for one in data.get("read", ())}
-    content, _, _ = data["content"].partition(REVIEWED)  # it is said anew
+    content = untold(data["content"])  # it is said anew
     return ToolResult(data["status"], content, read)
 
 

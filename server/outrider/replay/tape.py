@@ -244,6 +244,10 @@ class Tape:
 
 def _inputs(events: Sequence[LoggedEvent]) -> Iterator[Input]:
     queued: set[str] = set()
+    undoing: set[str] = set()
+    """Changes outside a turn that have begun."""
+    cut_off: set[str] = set()
+    """Those of them that a restart came into: what became of them is found out again."""
     for event in events:
         kind = _OF_TYPE.get(event.type)
         match event.type:
@@ -257,7 +261,16 @@ def _inputs(events: Sequence[LoggedEvent]) -> Iterator[Input]:
                 if (due := _cancelled_after(events, event)) is not None:
                     yield Input("cancel", due, event)
                 continue
+            case "session.restored":
+                cut_off |= undoing
             case _ if event.type.startswith(("edit.", "undo.")) and event.turn_id is None:
+                change_id = event.data.get("changeId", "")
+                if event.type == "edit.applying":
+                    undoing.add(change_id)
+                elif change_id in undoing:
+                    undoing.remove(change_id)
+                    if change_id in cut_off:
+                        continue
                 kind = "undo"
             case _:
                 pass

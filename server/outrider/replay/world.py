@@ -25,7 +25,7 @@ from outrider.ports.ids import IdKind
 from outrider.ports.model import Message
 from outrider.ports.text import Snapshot
 from outrider.replay.tape import Tape
-from outrider.tools.review import REVIEWED
+from outrider.tools.review import untold
 from outrider.workspace.documents import Document, DocumentStore
 from outrider.workspace.editing import PART_STAYS, Change, Editing, NotWritten, Written
 from outrider.workspace.overlay import OnDisk, Overlay, ReadProblem
@@ -178,6 +178,9 @@ def located(display: str) -> Located:
     return Located(display, display, None, None, inside=True, own=False)
 
 
+_TYPED: Final = "\0typed into what is left of a file"
+
+
 class RecordedOverlay(Overlay):
     """The texts that were found after a restart: the log tells what became of each change."""
 
@@ -195,31 +198,34 @@ class RecordedOverlay(Overlay):
             return ReadProblem("unreadable", coming.data["reason"])  # why it was not taken back
         settled = next(
             (
-                event.data | {"type": event.type}
+                event
                 for event in self._tape.ahead()
-                if event.type in {"edit.applied", "edit.rejected"}
+                if event.type in {"edit.applied", "edit.merged", "edit.rejected"}
                 and path in {event.data["path"], event.data.get("to")}
             ),
             None,
         )
+        if settled is not None and settled.data.get("reason", "").startswith("found altered"):
+            return ReadProblem("unreadable", "neither as before nor as planned")
         if settled is not None:
             text = self._found(settled, path)
         if text is None:
             return ReadProblem("not_found", f"{path} does not exist")
-        return Snapshot(located.uri, path, text, "disk")
+        return Snapshot(located.uri, path, text, "disk" if text != _TYPED else "buffer")
 
-    def _found(self, settled: dict[str, str], path: str) -> str | None:
-        moved = settled.get("operation") == "rename"
-        if settled["type"] == "edit.applied":
-            return None if moved and path == settled["path"] else self._tape.text(settled.get("after"))
-        if settled["reason"].startswith("found altered"):
-            return "\0neither as before nor as planned"
-        if moved:
-            return None
-        for event in self._tape.behind(self._tape.position):
-            if event.type == "edit.applying" and event.data["changeId"] == settled["changeId"]:
-                return self._tape.text(event.data.get("before"))
-        return None
+    def _found(self, settled: LoggedEvent, path: str) -> str | None:
+        data = settled.data
+        moved = data.get("operation") == "rename"
+        begun = _begun(self._tape, settled)
+        then = begun.data if begun is not None else {}
+        if settled.type == "edit.rejected":
+            return None if moved else self._tape.text(then.get("before"))
+        taken_away = moved or data.get("operation") == "delete"
+        if taken_away and path == data["path"]:
+            # What somebody typed is left in its document: nothing else makes it more than the change as planned.
+            is_typed = settled.type == "edit.merged" and data.get("after") == then.get("after")
+            return _TYPED if is_typed else None
+        return self._tape.text(data.get("after"))
 
     async def on_disk(self, located: Located) -> OnDisk | None:
         """The file that is deleted next, as it was found."""
@@ -315,7 +321,7 @@ class RecordedEditing(Editing):
         content = ended.data["content"] if ended and ended.type == "tool.finished" else ""
         if not content.startswith(f"{path} was not changed: {reason}"):
             return NotWritten("changed", reason)  # it was worked out again
-        return NotWritten("failed", reason, content.partition(REVIEWED)[0].partition(NOW)[2] or None)
+        return NotWritten("failed", reason, untold(content).partition(NOW)[2] or None)
 
 
 def _begun(tape: Tape, settled: LoggedEvent) -> LoggedEvent | None:

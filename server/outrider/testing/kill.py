@@ -1,10 +1,13 @@
 """Ends a server in the middle of its work, as a crash would."""
 
+import logging
 import sqlite3
-from contextlib import closing
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from outrider.store.log import Store
 from outrider.store.schema import FILE_NAME, open_reader
 from outrider.testing.connections import Connection, Stdio
 
@@ -44,10 +47,26 @@ async def kill(connection: Connection, state_dir: Path) -> None:
         _copy(log, kept)
         pen.execute("DROP TABLE events")
         pen.execute("COMMIT")
-    await connection.close()
+    with _in_silence(log):
+        await connection.close()
     for name in (f"{FILE_NAME}-wal", f"{FILE_NAME}-shm"):
         (state_dir / name).unlink(missing_ok=True)
     kept.replace(log)
+
+
+@contextmanager
+def _in_silence(log: Path) -> Generator[None]:
+    """Leave out what a server says of its log that was taken away: a killed one says nothing."""
+    logger = logging.getLogger(Store.__module__)
+
+    def is_of_another(record: logging.LogRecord) -> bool:
+        return str(log) not in record.getMessage()
+
+    logger.addFilter(is_of_another)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_of_another)
 
 
 def _copy(log: Path, kept: Path) -> None:

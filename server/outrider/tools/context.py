@@ -178,6 +178,10 @@ class ToolContext(Protocol):
         """What the person has decided so far about single hunks of the call's edit."""
         ...
 
+    def notes(self, call: ToolCall) -> Sequence[str]:
+        """What the person has said so far with a yes to the call."""
+        ...
+
     async def approve(self, call: ToolCall, action: Action, change_ids: Sequence[str]) -> Approval:
         """Ask the person for a yes. Returns only with an explicit answer; the turn parks meanwhile if need be.
 

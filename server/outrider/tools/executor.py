@@ -176,7 +176,7 @@ class Executor:
             raise
 
     def _reviewed(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        return review.told_of(result, self._context.reviews(call))
+        return review.told_of(result, self._context.reviews(call), self._context.notes(call))
 
     async def _perform(self, plan: Planned | ToolResult) -> ToolResult:
         if isinstance(plan, ToolResult):

@@ -1,4 +1,4 @@
-"""Brings what the person decided about single hunks of an edit into the action, and to the model."""
+"""Brings what the person said with a yes to the model, and what they decided about single hunks into the action too."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,6 +10,8 @@ from outrider.workspace.review import Review
 
 REVIEWED = "\nThe person reviewed this and decided by hunk:\n"
 """What stands in a result before what the person decided."""
+SAID = "\nThe person allowed this and said: "
+"""What stands in a result before what the person said with their yes."""
 
 
 def applied(review: Review, action: Action) -> Action | None:
@@ -36,9 +38,15 @@ def amended(action: Action, reviews: Sequence[Review]) -> Action:
     return replace(now, as_reviewed=bool(reviews)) if now is not None else action
 
 
-def told_of(result: ToolResult, reviews: Sequence[Review]) -> ToolResult:
-    """A result that tells the model what the person decided about its edit."""
+def told_of(result: ToolResult, reviews: Sequence[Review], notes: Sequence[str]) -> ToolResult:
+    """A result that tells the model what the person said with their yes, and decided about hunks of its edit."""
     told = "\n".join(said for review in reviews if (said := review.told(done=result.status == "ok")))
-    if not told or result.status == "denied":
+    said = "".join(f"{SAID}{note}" for note in notes) + (f"{REVIEWED}{told}" if told else "")
+    if not said or result.status == "denied":
         return result
-    return replace(result, content=f"{result.content}{REVIEWED}{told}")
+    return replace(result, content=f"{result.content}{said}")
+
+
+def untold(content: str) -> str:
+    """The content of a result without what `told_of` said besides."""
+    return content.partition(SAID)[0].partition(REVIEWED)[0]

@@ -95,6 +95,15 @@ def is_alike(one: str | None, other: str | None) -> bool:
     return one.count("\n") == one.count("\r\n") and same_text(other, one)
 
 
+def as_seen(text: str, like: str) -> str:
+    """A text in the way in which another one of the same file is seen: with or without mark, with its line ends."""
+    if ("\r" in text) != ("\r" in like):
+        text = text.replace("\r\n", "\n") if "\r" in text else text.replace("\n", "\r\n")
+    if text.startswith(BOM) != like.startswith(BOM):
+        text = text.removeprefix(BOM) if text.startswith(BOM) else BOM + text
+    return text
+
+
 def why_read_only(text: str) -> str | None:
     """Why an open document of that text must not be edited: editors make its line ends alike when they save."""
     if "\r" not in text:

@@ -28,6 +28,13 @@ class FileHistory:
     """The strands that created the file (True) or deleted it (False)."""
     deleted: str | None = None
     """What the last deletion took away, to the byte."""
+    life: int = 0
+    """Which file it is: one that is made anew where one was deleted is another one."""
+    lives: dict[int, int] = field(default_factory=dict[int, int])
+    """The life that each strand belongs to: of a deletion the one that it ended."""
+    _latest: int = 0
+    _left: str | None = None
+    """The text that it had when somebody else took it away: it is the same file if it comes back with it."""
 
     @property
     def text(self) -> str | None:
@@ -37,8 +44,16 @@ class FileHistory:
     def catch_up(self, text: str | None) -> None:
         """Take in what the file is now."""
         if (text is not None) != self.exists and not self._whole_again(text):
+            if text is None:
+                self._left = self.text
+            elif not is_alike(text, self._left):
+                self._begin_life()
             self.exists = text is not None
         self.weave.catch_up(text or "")
+
+    def _begin_life(self) -> None:
+        self._latest += 1
+        self.life = self._latest
 
     def look(self, text: str | None) -> None:
         """Take in what the file is seen to be now, apart from what an editor hides of it."""
@@ -55,7 +70,7 @@ class FileHistory:
         for strand in sorted(self.whole, reverse=True):
             self.weave.switch(strand)
             if self._exists_by(strand) == (text is not None) and self.weave.text == (text or ""):
-                self.exists = text is not None
+                self._live_by(strand)
                 return True
             self.weave.switch(strand)
         return False
@@ -63,15 +78,24 @@ class FileHistory:
     def _exists_by(self, strand: int) -> bool:
         return self.whole[strand] == self.weave.is_on(strand)
 
+    def _live_by(self, strand: int) -> None:
+        """Come or go, as a creation or a deletion was switched."""
+        self.exists, self._left = self._exists_by(strand), None
+        if self.exists:
+            self.life = self.lives[strand]
+
     def put(self, record: ChangeRecord, after: str | None) -> None:
         """Make a change."""
+        if record.operation == "create" and not self.exists:
+            self._begin_life()
         strands = self.weave.put(after or "") or [self.weave.empty()]
         if record.operation in {"create", "delete"}:
             # The text is one hunk then.
             self.whole[strands[0]] = record.operation == "create"
-        self.exists = after is not None
+        self.exists, self._left = after is not None, None
         for number, strand in enumerate(strands, 1):
             self.strands[record.change_id, number] = strand
+            self.lives[strand] = self.life
 
     def knows(self, change_id: str, number: int) -> bool:
         """Whether there is such a hunk."""
@@ -87,7 +111,7 @@ class FileHistory:
         if (strand := self.strands.get((change_id, number))) is not None:
             self.weave.switch(strand)
             if strand in self.whole:
-                self.exists = self._exists_by(strand)
+                self._live_by(strand)
 
     def take(self, change_id: str, numbers: Sequence[int], text: str | None) -> None:
         """Take hunks out, or put them back, as somebody did: that gave `text`. One alone may have gone over others."""
@@ -104,13 +128,13 @@ class FileHistory:
     def text_without(self, change_ids: AbstractSet[str]) -> str | None:
         """The text as it would be without these changes; None: there would be no file."""
         on = [key for key in self.strands if key[0] in change_ids and self.is_on(*key)]
-        existed = self.exists
+        existed, life = self.exists, self.life
         for key in reversed(on):
             self.switch(*key)
         text = self.text
         for key in on:
             self.switch(*key)
-        self.exists = existed
+        self.exists, self.life = existed, life
         return text
 
     def why_held(self, change_id: str, number: int) -> str | None:
@@ -119,6 +143,8 @@ class FileHistory:
         if strand not in self.whole:
             if not self.exists:
                 return "the file does not exist any more"
+            if self.lives[strand] != self.life:
+                return "the file was made anew since"
             return "somebody changed the same place since" if self.weave.is_held(strand) else None
         appears = self.whole[strand] != self.weave.is_on(strand)
         if appears:
@@ -139,7 +165,7 @@ class FileHistory:
     def may_go_over(self, change_id: str, number: int) -> bool:
         """Whether a hunk can be switched over what went over it: neither is a whole file that came or went."""
         strand = self.strands[change_id, number]
-        return not self.whole.keys() & {strand, *self.weave.over(strand)}
+        return self.lives[strand] == self.life and not self.whole.keys() & {strand, *self.weave.over(strand)}
 
     def place(self, change_id: str, number: int) -> Place:
         """Where a hunk is now."""

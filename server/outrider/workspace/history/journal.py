@@ -6,6 +6,7 @@ A pure projection. It reads nothing but event data, keeps hashes and not texts, 
 """
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -15,6 +16,8 @@ from outrider.ports.text import TextEncoding
 ChangeState = Literal["applying", "applied", "rejected"]
 Scope = Literal["hunk", "step", "turn", "session"]
 Operation = Literal["edit", "create", "delete", "rename"]
+Stands = Callable[[str, int], bool | None]
+"""Whether a hunk, of a change and by its number, is in the text; None where only the log can say."""
 
 _STATES: dict[str, ChangeState] = {
     "edit.applying": "applying",
@@ -85,6 +88,9 @@ class Journal:
         """Of each change the hunks that are undone, and the seq of the event that says so."""
         self._last_undo: dict[str, str] = {}
         """Of each change that was undone, what undid it last."""
+        self._put: dict[str, int] = {}
+        """Of each change the seq of the event that put hunks of it into the text last."""
+        self._redoing = False
         self._given_up: set[str] = set()
         """The changes that their own call took back, because it could not do all that it was to do."""
 
@@ -95,6 +101,8 @@ class Journal:
                 self._steps[event.turn_id] += 1
         elif state := _STATES.get(event.type):
             self._edit(event, event.data, state)
+        elif event.type in {"undo.requested", "undo.finished", "session.restored"}:
+            self._redoing = event.type == "undo.requested" and event.data.get("redo", False)
         elif event.type == "workspace.changed" and "changeId" in event.data:
             self._edit(event, {**event.data, "operation": _operation(event.data)}, "applied")
 
@@ -136,7 +144,10 @@ class Journal:
             planned=data.get("after"),
             undoes=data.get("undoes"),
             hunks=hunks,
-            takes_away=undone is not None and not undone.takes_away,
+            # What the editor took away can be brought back, too, though no undo of ours is there to be taken back.
+            takes_away=undone is not None
+            and not undone.takes_away
+            and not (self._redoing and "callId" not in data),
             state=state,
             encoding=data.get("encoding", "utf-8"),
             mode=int(data["mode"], 8) if "mode" in data else None,
@@ -147,6 +158,8 @@ class Journal:
     def _take(self, record: ChangeRecord, seq: int) -> None:
         """Take note of what an undo took back or brought back."""
         root = self.root_of(record)
+        if not record.takes_away:
+            self._put[root.change_id] = seq
         if root.change_id == record.change_id:
             return
         if record.call_id is not None:
@@ -210,36 +223,54 @@ class Journal:
                     return "step"
         return "turn"
 
-    def to_undo(self, scope: Scope, id: str | None) -> list[Part]:  # noqa: A002 - as on the wire
+    def to_undo(self, scope: Scope, id: str | None, stands: Stands | None = None) -> list[Part]:  # noqa: A002 - as on the wire
         """What to take back, the latest first; what takes a change back is none of it.
 
         Args:
             scope: How much: one hunk, those of a step, of a turn, or all.
             id: The hunk, the change, a call or change of the step, or the turn; None for the latest that has any.
+            stands: What the texts say; None: by the log alone.
         """
-        standing = [
-            Part(one, tuple(number for number in one.hunks if number not in self._gone(one)))
-            for one in reversed(self.roots())
-        ]
+        standing: list[Part] = []
+        for one in reversed(self.roots()):
+            gone = self._gone(one, stands)
+            standing.append(Part(one, tuple(number for number in one.hunks if number not in gone)))
         found = self._chosen([one for one in standing if one.hunks], scope, id)
         return found or self._named(scope, id)[::-1]
 
-    def to_redo(self, scope: Scope = "turn", id: str | None = None) -> list[Part]:  # noqa: A002 - as on the wire
-        """What to bring back, the earliest first. Without an id it is about what was undone last."""
-        undone = [Part(one, tuple(sorted(self._gone(one)))) for one in self.roots()]
-        undone = [one for one in undone if one.hunks]
+    def to_redo(
+        self,
+        scope: Scope = "turn",
+        id: str | None = None,  # noqa: A002 - as on the wire
+        stands: Stands | None = None,
+    ) -> list[Part]:
+        """What to bring back, the earliest first. Without an id it is about what was undone last.
+
+        Nobody tells when an editor took something away: that counts as if it were when it was put there.
+        """
+        gone = {one.change_id: self._gone(one, stands) for one in self.roots()}
+        undone = [
+            Part(one, tuple(sorted(numbers))) for one in self.roots() if (numbers := gone[one.change_id])
+        ]
         if id is not None:
             return self._chosen(undone, scope, id) or self._named(scope, id)
         if not undone:
             return []
-        last = max(undone, key=lambda one: max(self._gone(one.record).values()))
+        last = max(undone, key=lambda one: max(gone[one.record.change_id].values()))
         if scope == "hunk":
-            gone = self._gone(last.record)
-            return [Part(last.record, (max(last.hunks, key=lambda number: (gone[number], -number)),))]
+            seqs = gone[last.record.change_id]
+            return [Part(last.record, (max(last.hunks, key=lambda number: (seqs[number], -number)),))]
         return _like(undone, last, scope)
 
-    def _gone(self, record: ChangeRecord) -> dict[int, int]:
-        return self._undone.get(record.change_id, {})
+    def _gone(self, record: ChangeRecord, stands: Stands | None) -> dict[int, int]:
+        """The hunks of a change that are not in the text, and since when, as far as the log knows."""
+        undone = self._undone.get(record.change_id, {})
+        there = {number: stands and stands(record.change_id, number) for number in record.hunks}
+        return {
+            number: undone.get(number, self._put.get(record.change_id, 0))
+            for number, stands_now in there.items()
+            if (number in undone if stands_now is None else not stands_now)
+        }
 
     def _named(self, scope: Scope, id: str | None) -> list[Part]:  # noqa: A002 - as on the wire
         """What an id names, whether undone or not: the editor's own undo may have left it otherwise than the log says."""

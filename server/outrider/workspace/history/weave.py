@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from outrider.workspace.diff import changed_ranges, split_lines
+from outrider.workspace.diff import LineRange, changed_ranges, split_lines
 
 _FIRST = 0
 """The strand of the first text; it is always on."""
@@ -86,7 +86,7 @@ class Weave:
         shown, new = self._shown(visible), split_lines(text)
         self._returns = self._returns or _have_returns(new)
         self._end = self._end or _line_end(shown) or _line_end(new)
-        ranges = changed_ranges(shown, new)
+        ranges = self._changed(shown, new) if recognise else changed_ranges(shown, new)
         strands: list[int] = []
         first, touched = len(self._on), self._touched() if recognise else {}
         for one in ranges:
@@ -96,17 +96,45 @@ class Weave:
             else:
                 strands.append(len(self._on))
                 self._on.append(True)
+        spans = self._spans() if any(one.start == one.end for one in ranges) else {}
         for one, strand in reversed(list(zip(ranges, strands, strict=True))):
             if strand < first:
                 continue
             for index in visible[one.start : one.end]:
                 self._lines[index].gone.append(strand)
-            at = visible[one.end - 1] + 1 if one.end else 0
-            if one.end == one.start and one.start < len(visible):
-                at = visible[one.start]
+            at = visible[one.end - 1] + 1 if one.start < one.end else self._between(visible, one.start, spans)
             added = [_Line(line, strand) for line in new[one.new_start : one.new_end]]
             self._lines[at:at] = added
         return strands
+
+    def _changed(self, shown: list[str], new: list[str]) -> list[LineRange]:
+        """What somebody did to the lines. One that gets an end because others follow it is the same line."""
+        if shown and len(new) > len(shown) and not shown[-1].endswith(("\n", "\r")):
+            ranges = changed_ranges([*shown[:-1], shown[-1] + (self._end or "\n")], new)
+            if ranges and ranges[-1].start == len(shown):
+                return ranges
+        return changed_ranges(shown, new)
+
+    def _between(self, visible: Sequence[int], number: int, spans: dict[int, tuple[int, int]]) -> int:
+        """Where lines come in that stand before the visible line of that number, from 0.
+
+        Hidden lines may be there, which belong to hunks on either side: what is put beside a hunk is not within it.
+        """
+        first = visible[number - 1] + 1 if number else 0
+        last = visible[number] if number < len(visible) else len(self._lines)
+        if first == last:
+            return last
+
+        def within(at: int) -> tuple[int, list[int]]:
+            """The strands that have lines on both sides, the latest first, which is taken back first."""
+            those = sorted((one for one, (start, end) in spans.items() if start < at <= end), reverse=True)
+            return len(those), those
+
+        return min(range(last, first - 1, -1), key=within)
+
+    def _spans(self) -> dict[int, tuple[int, int]]:
+        """The first and the last line of each strand."""
+        return {strand: (own[0], own[-1]) for strand, own in self._touched().items()}
 
     def _reversed(
         self,
@@ -157,6 +185,8 @@ class Weave:
         between = self._lines[own[0] + 1 : own[-1]] if own else []
         if any(line.by > strand and self._is_visible(line) for line in between):
             return True
+        if self._is_in_what_was_replaced(strand, own):
+            return True
         if not self._returns:
             return False
         self.switch(strand)
@@ -166,6 +196,17 @@ class Weave:
         )
         self.switch(strand)
         return runs_together  # two lines would become one
+
+    def _is_in_what_was_replaced(self, strand: int, own: Sequence[int]) -> bool:
+        """Whether lines would come up with lines on either side that one later strand took away: in the middle of it."""
+        _, shows = self._switching(strand, own)
+        if not shows:
+            return False
+        above, below = (
+            {other for line in lines for other in line.gone if other > strand and self._on[other]}
+            for lines in (self._lines[: shows[0]], self._lines[shows[-1] + 1 :])
+        )
+        return bool(above & below)
 
     def is_covered(self, strand: int) -> bool:
         """Whether nothing is left of what a strand put there, though it is on."""
