@@ -1,16 +1,19 @@
 """What a session changed, as it is now: hunk by hunk for a list, or as one patch. It only reads."""
 
 import asyncio
-import os
+import stat
 from dataclasses import dataclass
 
 from outrider.agent.services import Services
 from outrider.agent.undo import histories_of, leads_out
+from outrider.ports.text import TextEncoding
 from outrider.tools.changes import wire_hunks
 from outrider.workspace.diff import split_lines
+from outrider.workspace.encoding import BOM, encode
 from outrider.workspace.history.histories import FileHistory, Histories
 from outrider.workspace.history.journal import ChangeRecord, Journal, hunk_id
-from outrider.workspace.history.patch import EXECUTABLE, FILE, file_patch
+from outrider.workspace.history.patch import Side, file_patch
+from outrider.workspace.history.shown import Shown
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import Located, PathProblem
 from outrider_protocol.commands import ChangedHunk, ChangeInfo
@@ -54,17 +57,46 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
     folded = await histories_of(services, journal)
     await _catch_up(services, folded)
     roots = journal.roots(turn_id)
-    change_ids = {record.change_id for record in roots}
     patches: list[str] = []
     for file in folded.files:
-        path = file.path
-        for record in reversed(roots):
-            if record.operation == "rename" and record.to == path and folded.of(record.change_id) is file:
-                path = record.path
-        before, after = await asyncio.to_thread(file.text_without, change_ids), file.text
-        mode = await _mode(services, file.path)
-        patches.append(await asyncio.to_thread(file_patch, path, before, file.path, after, mode=mode))
+        made = [record for record in roots if folded.of(record.change_id) is file]
+        sides = await _sides(services, journal, file, made)
+        patches.append(await asyncio.to_thread(file_patch, *sides))
     return "".join(patches)
+
+
+async def _sides(
+    services: Services, journal: Journal, file: FileHistory, made: list[ChangeRecord]
+) -> tuple[Side, Side]:
+    """A file without these changes and with them: the bytes that the disk had, or has when all is saved."""
+    path = file.path
+    for record in reversed(made):
+        if record.operation == "rename" and record.to == path:
+            path = record.path
+    before = await asyncio.to_thread(file.text_without, {record.change_id for record in made})
+    located = await _located(services, file.path)
+    disk = None if isinstance(located, str) else await services.overlay.on_disk(located)
+    gone = journal.last_deletion(file.path) if file.text is None else None
+    # Of an open document the disk knows what the editor hides, of a deleted file what was deleted.
+    exact = disk.text if disk is not None else file.deleted
+    shown = Shown(exact, file.text if file.exists else before)
+    now = disk or gone
+    encoding: TextEncoding = now.encoding if now is not None else "utf-8"
+    first = made[0].encoding if made and made[0].encoding != "utf-8" else encoding
+    executable = now is not None and now.mode is not None and bool(now.mode & stat.S_IXUSR)
+    return (
+        Side(path, _bytes(shown, before, first), executable),
+        Side(file.path, _bytes(shown, file.text, encoding), executable),
+    )
+
+
+def _bytes(shown: Shown, text: str | None, encoding: TextEncoding) -> bytes | None:
+    if text is None:
+        return None
+    # Half a character, which only a document can hold, cannot be saved.
+    whole = shown.of(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    # What has no mark cannot have been UTF-16: a command may have made it so.
+    return encode(whole, encoding if whole.startswith(BOM) else "utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,11 +281,3 @@ async def _located(services: Services, path: str) -> Located | str:
     if isinstance(located, PathProblem):
         return located.message
     return "a link on its path leads out of the workspace" if leads_out(located, path) else located
-
-
-async def _mode(services: Services, path: str) -> str:
-    located = await _located(services, path)
-    resolved = None if isinstance(located, str) else located.resolved
-    if resolved is None:
-        return FILE
-    return EXECUTABLE if await asyncio.to_thread(os.access, resolved, os.X_OK) else FILE
