@@ -21,6 +21,7 @@ from outrider.models.survey import LOCAL_SERVERS, Offer, Surveyed, offers
 from outrider.permissions.decide import narrowest
 from outrider.permissions.guarded import Guarded
 from outrider.permissions.ledger import LEDGER, Ledger
+from outrider.permissions.secret_files import is_secret_file
 from outrider.ports.clock import Clock, SteppingClock, SystemClock
 from outrider.ports.editor import Editor
 from outrider.ports.events import FrameListener
@@ -34,6 +35,7 @@ from outrider.store.problem import StoreProblem, StoreReadError
 from outrider.store.retention import Retention
 from outrider.tools.all import own_tools
 from outrider.tools.client import handed_tools
+from outrider.workspace.census import Census
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Editing
 from outrider.workspace.held import HeldFiles, Publisher
@@ -92,7 +94,13 @@ class App:
         """Take over other workspace folders."""
         services = self.services
         services.folders = folders_of(folders)
-        services.overlay, services.editing, services.search, services.sightings = _views(
+        (
+            services.overlay,
+            services.editing,
+            services.search,
+            services.sightings,
+            services.census,
+        ) = _views(
             services.folders,
             services.documents,
             services.editor,
@@ -154,7 +162,7 @@ async def start(
     supervisor = Supervisor(deadlines)
     held = HeldFiles(_state_dir(settings, around) / "held")
     guarded = Guarded([folder.path for folder in folders.folders])
-    overlay, editing, search, sightings = _views(
+    overlay, editing, search, sightings, census = _views(
         folders, documents, editor, supervisor, deadlines, around, held, guarded
     )
     root = folders.folders[0].path if folders.folders else None
@@ -177,6 +185,7 @@ async def start(
         editing=editing,
         search=search,
         sightings=sightings,
+        census=census,
         briefing=Briefing(folders, overlay, documents),
         supervisor=supervisor,
         ledger=ledger,
@@ -305,20 +314,21 @@ def _views(
     around: Outside,
     held: HeldFiles,
     guarded: Guarded,
-) -> tuple[Overlay, Editing, Search, Sightings]:
+) -> tuple[Overlay, Editing, Search, Sightings, Census]:
     overlay = Overlay(folders, documents)
-    rg = find_ripgrep(around.env.get("PATH"))
+    search = Search(
+        folders,
+        documents,
+        overlay,
+        supervisor,
+        clock,
+        find_ripgrep(around.env.get("PATH")),
+        lambda path: guarded.why_shut([str(path), os.path.realpath(path)]) is not None,
+    )
     return (
         overlay,
         Editing(overlay, documents, editor, clock, held),
-        Search(
-            folders,
-            documents,
-            overlay,
-            supervisor,
-            clock,
-            rg,
-            lambda path: guarded.why_shut([str(path), os.path.realpath(path)]) is not None,
-        ),
+        search,
         Sightings(folders, overlay, documents, clock),
+        Census(search, clock, is_secret_file),
     )

@@ -2,7 +2,7 @@
 
 import asyncio
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from outrider.agent.services import Services
 from outrider.agent.undo import histories_of, leads_out
@@ -58,11 +58,27 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
     await _catch_up(services, folded)
     roots = journal.roots(turn_id)
     patches: list[str] = []
+    # The first ones, which they had before all of it.
+    modes = {one.path: one.mode for one in reversed(journal.lasting(turn_id)) if one.mode is not None}
     for file in folded.files:
         made = [record for record in roots if folded.of(record.change_id) is file]
-        sides = await _sides(services, journal, file, made)
-        patches.append(await asyncio.to_thread(file_patch, *sides))
+        old, new = await _sides(services, journal, file, made)
+        if (mode := modes.pop(file.path, None)) is not None:
+            old = replace(old, executable=_is_program(mode))
+        patches.append(await asyncio.to_thread(file_patch, old, new))
+    for path, mode in modes.items():
+        located = await _located(services, path)
+        disk = None if isinstance(located, str) else await services.overlay.on_disk(located)
+        if disk is not None:
+            # Its content is the same on both sides, so it is not in the patch.
+            old = Side(path, b"", executable=_is_program(mode))
+            patches.append(file_patch(old, replace(old, executable=_is_program(disk.mode))))
     return "".join(patches)
+
+
+def _is_program(mode: int | None) -> bool:
+    """Whether git takes a file of these permission bits for a program."""
+    return mode is not None and bool(mode & stat.S_IXUSR)
 
 
 async def _sides(
@@ -83,7 +99,7 @@ async def _sides(
     now = disk or gone
     encoding: TextEncoding = now.encoding if now is not None else "utf-8"
     first = made[0].encoding if made and made[0].encoding != "utf-8" else encoding
-    executable = now is not None and now.mode is not None and bool(now.mode & stat.S_IXUSR)
+    executable = now is not None and _is_program(now.mode)
     return (
         Side(path, _bytes(shown, before, first), executable),
         Side(file.path, _bytes(shown, file.text, encoding), executable),

@@ -16,7 +16,7 @@ from outrider.agent.record import Record
 from outrider.agent.services import Services
 from outrider.agent.state import TurnState
 from outrider.agent.turn import Turn
-from outrider.agent.undo import TakingBack
+from outrider.agent.undo import TakingBack, lasting
 from outrider.models.catalog import ModelProblem
 from outrider.permissions.decide import narrowest
 from outrider.permissions.ledger import LedgerProblem
@@ -331,11 +331,14 @@ class Session:
         journal = self._record.state.journal
         scope = params.scope or journal.scope_of(params.id)
         parts = (journal.to_redo if redo else journal.to_undo)(scope, params.id)
-        if not parts:
+        left = [] if redo else journal.left_by_undo(scope, params.id, parts)
+        if not parts and not left:
             return Refused("nothing_to_undo", f"{self.id} has nothing to {'redo' if redo else 'undo'} there")
         context = self._context("Outrider: redo" if redo else "Outrider: undo")
         context.record(UndoRequested(redo=redo, scope=scope, id=params.id))
         result = await TakingBack(self._services, context, journal, self._ending, redo=redo).take(parts)
+        named = {one.what: one for one in [*lasting(left), *result.not_undoable]}
+        result = result.model_copy(update={"not_undoable": list(named.values())})
         context.record(
             UndoFinished(undone=result.undone, conflicts=result.conflicts, not_undoable=result.not_undoable)
         )

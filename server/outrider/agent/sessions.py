@@ -11,6 +11,7 @@ from outrider.agent.review_paper import UnderReview
 from outrider.agent.services import Services
 from outrider.agent.session import Refused, Session, wait_result
 from outrider.agent.state import SessionState
+from outrider.agent.undo import lasting
 from outrider.models.catalog import ModelProblem
 from outrider.ports.events import LoggedEvent
 from outrider.store.locks import SessionLock
@@ -259,7 +260,8 @@ class Sessions:
         session_id = params.session_id
         if session_id is None:
             for summary in (await self.list()).sessions:
-                if (await self._state(summary.session_id)).journal.roots():
+                journal = (await self._state(summary.session_id)).journal
+                if journal.roots() or journal.lasting():
                     session_id = summary.session_id
                     break
             else:
@@ -273,7 +275,8 @@ class Sessions:
             patch = await changed.patch(self._services, state.journal, params.turn_id)
             return ChangesResult(session_id=session_id, patch=patch)
         listed = await changed.listed(self._services, state.journal, params.turn_id)
-        return ChangesResult(session_id=session_id, changes=listed)
+        left = lasting(state.journal.lasting(params.turn_id))
+        return ChangesResult(session_id=session_id, changes=listed, not_undoable=left or None)
 
     async def hunk_at(self, path: str, text: str, lines: range) -> tuple[str, str] | None:
         """The session that is open here and the hunk of it that touch some lines (from 1) of a document."""
@@ -324,11 +327,14 @@ class Sessions:
 
     async def _latest_changed(self, *, redo: bool) -> str | None:
         """The session that an undo means when it names none: the latest with something to take back."""
+        named: str | None = None
         for summary in (await self.list()).sessions:
             state = await self._state(summary.session_id)
             if state.journal.to_redo() if redo else state.journal.to_undo("turn", None):
                 return summary.session_id
-        return None
+            if named is None and not redo and state.journal.lasting():
+                named = summary.session_id
+        return named
 
     async def look_for_resting(self) -> None:
         """Find the open items of this workspace's parked sessions that no process runs now."""

@@ -17,7 +17,7 @@ from outrider.tools import changes
 from outrider.tools.changes import TakesBack
 from outrider.workspace.editing import Change
 from outrider.workspace.history.histories import FileHistory, Histories, histories, texts_named
-from outrider.workspace.history.journal import ChangeRecord, Journal, Part, hunk_id
+from outrider.workspace.history.journal import ChangeRecord, Journal, Lasting, Part, hunk_id
 from outrider.workspace.history.shown import Shown
 from outrider.workspace.history.weave import Place
 from outrider.workspace.overlay import ReadProblem, same_text
@@ -45,6 +45,11 @@ async def histories_of(services: Services, journal: Journal) -> Histories:
     blobs = await services.store.blobs(texts_named(journal.records))
     texts = {digest: blob.decode("utf-8", "surrogatepass") for digest, blob in blobs.items()}
     return await asyncio.to_thread(histories, journal, texts)
+
+
+def lasting(left: Sequence[Lasting]) -> list[NotUndoable]:
+    """What commands did that nothing takes back, as it is told."""
+    return [NotUndoable(what=one.path, reason=one.reason) for one in left]
 
 
 def leads_out(located: Located, path: str) -> bool:

@@ -6,6 +6,7 @@ until the text itself says so, whatever a client claims.
 
 import asyncio
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -100,6 +101,17 @@ class Editing:
         self._documents = documents
         self._editor = editor
         self._clock = clock
+        self._listeners: dict[object, Callable[[Change], None]] = {}
+
+    def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
+        """Have `listener` called with every change that is on the disk; gives what ends it."""
+        key = object()
+        self._listeners[key] = listener
+
+        def unsubscribe() -> None:
+            self._listeners.pop(key, None)
+
+        return unsubscribe
 
     async def write(self, change: Change, label: str) -> Written | NotWritten:
         """Do a change, and look whether it is done.
@@ -316,6 +328,8 @@ class Editing:
             raise
         if problem is not None:
             return await self._not_written(change, problem)
+        for listener in tuple(self._listeners.values()):
+            listener(change)
         self._documents.set_gone((change.to or change.located).uri, gone=False)
         return Written("disk", change.after if found is None else found, merged=False)
 
