@@ -3,7 +3,7 @@
 import asyncio
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -109,6 +109,7 @@ class App:
             self.outside,
             self.held,
             services.guarded,
+            _state_dir(self.base, self.outside),
         )
         services.briefing = Briefing(services.folders, services.overlay, services.documents)
         paths = [folder.path for folder in services.folders.folders]
@@ -163,7 +164,7 @@ async def start(
     held = HeldFiles(_state_dir(settings, around) / "held")
     guarded = Guarded([folder.path for folder in folders.folders])
     overlay, editing, search, sightings, census = _views(
-        folders, documents, editor, supervisor, deadlines, around, held, guarded
+        folders, documents, editor, supervisor, deadlines, around, held, guarded, _state_dir(settings, around)
     )
     root = folders.folders[0].path if folders.folders else None
     catalog = _catalog(settings, around, root, clock, ids)
@@ -314,6 +315,7 @@ def _views(
     around: Outside,
     held: HeldFiles,
     guarded: Guarded,
+    state_dir: Path,
 ) -> tuple[Overlay, Editing, Search, Sightings, Census]:
     overlay = Overlay(folders, documents)
     search = Search(
@@ -330,5 +332,11 @@ def _views(
         Editing(overlay, documents, editor, clock, held),
         search,
         Sightings(folders, overlay, documents, clock),
-        Census(search, clock, is_secret_file),
+        Census(search, clock, _left_out(state_dir)),
     )
+
+
+def _left_out(state_dir: Path) -> Callable[[str], bool]:
+    """What is not looked at around a command: what may be a secret, and our own log, wherever it is."""
+    own = f"{state_dir.absolute()}/"
+    return lambda path: path.startswith(own) or is_secret_file(path)
