@@ -37,15 +37,15 @@ async def changes(
             given = await client.command(names.CHANGES, params, seconds=None)
     except RefusedError as refused:
         return refused.code
-    text = str(given["patch"]) if patch else _listed(cast("list[Object]", given["changes"]))
+    text = str(given["patch"]) if patch else _listed(given)
     content = text.encode("utf-8", "surrogatepass")
     done = await hand_over(content, target, console, force=force)
     return ExitCode.COMPLETED if done else ExitCode.FAILED
 
 
-def _listed(changes: list[Object]) -> str:
+def _listed(given: Object) -> str:
     table = Table.grid(padding=(0, 2))
-    for change in changes:
+    for change in cast("list[Object]", given["changes"]):
         path = f"{change['path']} → {change['to']}" if "to" in change else str(change["path"])
         table.add_row(
             change["changeId"], change["operation"], visible(path), visible(change.get("reason", ""))
@@ -55,6 +55,8 @@ def _listed(changes: list[Object]) -> str:
             table.add_row(
                 Text(f"  {hunk['id']}"), f"+{added} −{removed}", f"line {hunk['line']}", hunk["state"]
             )
+    for one in cast("list[Object]", given.get("notUndoable", [])):
+        table.add_row("–", "not undoable", visible(one["what"]), visible(one["reason"]))
     lines = io.StringIO()
     make_console(lines).print(table)
     return lines.getvalue()

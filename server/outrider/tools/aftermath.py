@@ -8,6 +8,8 @@ command's; of other programs nobody here can tell. Everything is bounded, in num
 
 import asyncio
 import logging
+import os
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -126,7 +128,7 @@ async def record(context: ToolContext, call: ToolCall, command: str, before: Bef
     if before is None:
         return []
     try:
-        after = await context.census.take(contents=False)
+        after = before.count if before.count.unseen else await context.census.take(contents=False)
         async with context.clock.timeout(LOOK_SECONDS):
             changed = await asyncio.to_thread(_changed, before.known)
             others, touched = await asyncio.to_thread(_others, context.folders, before, after)
@@ -210,7 +212,7 @@ def _others(folders: Folders, before: Before, after: Count) -> tuple[list[_Chang
         if not isinstance(located, Located) or located.own or not located.inside:
             continue
         if one.kind == "mode":
-            modes = [f"{side.mode:03o}" for side in (one.before, one.after) if side is not None]
+            modes = [f"{_mode(side):03o}" for side in (one.before, one.after) if side is not None]
             touched.append(TouchedFile(path=located.display, how="mode", mode=modes[0], mode_after=modes[1]))
             continue
         if str(one.path) in known:
@@ -237,12 +239,16 @@ def _was(located: Located, one: Difference) -> Was | None:
     if one.before is None:
         missing = ReadProblem("not_found", f"{located.display} does not exist")
         return Was(located.display, located, Mark((), is_firm=True), missing, None) if one.is_sure else None
-    if one.before.content is None:
+    if one.content is None:
         return None
-    content = decode(one.before.content)
+    content = decode(one.content)
     if isinstance(content, NoText) or len(content.text) > MOST_COMPARED:
         return None
-    return Was(located.display, located, one.before.mark, content, unusual(one.before.mode))
+    return Was(located.display, located, Mark((), is_firm=False), content, unusual(_mode(one.before)))
+
+
+def _mode(status: os.stat_result) -> int:
+    return stat.S_IMODE(status.st_mode) & 0o777
 
 
 def _how(one: TouchedFile) -> str:

@@ -10,17 +10,17 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from outrider.ports.clock import Clock
-from outrider.workspace.disk import DiskProblem, read_bytes
-from outrider.workspace.marks import Mark, mark_from
+from outrider.workspace.disk import read_bytes
+from outrider.workspace.marks import GRANULARITY
 from outrider.workspace.search import Search, SearchProblem
 
-MOST_FILES = 50_000
-"""Files that are looked at."""
+MOST_FILES = 20_000
+"""Files that are looked at; where there are more, none is."""
 LOOK_SECONDS = 3.0
 """How long one look may take."""
 MOST_FILES_KEPT = 2_000
@@ -30,27 +30,20 @@ MOST_BYTES_KEPT = 16 * 1024 * 1024
 
 _CLOCK_STEP = 20_000_000
 """Nanoseconds by which the time of a file may be behind."""
-_IGNORE_FILES = frozenset({".gitignore", ".ignore", ".rgignore"})
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """A file at one moment."""
-
-    mark: Mark
-    mode: int
-    """Its permission bits."""
-    content: bytes | None = None
-    """None where it is not kept."""
+_IGNORE_FILES = ("/.gitignore", "/.ignore", "/.rgignore")
+_TOO_SLOW = f"to look at all files took more than {LOOK_SECONDS:g} s"
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """All files at one moment, by their path."""
+    """All files at one moment."""
 
     at: int
     """When it began, in nanoseconds since the epoch."""
-    files: Mapping[str, Counted]
+    files: Mapping[str, os.stat_result]
+    """What the system says of each, by its path."""
+    contents: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    """What is in them, where that is kept."""
     unseen: str = ""
     """Why not all files are in it, if they are not."""
 
@@ -61,8 +54,10 @@ class Difference:
 
     path: Path
     kind: Literal["changed", "created", "deleted", "mode"]
-    before: Counted | None
-    after: Counted | None
+    before: os.stat_result | None
+    after: os.stat_result | None
+    content: bytes | None = None
+    """What was in it, where that was kept."""
     is_sure: bool = True
     """False where it may have been there before, ignored."""
 
@@ -74,8 +69,11 @@ class Census:
     search: Search
     clock: Clock
     leaves_out: Callable[[str], bool]
-    """Which names are not looked at."""
-    _kept: dict[str, Counted] = field(default_factory=dict[str, Counted])
+    """Which paths are not looked at."""
+    _last: Count = field(default_factory=lambda: Count(0, {}))
+    """What was read last, and when."""
+    _wanted: set[str] = field(default_factory=set[str])
+    """The paths of the last look, of which it is known that they are not left out."""
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def take(self, *, contents: bool) -> Count:
@@ -89,91 +87,99 @@ class Census:
             async with self.clock.timeout(LOOK_SECONDS), self._looking:
                 listed = await self.search.files()
                 if isinstance(listed, SearchProblem):
-                    return Count(at, {}, listed.message)
-                counted = await asyncio.to_thread(self._count, at, listed.paths, listed.truncated)
-                if not contents:
-                    return counted
-                return await asyncio.to_thread(self._with_contents, counted)
+                    return Count(at, {}, unseen=listed.message)
+                if listed.truncated or len(listed.paths) > MOST_FILES:
+                    self._last = Count(0, {})
+                    return Count(at, {}, unseen=f"the workspace has more than {MOST_FILES} files")
+                count = await asyncio.to_thread(self._count, at, listed.paths)
+                return await asyncio.to_thread(self._with_contents, count) if contents else count
         except TimeoutError:
-            return Count(at, {}, f"to look at all files took more than {LOOK_SECONDS:g} s")
+            return Count(at, {}, unseen=_TOO_SLOW)
 
-    def _count(self, at: int, paths: Sequence[str], truncated: bool) -> Count:
-        files: dict[str, Counted] = {}
+    def _count(self, at: int, paths: Sequence[str]) -> Count:
+        files: dict[str, os.stat_result] = {}
         end = time.monotonic() + LOOK_SECONDS
-        for number, path in enumerate(paths):
+        wanted = {path for path in paths if path in self._wanted or not self.leaves_out(path)}
+        for number, path in enumerate(wanted):
             if number % 1000 == 0 and time.monotonic() > end:
-                return Count(at, files, f"to look at all files took more than {LOOK_SECONDS:g} s")
-            if len(files) >= MOST_FILES:
-                truncated = True
-                break
-            if self.leaves_out(path):
-                continue
+                return Count(at, files, unseen=_TOO_SLOW)
             try:
                 status = os.lstat(path)
             except OSError:
                 continue  # it went away meanwhile
             if stat.S_ISREG(status.st_mode):
-                files[path] = Counted(mark_from(status), stat.S_IMODE(status.st_mode) & 0o777)
-        unseen = f"the workspace has more than {MOST_FILES} files" if truncated else ""
-        return Count(at, files, unseen)
+                files[path] = status
+        self._wanted = wanted
+        return Count(at, files)
 
     def _with_contents(self, count: Count) -> Count:
-        size = sum(one.mark.size for one in count.files.values())
+        size = sum(status.st_size for status in count.files.values())
         if count.unseen or len(count.files) > MOST_FILES_KEPT or size > MOST_BYTES_KEPT:
-            self._kept = {}
+            self._last = Count(0, {})
             return count
         end = time.monotonic() + LOOK_SECONDS
-        files: dict[str, Counted] = {}
-        for path, one in count.files.items():
-            known = self._kept.get(path)
-            content = known.content if known is not None and known.mark.holds(one.mark) else None
-            if content is None and time.monotonic() < end:
-                read = read_bytes(Path(path), MOST_BYTES_KEPT)
-                content = None if isinstance(read, DiskProblem) else read
-            files[path] = Counted(one.mark, one.mode, content)
-        self._kept = files
-        return Count(count.at, files)
+        contents: dict[str, bytes] = {}
+        for path, status in count.files.items():
+            content = self._last.contents.get(path)
+            if content is None or not _holds(self._last, path, status):
+                if time.monotonic() > end:
+                    continue
+                content = read_bytes(Path(path), MOST_BYTES_KEPT)
+            if isinstance(content, bytes):
+                contents[path] = content
+        self._last = replace(count, contents=contents)
+        return self._last
 
 
 def differences(before: Count, after: Count) -> Iterator[Difference]:
-    """What became of the files between two moments. Reads those of which that cannot be told by their marks. Blocks.
+    """What became of the files between two moments. Reads those of which that cannot be told from outside. Blocks.
 
     Args:
         before: The one moment.
         after: The later one.
     """
-    gone = {one.mark.file for path, one in before.files.items() if path not in after.files}
+    gone = {_file(status) for path, status in before.files.items() if path not in after.files}
     ignoring = _ignore_files(before) != _ignore_files(after)
     for path, was in before.files.items():
         now = after.files.get(path)
+        if now is not None and _holds(before, path, now):
+            continue
+        content = before.contents.get(path)
         if now is None:
             try:
-                status = os.lstat(path)
+                now = os.lstat(path)  # it is ignored now, or was not looked at
             except OSError:
-                yield Difference(Path(path), "deleted", was, None)
+                yield Difference(Path(path), "deleted", was, None, content)
                 continue
-            # It is ignored now, or was not looked at.
-            now = Counted(mark_from(status), stat.S_IMODE(status.st_mode) & 0o777)
-        if kind := _difference(path, was, now):
-            yield Difference(Path(path), kind, was, now)
-        if kind != "mode" and was.mode != now.mode:
+        if _is_written(path, was, now, content):
+            yield Difference(Path(path), "changed", was, now, content)
+        if stat.S_IMODE(was.st_mode) != stat.S_IMODE(now.st_mode):
             yield Difference(Path(path), "mode", was, now)
-    if before.unseen:
-        return  # nobody knows what was there
     for path, now in after.files.items():
         if path not in before.files:
-            is_new = now.mark.changed_at >= before.at - _CLOCK_STEP or now.mark.file in gone
+            is_new = now.st_ctime_ns >= before.at - _CLOCK_STEP or _file(now) in gone
             yield Difference(Path(path), "created", None, now, is_sure=is_new and not ignoring)
 
 
-def _ignore_files(count: Count) -> dict[str, Mark]:
-    return {path: one.mark for path, one in count.files.items() if path.rpartition("/")[2] in _IGNORE_FILES}
+def _holds(count: Count, path: str, now: os.stat_result) -> bool:
+    """Whether a file that looks like this now cannot have been written since that look; see `marks`."""
+    was = count.files[path]
+    return _numbers(was) == _numbers(now) and count.at - max(was.st_mtime_ns, was.st_ctime_ns) > GRANULARITY
 
 
-def _difference(path: str, was: Counted, now: Counted) -> Literal["changed", "mode"] | None:
-    if not was.mark.holds(now.mark):
-        if was.content is None:
-            return "changed" if was.mark.written != now.mark.written else None
-        if was.mark.size != now.mark.size or read_bytes(Path(path), len(was.content)) != was.content:
-            return "changed"
-    return "mode" if was.mode != now.mode else None
+def _is_written(path: str, was: os.stat_result, now: os.stat_result, content: bytes | None) -> bool:
+    if content is None:
+        return _numbers(was)[:-1] != _numbers(now)[:-1]
+    return was.st_size != now.st_size or read_bytes(Path(path), len(content)) != content
+
+
+def _numbers(status: os.stat_result) -> tuple[int, ...]:
+    return (*_file(status), status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _file(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
+def _ignore_files(count: Count) -> dict[str, tuple[int, ...]]:
+    return {path: _numbers(one) for path, one in count.files.items() if path.endswith(_IGNORE_FILES)}

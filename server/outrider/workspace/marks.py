@@ -4,13 +4,12 @@ A mark that was made too soon after the file was written is not believed: within
 clock a file can be written twice and look the same.
 """
 
-import os
 import stat
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-_GRANULARITY = 2_000_000_000
+GRANULARITY = 2_000_000_000
 """Nanoseconds in which two writes may bear the same time, on the coarsest of file systems."""
 
 
@@ -23,26 +22,6 @@ class Mark:
     is_firm: bool
     """Whether the same numbers mean the same content."""
 
-    @property
-    def file(self) -> tuple[int, ...]:
-        """Which file of the system it is, whatever its path."""
-        return self.numbers[:2]
-
-    @property
-    def size(self) -> int:
-        """Bytes of a regular file; 0 of anything else."""
-        return self.numbers[2] if len(self.numbers) > 2 else 0
-
-    @property
-    def written(self) -> tuple[int, ...]:
-        """What moves when it is written: all but the time of a change of another kind."""
-        return self.numbers[:4]
-
-    @property
-    def changed_at(self) -> int:
-        """When it was changed in any way, in nanoseconds since the epoch; 0 of anything but a regular file."""
-        return self.numbers[4] if len(self.numbers) > 4 else 0
-
     def holds(self, later: "Mark") -> bool:
         """Whether a file with this mark cannot have been written until it had that later one."""
         return self.is_firm and self.numbers == later.numbers
@@ -54,14 +33,9 @@ def mark_of(path: Path) -> Mark:
         status = path.stat()
     except OSError:
         return Mark((), is_firm=True)
-    return mark_from(status)
-
-
-def mark_from(status: os.stat_result) -> Mark:
-    """The mark of a file that was looked at just now."""
     if not stat.S_ISREG(status.st_mode):
         return Mark((status.st_dev, status.st_ino), is_firm=True)
     # The time of the last change cannot be set by a program, unlike that of the last write.
     latest = max(status.st_mtime_ns, status.st_ctime_ns)
     numbers = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-    return Mark(numbers, is_firm=time.time_ns() - latest > _GRANULARITY)
+    return Mark(numbers, is_firm=time.time_ns() - latest > GRANULARITY)

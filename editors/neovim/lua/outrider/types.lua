@@ -102,6 +102,7 @@
 --- The changes of a session.
 ---@class outrider.ChangesResult
 ---@field changes? outrider.ChangeInfo[]
+---@field notUndoable? outrider.NotUndoable[]
 ---@field patch? string
 ---@field sessionId string
 
@@ -722,6 +723,13 @@
 ---@class outrider.ToolsResult
 ---@field tools outrider.ToolInfo[]
 
+--- A file that a command changed, and whose text before it is not in the log.
+---@class outrider.TouchedFile
+---@field how 'changed'|'created'|'deleted'|'mode'
+---@field mode? string
+---@field modeAfter? string
+---@field path string
+
 --- The turn is over. Every turn has exactly one.
 ---@class outrider.TurnFinished
 ---@field outcome 'completed'|'cancelled'|'budget_exhausted'|'failed'|'refused'
@@ -865,6 +873,14 @@
 ---@field failed? outrider.NotSaved[]
 ---@field paths string[]
 
+--- What else a command did to the files of the workspace: no undo can take it back.
+---@class outrider.WorkspaceTouched
+---@field callId string
+---@field command string
+---@field files outrider.TouchedFile[]
+---@field more? integer
+---@field unseen? string
+
 --- A command of `workspace/executeCommand`.
 ---@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.open' | 'outrider.permissions' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.undo' | 'outrider.wait'
 
@@ -912,3 +928,4 @@
 ---| 'undo.requested' # UndoRequested
 ---| 'workspace.changed' # WorkspaceChanged
 ---| 'workspace.saved' # WorkspaceSaved
+---| 'workspace.touched' # WorkspaceTouched

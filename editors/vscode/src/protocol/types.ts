@@ -113,6 +113,7 @@ export interface ChangesParams {
 /** The changes of a session. */
 export interface ChangesResult {
   changes?: ChangeInfo[];
+  notUndoable?: NotUndoable[];
   patch?: string;
   sessionId: string;
 }
@@ -819,6 +820,14 @@ export interface ToolsResult {
   tools: ToolInfo[];
 }
 
+/** A file that a command changed, and whose text before it is not in the log. */
+export interface TouchedFile {
+  how: "changed" | "created" | "deleted" | "mode";
+  mode?: string;
+  modeAfter?: string;
+  path: string;
+}
+
 /** The turn is over. Every turn has exactly one. */
 export interface TurnFinished {
   outcome: "completed" | "cancelled" | "budget_exhausted" | "failed" | "refused";
@@ -981,6 +990,15 @@ export interface WorkspaceSaved {
   paths: string[];
 }
 
+/** What else a command did to the files of the workspace: no undo can take it back. */
+export interface WorkspaceTouched {
+  callId: string;
+  command: string;
+  files: TouchedFile[];
+  more?: number;
+  unseen?: string;
+}
+
 /** The commands of `workspace/executeCommand`. */
 export interface Commands {
   "outrider.answer": { params: AnswerParams; result: AnswerResult };
@@ -1054,6 +1072,7 @@ export interface EventData {
   "undo.requested": UndoRequested;
   "workspace.changed": WorkspaceChanged;
   "workspace.saved": WorkspaceSaved;
+  "workspace.touched": WorkspaceTouched;
 }
 
 /** An event whose `data` is known by its `type`. */
