@@ -225,7 +225,9 @@ async def start(
         held,
         publisher,
         # Counted time says nothing of how old a session is.
-        Retention(store, SystemClock()) if settings.testing is None else None,
+        Retention(store, SystemClock(), settings.store, lambda text: editor.say("info", f"Outrider: {text}"))
+        if settings.testing is None
+        else None,
         layered.messages,
     )
     return app

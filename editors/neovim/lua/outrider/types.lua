@@ -619,6 +619,7 @@
 ---@field permissionMode? 'read-only'|'ask'|'auto-edit'|'full'
 ---@field providers? table<string, outrider.ProviderSettings>
 ---@field stateDir? string
+---@field store? outrider.StoreSettings
 ---@field testing? outrider.TestingSettings
 ---@field tools? outrider.ClientTool[]
 ---@field trusted? boolean
@@ -650,6 +651,11 @@
 ---@field pendingId string
 ---@field state? 'queued'|'removed'
 ---@field text string
+
+--- How long the log keeps the texts of changed files, by which changes are taken back.
+---@class outrider.StoreSettings
+---@field keepDays? number
+---@field maxBytes? integer
 
 --- A clock that stands still: it moves by `stepMs` at each reading and by every delay a script asks for.
 ---@class outrider.TestingClock

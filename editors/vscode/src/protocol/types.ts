@@ -697,6 +697,7 @@ export interface Settings {
   permissionMode?: "read-only" | "ask" | "auto-edit" | "full";
   providers?: Record<string, ProviderSettings>;
   stateDir?: string;
+  store?: StoreSettings;
   testing?: TestingSettings;
   tools?: ClientTool[];
   trusted?: boolean;
@@ -734,6 +735,12 @@ export interface SteeringReceived {
   pendingId: string;
   state?: "queued" | "removed";
   text: string;
+}
+
+/** How long the log keeps the texts of changed files, by which changes are taken back. */
+export interface StoreSettings {
+  keepDays?: number;
+  maxBytes?: number;
 }
 
 /** A clock that stands still: it moves by `stepMs` at each reading and by every delay a script asks for. */
