@@ -21,7 +21,7 @@ from outrider.models.survey import LOCAL_SERVERS, Offer, Surveyed, offers
 from outrider.permissions.decide import narrowest
 from outrider.permissions.guarded import Guarded
 from outrider.permissions.ledger import LEDGER, Ledger
-from outrider.permissions.secret_files import is_secret_file
+from outrider.permissions.secret_files import is_secret_name
 from outrider.ports.clock import Clock, SteppingClock, SystemClock
 from outrider.ports.editor import Editor
 from outrider.ports.events import FrameListener
@@ -334,11 +334,16 @@ def _views(
         Editing(overlay, documents, editor, clock, held),
         search,
         Sightings(folders, overlay, documents, clock),
-        Census(search, clock, _left_out(state_dir)),
+        Census(search, clock, _left_out(state_dir, guarded)),
     )
 
 
-def _left_out(state_dir: Path) -> Callable[[str], bool]:
-    """What is not looked at around a command: what may be a secret, and our own log, wherever it is."""
+def _left_out(state_dir: Path, guarded: Guarded) -> Callable[[str], bool]:
+    """What is not looked at around a command: what is shut, and our own log, wherever it is."""
     own = f"{state_dir.absolute()}/"
-    return lambda path: path.startswith(own) or is_secret_file(path)
+
+    def left_out(path: str) -> bool:
+        is_shut = is_secret_name(path.rpartition("/")[2]) or guarded.why_ignored(path) is not None
+        return is_shut or path.startswith(own)
+
+    return left_out

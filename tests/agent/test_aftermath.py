@@ -149,10 +149,12 @@ def apply(root, patch, *words):
 async def test_secrets_ignored_files_and_our_own_are_left_out(begin, workspace):
     (workspace / ".gitignore").write_text("build/\n")
     (workspace / ".env").write_text("KEY=1\n")
+    (workspace / ".outriderignore").write_text("private.txt\n")
+    (workspace / "private.txt").write_text("old\n")
     (workspace / ".outrider").mkdir()
     code = (
         "import os; os.mkdir('build')\n"
-        "for p in ('.env', 'build/x', '.outrider/x.md', 'server.key'): open(p, 'a').write('new\\n')"
+        "for p in ('.env', 'build/x', '.outrider/x.md', 'server.key', 'private.txt'): open(p, 'a').write('new\\n')"
     )
     editor = await begin("stock", [step(run(code)), DONE], FULL)
     await editor.run("Go.")

@@ -72,8 +72,6 @@ class Census:
     """Which paths are not looked at."""
     _last: Count = field(default_factory=lambda: Count(0, {}))
     """What was read last, and when."""
-    _wanted: set[str] = field(default_factory=set[str])
-    """The paths of the last look, of which it is known that they are not left out."""
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def take(self, *, contents: bool) -> Count:
@@ -99,8 +97,9 @@ class Census:
     def _count(self, at: int, paths: Sequence[str]) -> Count:
         files: dict[str, os.stat_result] = {}
         end = time.monotonic() + LOOK_SECONDS
-        wanted = {path for path in paths if path in self._wanted or not self.leaves_out(path)}
-        for number, path in enumerate(wanted):
+        for number, path in enumerate(paths):
+            if self.leaves_out(path):
+                continue
             if number % 1000 == 0 and time.monotonic() > end:
                 return Count(at, files, unseen=_TOO_SLOW)
             try:
@@ -109,7 +108,6 @@ class Census:
                 continue  # it went away meanwhile
             if stat.S_ISREG(status.st_mode):
                 files[path] = status
-        self._wanted = wanted
         return Count(at, files)
 
     def _with_contents(self, count: Count) -> Count:
