@@ -283,6 +283,8 @@ class ChangesResult(Wire):
     session_id: str
     changes: list[ChangeInfo] | None = None
     """In the order they were made; for `list`."""
+    not_undoable: list[NotUndoable] | None = None
+    """What commands did besides, which no undo takes back; for `list`."""
     patch: str | None = None
     """What they come to, as `git apply` takes it; for `patch`."""
 

@@ -13,6 +13,9 @@ from pydantic_core import to_jsonable_python
 from outrider_protocol.settings import Limits, PermissionMode
 from outrider_protocol.wire import Wire
 
+FileMode = Annotated[str, StringConstraints(pattern=r"^[0-7]{3}$")]
+"""Permission bits of a file, in octal."""
+
 Mode = Literal["agent", "plan", "explore"]
 Phase = Literal["start", "prepare", "assistant", "tools", "verify", "finish"]
 Outcome = Literal["completed", "cancelled", "budget_exhausted", "failed", "refused"]
@@ -505,7 +508,7 @@ class EditEvent(EventData):
     hunks: list[WireHunk]
     encoding: Literal["utf-16-le", "utf-16-be"] | None = None
     """How the file that is created or deleted holds its text, where that is not UTF-8."""
-    mode: Annotated[str, StringConstraints(pattern=r"^[0-7]{3}$")] | None = None
+    mode: FileMode | None = None
     """Permission bits, in octal, of the file that is deleted or comes back, where they are not those of any new file; of
     an edit those that it puts back."""
 
@@ -642,10 +645,10 @@ class WorkspaceChanged(EventData):
     """By a command: the call."""
     encoding: Literal["utf-16-le", "utf-16-be"] | None = None
     """By a command: how the file held its text; absent for UTF-8."""
-    mode: Annotated[str, StringConstraints(pattern=r"^[0-7]{3}$")] | None = None
+    mode: FileMode | None = None
     """By a command: the permission bits, in octal, of a file that it deleted, where they were not those of any new file,
     or of one that has others now."""
-    mode_after: Annotated[str, StringConstraints(pattern=r"^[0-7]{3}$")] | None = None
+    mode_after: FileMode | None = None
     """By a command: the permission bits that the file has now, where it changed them."""
     unshown: bool | None = None
     """True where the file on the disk was changed and the open buffer, which is what the model sees, was not."""
@@ -653,6 +656,32 @@ class WorkspaceChanged(EventData):
     """What the model is told of it with the next request; absent where it never saw the file."""
     whole: bool | None = None
     """False where what it is told is not all of it, so that it has to read the file again."""
+
+
+class TouchedFile(Wire):
+    """A file that a command changed, and whose text before it is not in the log."""
+
+    path: str
+    how: Literal["changed", "created", "deleted", "mode"]
+    mode: FileMode | None = None
+    """Its permission bits before, in octal; where `how` is `mode`."""
+    mode_after: FileMode | None = None
+    """Those after."""
+
+
+class WorkspaceTouched(EventData):
+    """What else a command did to the files of the workspace: no undo can take it back."""
+
+    TYPE = "workspace.touched"
+    call_id: str
+    """The call of the command."""
+    command: str
+    """The command, as it is shown."""
+    files: list[TouchedFile]
+    more: int | None = None
+    """How many further files there are."""
+    unseen: str | None = None
+    """Why it is not known what else it changed; absent where all was looked at."""
 
 
 class NotSaved(Wire):
@@ -744,7 +773,7 @@ EVENTS: tuple[type[EventData], ...] = (
     ToolRequested, ToolStarted, ToolFinished,
     ApprovalRequested, ApprovalResolved, QuestionAsked, QuestionAnswered, ToolAsked, ToolAnswered,
     EditProposed, EditApplying, EditApplied, EditRejected, EditMerged, UndoRequested, UndoAsked,
-    UndoFinished, WorkspaceChanged, WorkspaceSaved,
+    UndoFinished, WorkspaceChanged, WorkspaceTouched, WorkspaceSaved,
     PlanUpdated, ContextCompacted, ContextPruned, BudgetExhausted, SteeringReceived, ErrorRaised,
 )  # fmt: skip
 

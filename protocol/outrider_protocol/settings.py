@@ -105,6 +105,15 @@ class ClientTool(Wire):
     """The client's word for what it does. `read` and `ask` go at once, the others need a yes."""
 
 
+class StoreSettings(Wire):
+    """How long the log keeps the texts of changed files, by which changes are taken back."""
+
+    keep_days: Annotated[float, Field(ge=0)] = 90.0
+    """Days after the last event of a session."""
+    max_bytes: Annotated[int, Field(ge=0)] = 1024**3
+    """Bytes of all of them, as they are stored. Above that those of the sessions that were not used for longest go."""
+
+
 class TestingClock(Wire):
     """A clock that stands still: it moves by `stepMs` at each reading and by every delay a script asks for."""
 
@@ -136,6 +145,8 @@ class Settings(Wire):
     """Budgets and time-outs."""
     state_dir: str | None = None
     """Folder of the log; absent means the user's state folder."""
+    store: StoreSettings = StoreSettings()
+    """How long texts are kept."""
     events: bool = False
     """Whether the client wants `outrider/event` and `outrider/stream`."""
     code_lens: bool = True

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -21,6 +21,7 @@ from outrider.models.survey import LOCAL_SERVERS, Offer, Surveyed, offers
 from outrider.permissions.decide import narrowest
 from outrider.permissions.guarded import Guarded
 from outrider.permissions.ledger import LEDGER, Ledger
+from outrider.permissions.secret_files import is_secret_name
 from outrider.ports.clock import Clock, SteppingClock, SystemClock
 from outrider.ports.editor import Editor
 from outrider.ports.events import FrameListener
@@ -34,6 +35,7 @@ from outrider.store.problem import StoreProblem, StoreReadError
 from outrider.store.retention import Retention
 from outrider.tools.all import own_tools
 from outrider.tools.client import handed_tools
+from outrider.workspace.census import Census
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Editing
 from outrider.workspace.held import HeldFiles, Publisher
@@ -92,7 +94,13 @@ class App:
         """Take over other workspace folders."""
         services = self.services
         services.folders = folders_of(folders)
-        services.overlay, services.editing, services.search, services.sightings = _views(
+        (
+            services.overlay,
+            services.editing,
+            services.search,
+            services.sightings,
+            services.census,
+        ) = _views(
             services.folders,
             services.documents,
             services.editor,
@@ -101,6 +109,7 @@ class App:
             self.outside,
             self.held,
             services.guarded,
+            _state_dir(self.base, self.outside),
         )
         services.briefing = Briefing(services.folders, services.overlay, services.documents)
         paths = [folder.path for folder in services.folders.folders]
@@ -154,8 +163,8 @@ async def start(
     supervisor = Supervisor(deadlines)
     held = HeldFiles(_state_dir(settings, around) / "held")
     guarded = Guarded([folder.path for folder in folders.folders])
-    overlay, editing, search, sightings = _views(
-        folders, documents, editor, supervisor, deadlines, around, held, guarded
+    overlay, editing, search, sightings, census = _views(
+        folders, documents, editor, supervisor, deadlines, around, held, guarded, _state_dir(settings, around)
     )
     root = folders.folders[0].path if folders.folders else None
     catalog = _catalog(settings, around, root, clock, ids)
@@ -177,6 +186,7 @@ async def start(
         editing=editing,
         search=search,
         sightings=sightings,
+        census=census,
         briefing=Briefing(folders, overlay, documents),
         supervisor=supervisor,
         ledger=ledger,
@@ -215,7 +225,9 @@ async def start(
         held,
         publisher,
         # Counted time says nothing of how old a session is.
-        Retention(store, SystemClock()) if settings.testing is None else None,
+        Retention(store, SystemClock(), settings.store, lambda text: editor.say("info", f"Outrider: {text}"))
+        if settings.testing is None
+        else None,
         layered.messages,
     )
     return app
@@ -305,20 +317,33 @@ def _views(
     around: Outside,
     held: HeldFiles,
     guarded: Guarded,
-) -> tuple[Overlay, Editing, Search, Sightings]:
+    state_dir: Path,
+) -> tuple[Overlay, Editing, Search, Sightings, Census]:
     overlay = Overlay(folders, documents)
-    rg = find_ripgrep(around.env.get("PATH"))
+    search = Search(
+        folders,
+        documents,
+        overlay,
+        supervisor,
+        clock,
+        find_ripgrep(around.env.get("PATH")),
+        lambda path: guarded.why_shut([str(path), os.path.realpath(path)]) is not None,
+    )
     return (
         overlay,
         Editing(overlay, documents, editor, clock, held),
-        Search(
-            folders,
-            documents,
-            overlay,
-            supervisor,
-            clock,
-            rg,
-            lambda path: guarded.why_shut([str(path), os.path.realpath(path)]) is not None,
-        ),
+        search,
         Sightings(folders, overlay, documents, clock),
+        Census(search, clock, _left_out(state_dir, guarded)),
     )
+
+
+def _left_out(state_dir: Path, guarded: Guarded) -> Callable[[str], bool]:
+    """What is not looked at around a command: what is shut, and our own log, wherever it is."""
+    own = f"{state_dir.absolute()}/"
+
+    def left_out(path: str) -> bool:
+        is_shut = is_secret_name(path.rpartition("/")[2]) or guarded.why_ignored(path) is not None
+        return is_shut or path.startswith(own)
+
+    return left_out

@@ -17,7 +17,7 @@ from outrider.tools.all import own_tools
 from outrider.tools.client import schema_problem
 from outrider_protocol.settings import MOST_TOOLS, PERMISSION_MODES, ClientTool, Limits, Settings
 
-_OF_PARTS: Final = ("limits", "providers", "testing")
+_OF_PARTS: Final = ("limits", "providers", "store", "testing")
 """Settings that are merged part by part."""
 _LONGEST_SHOWN: Final = 80
 """Characters of a value that are put in a message."""

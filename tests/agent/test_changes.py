@@ -237,6 +237,94 @@ async def test_the_patch_is_what_git_applies(begin, workspace, tmp_path):
     assert files(first) == before
 
 
+BYTES = {
+    "plain": TEN.encode(),
+    "mark": b"\xef\xbb\xbf" + TEN.encode(),
+    "crlf": TEN.replace("\n", "\r\n").encode(),
+    "crlf and mark": b"\xef\xbb\xbf" + TEN.replace("\n", "\r\n").encode(),
+}
+WIDE = {
+    "utf-16-le": b"\xff\xfe" + TEN.encode("utf-16-le"),
+    "utf-16-be, crlf": b"\xfe\xff" + TEN.replace("\n", "\r\n").encode("utf-16-be"),
+}
+
+
+@pytest.mark.parametrize("content", BYTES)
+@pytest.mark.parametrize("when", ["before", "between", "after", "only then"])
+@pytest.mark.parametrize("profile", ["vscode", "eglot", "neovim-0.11"])
+async def test_the_patch_of_an_open_file_is_of_the_bytes_of_its_file(
+    profile, when, content, begin, workspace, tmp_path
+):
+    (workspace / "ten.txt").write_bytes(BYTES[content])
+    before, first = files(workspace), tmp_path / "first"
+    copy(workspace, first)
+    second = call("edit_file", path="ten.txt", old="line 4", new="line four")
+    editor = await begin(profile, [step(*THREE), DONE, step(second), DONE], FULL)
+    if when in {"before", "only then"}:
+        editor.open("ten.txt")
+    await editor.run("Go.")
+    if when == "only then":
+        editor.save("ten.txt")
+        editor.close("ten.txt")
+    elif when == "between":
+        editor.open("ten.txt")
+    await editor.run("Go on.", sessionId=editor.session_id)
+    if when == "after":
+        editor.open("ten.txt")
+    patch = (await editor.command("outrider.changes", {"format": "patch"}))["patch"]
+    if when in {"before", "between"}:
+        editor.save("ten.txt")
+    after = files(workspace)
+    assert b"line four" in after["ten.txt"]
+    git(first, "apply", "-", data=patch)
+    assert files(first) == after
+    git(first, "apply", "-R", "-", data=patch)
+    assert files(first) == before
+
+
+@pytest.mark.parametrize("content", WIDE)
+@pytest.mark.parametrize("is_open", [False, True])
+async def test_the_patch_of_a_file_in_utf_16_is_binary(is_open, content, begin, workspace, tmp_path):
+    (workspace / "ten.txt").write_bytes(WIDE[content])
+    first = tmp_path / "first"
+    copy(workspace, first)
+    editor = await begin("stock", [step(*THREE), DONE], FULL)
+    await editor.run("Go.")
+    after = files(workspace)
+    if is_open:
+        shown = after["ten.txt"].decode("utf-16")  # without its mark, as in an editor
+        uri = (workspace / "ten.txt").as_uri()
+        document = {"uri": uri, "languageId": "plaintext", "version": 1, "text": shown}
+        editor.notify("textDocument/didOpen", {"textDocument": document})
+    patch = (await editor.command("outrider.changes", {"format": "patch"}))["patch"]
+    assert "GIT binary patch\nliteral " in patch
+    git(first, "apply", "-", data=patch)
+    assert (first / "ten.txt").read_bytes() == after["ten.txt"] != WIDE[content]
+    git(first, "apply", "-R", "-", data=patch)
+    assert (first / "ten.txt").read_bytes() == WIDE[content]
+
+
+async def test_the_patch_names_the_mode_of_a_program_and_no_file_that_came_and_went(begin, workspace):
+    (workspace / "run.sh").write_text("#!/bin/sh\n")
+    (workspace / "run.sh").chmod(0o755)
+    editor = await begin(
+        "stock",
+        [
+            step(
+                call("delete_file", path="run.sh"),
+                call("write_file", path="short.txt", content="x\n"),
+                call("delete_file", path="short.txt"),
+            ),
+            DONE,
+        ],
+        FULL,
+    )
+    await editor.run("Go.")
+    patch = (await editor.command("outrider.changes", {"format": "patch"}))["patch"]
+    assert "deleted file mode 100755\n" in patch
+    assert "short.txt" not in patch
+
+
 def files(root):
     return {
         str(path.relative_to(root)): path.read_bytes()

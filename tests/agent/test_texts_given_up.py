@@ -7,6 +7,7 @@ from scripting import DONE, call, step
 from outrider.store.log import Store
 from outrider.store.retention import give_up_old_texts
 from outrider.testing.scenario import scripted, start_session
+from outrider_protocol.settings import StoreSettings
 
 FULL = {"permissionMode": "full", "testing": {"ids": None}}
 FIRST = call("edit_file", path="tariff.py", old="hours * 3", new="hours * 2")
@@ -17,7 +18,7 @@ GONE = "its text is not in the log any more"
 async def given_up(workspace):
     store = await Store.open(workspace.parent / f"{workspace.name}.state")
     assert isinstance(store, Store)
-    await give_up_old_texts(store, datetime.now(UTC), most_bytes=0)
+    await give_up_old_texts(store, datetime.now(UTC), StoreSettings(max_bytes=0))
     await store.close()
 
 

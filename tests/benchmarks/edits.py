@@ -18,6 +18,7 @@ EDITS = 20
 UNDONE_FILES = 200
 SEARCHED_FILES = 50_000
 UNSAVED = 20
+COMMANDS = 20
 
 
 class EditMeasures:
@@ -89,6 +90,20 @@ class EditMeasures:
             await asyncio.wait_for(agent.finished, 120)
             pairs = zip(server.answered_at, server.received_at[1:], strict=False)
             return min((received - answered) * 1000 for answered, received in pairs)
+
+    async def command_ms(self, files: int) -> float:
+        """Median of a command that does next to nothing, in a workspace of so many files of 4 kB: its step."""
+        root = self._root()
+        for number in range(files):
+            (root / f"folder_{number // 50}").mkdir(exist_ok=True)
+            text = "".join(f"value_{n} = compute({n}, {number})\n" for n in range(150))
+            (root / f"folder_{number // 50}" / f"file_{number}.py").write_text(text)
+        calls = [[("run_command", {"command": "mkdir -p folder_0"})]] * COMMANDS
+        async with ModelServer(calls=calls) as server, self._agent(root, server) as agent:
+            await agent.run(server)
+            await asyncio.wait_for(agent.finished, 120)
+            pairs = zip(server.answered_at, server.received_at[1:], strict=False)
+            return statistics.median((received - answered) * 1000 for answered, received in pairs)
 
     def _root(self) -> Path:
         root = self._folder / f"edited{next(self._numbers)}"

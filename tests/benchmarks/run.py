@@ -5,6 +5,7 @@ Prints a table in Markdown; README.md says what its lines mean. `--gate` exits w
 
 import argparse
 import asyncio
+import functools
 import os
 import platform
 import sys
@@ -133,6 +134,13 @@ async def measured(folder: Path, repeats: int) -> Table:
     await table.most("own cost of an edit in an open file of 20 000 lines, ms", edits.edit_ms, 15)
     await table.most("undo of a turn that edited 200 closed files, ms", edits.undo_ms, 1000)
     await table.ratio("search in 50 000 files, 20 unsaved, ms (beside: ripgrep alone)", edits.search_ms, 1.2)
+    for files, bound in ((2_000, 100), (20_000, 500)):
+        await table.most(
+            f"a command in {files:,} files, ms (beside: in none)".replace(",", " "),
+            functools.partial(edits.command_ms, files),
+            bound,
+            lambda: edits.command_ms(0),
+        )
     return table
 
 

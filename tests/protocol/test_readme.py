@@ -36,6 +36,7 @@ VALUES: dict[str, type[Wire]] = {
     "PlanItem": events.PlanItem,
     "SessionStatus": commands.SessionStatus,
     "SessionSummary": commands.SessionSummary,
+    "TouchedFile": events.TouchedFile,
     "NotSaved": events.NotSaved,
     "UndonePath": commands.UndonePath,
     "Conflict": commands.Conflict,
@@ -149,6 +150,7 @@ def test_what_the_page_lets_the_workspace_set_is_what_it_may_set(page: Page) -> 
         "codeLens": False,
         "providers": {},
         "stateDir": "/elsewhere",
+        "store": {"keepDays": 1},
         "testing": {"ids": "sequential"},
         "tools": [{"name": "x", "description": "x", "inputSchema": {"type": "object"}, "effect": "read"}],
     }

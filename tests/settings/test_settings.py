@@ -391,3 +391,16 @@ def test_no_layer_makes_the_settings_invalid_or_raises(layers: list[Any]) -> Non
     layered = from_layers(*((f"layer {number}", layer) for number, layer in enumerate(layers)))
     assert Settings.from_wire(layered.settings.to_wire()) == layered.settings
     assert all(message.startswith("layer ") for message in layered.messages)
+
+
+def test_how_long_texts_are_kept_is_the_users_and_not_the_repositorys() -> None:
+    layered = from_layers(
+        ("user.toml", {"store": {"keepDays": 7}}), ("options", {"store": {"maxBytes": 1000}})
+    )
+    assert (layered.settings.store.keep_days, layered.settings.store.max_bytes) == (7, 1000)
+    wrong = from_layers(("user.toml", {"store": {"keepDays": -1, "maxBytes": 5}}))
+    assert (wrong.settings.store.keep_days, wrong.settings.store.max_bytes) == (90, 5)
+    assert "store.keepDays" in wrong.messages[0]
+    refused = narrowed(layered.settings, {"store": {"keepDays": 0}})
+    assert refused.settings.store == layered.settings.store
+    assert refused.messages == ("workspace settings: store: cannot be set by the workspace; it is ignored",)

@@ -20,8 +20,9 @@ from outrider.ports.model import content_hash
 from outrider.store import blobs
 from outrider.store.delta import difference, patched
 from outrider.store.log import Store, StoreReadError
-from outrider.store.retention import KEPT_DAYS, Retention, give_up_old_texts
+from outrider.store.retention import Retention, give_up_old_texts
 from outrider.store.schema import FILE_NAME
+from outrider_protocol.settings import StoreSettings
 
 LINES = st.lists(
     st.sampled_from(
@@ -241,17 +242,24 @@ async def test_the_oldest_sessions_lose_their_texts_until_the_log_is_small_enoug
 ) -> None:
     sessions = await filled(store, 5)
     everything = await kept(store, sessions)
-    size = await store.size()
+    size = await store.texts_size()
+    with sqlite3.connect(tmp_path / "state" / FILE_NAME) as looking:
+        (pages,), (bytes_of_page,) = (
+            looking.execute(f"PRAGMA {one}").fetchone() for one in ("page_count", "page_size")
+        )
+    looking.close()
     events = await store.events("ses_1")
-    await give_up_old_texts(store, NOW, most_bytes=size)
+    await give_up_old_texts(store, NOW, StoreSettings(max_bytes=size))
     assert await kept(store, sessions) == everything
-    await give_up_old_texts(store, NOW, most_bytes=size * 3 // 4)
+    await give_up_old_texts(store, NOW, StoreSettings(max_bytes=size * 3 // 4))
     left = await kept(store, sessions)
     assert left == sorted(left)
     assert (left[0], left[-1]) == (0, everything[-1])
-    assert await store.size() <= size * 3 // 4
+    assert await store.texts_size() <= size * 3 // 4
     await store.close()
-    assert (tmp_path / "state" / FILE_NAME).stat().st_size <= size * 4 // 5, "the room is given back"
+    assert (tmp_path / "state" / FILE_NAME).stat().st_size <= pages * bytes_of_page * 9 // 10, (
+        "the room is given back"
+    )
     again = await opened(tmp_path / "state")
     assert await again.events("ses_1") == events
     await again.close()
@@ -260,10 +268,10 @@ async def test_the_oldest_sessions_lose_their_texts_until_the_log_is_small_enoug
 async def test_one_run_does_a_bounded_piece_of_work(store: Store) -> None:
     sessions = await filled(store, 3)
     everything = await kept(store, sessions)
-    await give_up_old_texts(store, NOW, most_bytes=0, pieces=1)
+    await give_up_old_texts(store, NOW, StoreSettings(max_bytes=0), pieces=1)
     assert await kept(store, sessions) != [0, 0, 0]
     assert (await kept(store, sessions))[1:] == everything[1:]
-    await give_up_old_texts(store, NOW, most_bytes=0)
+    await give_up_old_texts(store, NOW, StoreSettings(max_bytes=0))
     assert await kept(store, sessions) == [0, 0, 0]
 
 
@@ -275,7 +283,7 @@ async def test_a_session_that_is_open_or_parked_loses_nothing(store: Store) -> N
     assert await store.flush() is None
     lock = store.lock("ses_2")
     assert lock is not None
-    await give_up_old_texts(store, NOW.replace(year=2027), most_bytes=0)
+    await give_up_old_texts(store, NOW.replace(year=2027), StoreSettings(max_bytes=0))
     assert await kept(store, sessions) == [*everything[:2], 0]
     lock.release()
 
@@ -283,10 +291,24 @@ async def test_a_session_that_is_open_or_parked_loses_nothing(store: Store) -> N
 async def test_after_some_months_texts_go_whatever_room_there_is(store: Store) -> None:
     sessions = await filled(store, 3)
     everything = await kept(store, sessions)
-    await give_up_old_texts(
-        store, datetime.fromisoformat("2026-01-02T00:00:01+00:00") + timedelta(days=KEPT_DAYS)
-    )
+    then = datetime.fromisoformat("2026-01-02T00:00:01+00:00") + timedelta(days=9)
+    assert await give_up_old_texts(store, then, StoreSettings(keep_days=11)) == []
+    assert await kept(store, sessions) == everything
+    await give_up_old_texts(store, then, StoreSettings(keep_days=9))
     assert await kept(store, sessions) == [0, 0, everything[2]]
+
+
+async def test_what_cannot_be_given_up_does_not_count(store: Store) -> None:
+    (session,) = await filled(store, 1)
+    size = await store.texts_size()
+    everything = await kept(store, [session])
+    talk = random.Random(1).randbytes(200_000)
+    session.event("model.requested", {content_hash(talk): talk})
+    assert await store.flush() is None
+    assert await store.texts_size() == size
+    assert await give_up_old_texts(store, NOW, StoreSettings(max_bytes=size)) == []
+    assert await kept(store, [session]) == everything
+    assert await give_up_old_texts(store, NOW, StoreSettings(max_bytes=size - 1)) == ["ses_1"]
 
 
 async def test_what_is_used_elsewhere_stays(store: Store) -> None:
@@ -299,7 +321,7 @@ async def test_what_is_used_elsewhere_stays(store: Store) -> None:
     new.event("model.requested", said)
     assert await store.flush() is None
     lock = store.lock("ses_new")
-    await give_up_old_texts(store, NOW, most_bytes=0)
+    await give_up_old_texts(store, NOW, StoreSettings(max_bytes=0))
     assert lock is not None
     assert await new.come_back()
     assert await store.blobs(said) == said
@@ -310,11 +332,22 @@ async def test_what_is_used_elsewhere_stays(store: Store) -> None:
 async def test_it_is_looked_in_the_background_and_ends_with_the_store(store: Store) -> None:
     (session,) = await filled(store, 1)
     clock = SteppingClock(NOW.replace(year=2027))
-    retention = Retention(store, clock)
+    told: list[str] = []
+    retention = Retention(store, clock, StoreSettings(keep_days=36_500, max_bytes=0), told.append)
     for _ in range(1000):
         if not await store.blobs(session.texts):
             break
     else:
         pytest.fail("nothing was given up")
+    for number in range(2, 4):
+        more = Typing(store, f"ses_{number}", number)
+        more.change(b"one\n", b"two\n")
+        assert await store.flush() is None
+        for _ in range(1000):
+            if not await store.blobs(more.texts):
+                break
     await retention.close()
     assert session.texts
+    (said,) = told
+    assert "reached 0 bytes, which store.maxBytes allows" in said
+    assert said.endswith("cannot be taken back: ses_1.")

@@ -1,14 +1,18 @@
 """A workspace on a real disk, with a document store over it."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from outrider.ports.clock import SystemClock
+from outrider.processes import Supervisor
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folder, Folders, Located
+from outrider.workspace.search import Search, find_ripgrep
 
 
 @dataclass
@@ -54,3 +58,21 @@ def make_desk(tmp_path: Path) -> Callable[..., Desk]:
 @pytest.fixture
 def desk(make_desk: Callable[..., Desk]) -> Desk:
     return make_desk("work")
+
+
+RG = find_ripgrep("/usr/bin:/usr/local/bin")
+
+
+@pytest.fixture
+async def supervisor() -> AsyncIterator[Supervisor]:
+    supervisor = Supervisor(SystemClock())
+    yield supervisor
+    await supervisor.close()
+
+
+@pytest.fixture
+def search_of(supervisor: Supervisor) -> Callable[[Any], Search]:
+    def make(desk: Any, rg: str | None = RG) -> Search:
+        return Search(desk.folders, desk.documents, desk.overlay, supervisor, SystemClock(), rg)
+
+    return make

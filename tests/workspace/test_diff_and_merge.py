@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from outrider.ports.text import Hunk
 from outrider.workspace.diff import apply_hunks, changed_ranges, line_hunks, split_lines, text_hunks, unified
-from outrider.workspace.history.patch import file_patch
+from outrider.workspace.history.patch import Side, file_patch
 from outrider.workspace.merge import MergeConflict, merge
 
 LINES = st.lists(
@@ -198,35 +198,48 @@ RAW = st.lists(
     max_size=12,
 )
 RAW_TEXTS = st.builds(lambda lines, last: "".join(lines) + last, RAW, st.sampled_from(["", "a", "z\r"]))
-PATHS = ["a.txt", "b c.txt", "ü/d.txt", 'q"q.txt']
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    st.lists(st.tuples(st.none() | RAW_TEXTS, st.none() | RAW_TEXTS, st.booleans()), min_size=1, max_size=4)
+CONTENTS = st.one_of(
+    RAW_TEXTS.map(str.encode),
+    RAW_TEXTS.map(lambda text: f"\ufeff{text}".encode("utf-16-le")),
+    RAW_TEXTS.map(lambda text: f"\ufeff{text}".encode("utf-16-be")),
+    RAW_TEXTS.map(lambda text: b"\xef\xbb\xbf" + text.encode()),
+    st.sampled_from([b"", b"\0", bytes(range(256)) * 3, b"\xff\xfe", b"a\0b\n", b"a" * 25 + b"\xff" * 28]),
+    st.binary(min_size=20, max_size=80),
 )
+PATHS = ["a.txt", "b c.txt", "ü/d.txt", 'q"q.txt']
+STATES = st.none() | st.tuples(CONTENTS, st.booleans())
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.tuples(STATES, STATES, st.booleans()), min_size=1, max_size=4))
 def test_git_applies_any_patch_and_takes_it_back(
-    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[str | None, str | None, bool]]
+    tmp_path_factory: pytest.TempPathFactory,
+    changes: list[tuple[tuple[bytes, bool] | None, tuple[bytes, bool] | None, bool]],
 ) -> None:
     root = tmp_path_factory.mktemp("patched")
-    patch, wanted, first = "", dict[str, str](), dict[str, str]()
+    patch, wanted, first = "", dict[str, tuple[bytes, bool]](), dict[str, tuple[bytes, bool]]()
     for path, (before, after, moves) in zip(PATHS, changes, strict=False):
         to = f"moved {path}" if moves and before is not None and after is not None else path
         if before is not None:
             first[path] = before
         if after is not None:
             wanted[to] = after
-        patch += file_patch(path, before, to, after)
-    for path, text in first.items():
+        patch += file_patch(Side(path, *(before or (None,))), Side(to, *(after or (None,))))
+    for path, (content, executable) in first.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_bytes(text.encode())
+        (root / path).write_bytes(content)
+        (root / path).chmod(0o755 if executable else 0o644)
     if not patch:
         assert wanted == first
         return
     _apply(root, patch)
-    assert _texts_in(root) == wanted
+    assert _files_in(root) == wanted
     _apply(root, patch, "--reverse")
-    assert _texts_in(root) == first
+    assert _files_in(root) == first
+
+
+def test_a_file_that_came_and_went_is_not_in_the_patch() -> None:
+    assert file_patch(Side("a", None), Side("a", None, executable=True)) == ""
 
 
 def _apply(root: Path, patch: str, *more: str) -> None:
@@ -241,9 +254,11 @@ def _apply(root: Path, patch: str, *more: str) -> None:
     assert done.returncode == 0, (done.stderr.decode(), patch)
 
 
-def _texts_in(root: Path) -> dict[str, str]:
+def _files_in(root: Path) -> dict[str, tuple[bytes, bool]]:
     return {
-        str(path.relative_to(root)): path.read_bytes().decode() for path in root.rglob("*") if path.is_file()
+        str(path.relative_to(root)): (path.read_bytes(), os.access(path, os.X_OK))
+        for path in root.rglob("*")
+        if path.is_file()
     }
 
 

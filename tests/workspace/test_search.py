@@ -1,5 +1,5 @@
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +7,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from outrider.ports.clock import SystemClock
-from outrider.processes import Supervisor
 from outrider.workspace.search import (
     FindResult,
     Match,
@@ -17,23 +15,6 @@ from outrider.workspace.search import (
     SearchResult,
     find_ripgrep,
 )
-
-RG = find_ripgrep("/usr/bin:/usr/local/bin")
-
-
-@pytest.fixture
-async def supervisor() -> AsyncIterator[Supervisor]:
-    supervisor = Supervisor(SystemClock())
-    yield supervisor
-    await supervisor.close()
-
-
-@pytest.fixture
-def search_of(supervisor: Supervisor) -> Callable[[Any], Search]:
-    def make(desk: Any, rg: str | None = RG) -> Search:
-        return Search(desk.folders, desk.documents, desk.overlay, supervisor, SystemClock(), rg)
-
-    return make
 
 
 @pytest.fixture

@@ -1,16 +1,19 @@
 """What a session changed, as it is now: hunk by hunk for a list, or as one patch. It only reads."""
 
 import asyncio
-import os
-from dataclasses import dataclass
+import stat
+from dataclasses import dataclass, replace
 
 from outrider.agent.services import Services
 from outrider.agent.standing import catch_up, histories_of, locate
+from outrider.ports.text import TextEncoding
 from outrider.tools.changes import wire_hunks
 from outrider.workspace.diff import split_lines
+from outrider.workspace.encoding import BOM, encode
 from outrider.workspace.history.histories import FileHistory, Histories
 from outrider.workspace.history.journal import ChangeRecord, Journal, hunk_id
-from outrider.workspace.history.patch import EXECUTABLE, FILE, file_patch
+from outrider.workspace.history.patch import Side, file_patch
+from outrider.workspace.history.shown import Shown
 from outrider_protocol.commands import ChangedHunk, ChangeInfo
 from outrider_protocol.events import WireHunk
 
@@ -52,17 +55,62 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
     folded = await histories_of(services, journal)
     await catch_up(services, folded)
     roots = journal.roots(turn_id)
-    change_ids = {record.change_id for record in roots}
     patches: list[str] = []
+    # The first ones, which they had before all of it.
+    modes = {one.path: one.mode for one in reversed(journal.lasting(turn_id)) if one.mode is not None}
     for file in folded.files:
-        path = file.path
-        for record in reversed(roots):
-            if record.operation == "rename" and record.to == path and folded.of(record.change_id) is file:
-                path = record.path
-        before, after = await asyncio.to_thread(file.text_without, change_ids), file.text
-        mode = await _mode(services, file.path)
-        patches.append(await asyncio.to_thread(file_patch, path, before, file.path, after, mode=mode))
+        made = [record for record in roots if folded.of(record.change_id) is file]
+        old, new = await _sides(services, journal, file, made)
+        if (mode := modes.pop(file.path, None)) is not None:
+            old = replace(old, executable=_is_program(mode))
+        patches.append(await asyncio.to_thread(file_patch, old, new))
+    for path, mode in modes.items():
+        located = await locate(services, path)
+        disk = None if isinstance(located, str) else await services.overlay.on_disk(located)
+        if disk is not None:
+            # Its content is the same on both sides, so it is not in the patch.
+            old = Side(path, b"", executable=_is_program(mode))
+            patches.append(file_patch(old, replace(old, executable=_is_program(disk.mode))))
     return "".join(patches)
+
+
+def _is_program(mode: int | None) -> bool:
+    """Whether git takes a file of these permission bits for a program."""
+    return mode is not None and bool(mode & stat.S_IXUSR)
+
+
+async def _sides(
+    services: Services, journal: Journal, file: FileHistory, made: list[ChangeRecord]
+) -> tuple[Side, Side]:
+    """A file without these changes and with them: the bytes that the disk had, or has when all is saved."""
+    path = file.path
+    for record in reversed(made):
+        if record.operation == "rename" and record.to == path:
+            path = record.path
+    before = await asyncio.to_thread(file.text_without, {record.change_id for record in made})
+    located = await locate(services, file.path)
+    disk = None if isinstance(located, str) else await services.overlay.on_disk(located)
+    gone = journal.last_deletion(file.path) if file.text is None else None
+    # Of an open document the disk knows what the editor hides, of a deleted file what was deleted.
+    exact = disk.text if disk is not None else file.deleted
+    shown = Shown(exact, file.text if file.exists else before)
+    now = disk or gone
+    encoding: TextEncoding = now.encoding if now is not None else "utf-8"
+    first = made[0].encoding if made and made[0].encoding != "utf-8" else encoding
+    executable = now is not None and _is_program(now.mode)
+    return (
+        Side(path, _bytes(shown, before, first), executable),
+        Side(file.path, _bytes(shown, file.text, encoding), executable),
+    )
+
+
+def _bytes(shown: Shown, text: str | None, encoding: TextEncoding) -> bytes | None:
+    if text is None:
+        return None
+    # Half a character, which only a document can hold, cannot be saved.
+    whole = shown.of(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    # What has no mark cannot have been UTF-16: a command may have made it so.
+    return encode(whole, encoding if whole.startswith(BOM) else "utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,11 +271,3 @@ async def _texts(services: Services, records: list[ChangeRecord]) -> dict[str, s
     digests = {digest for one in records for digest in (one.before, one.planned) if digest is not None}
     blobs = await services.store.blobs(digests)
     return {digest: blob.decode("utf-8", "surrogatepass") for digest, blob in blobs.items()}
-
-
-async def _mode(services: Services, path: str) -> str:
-    located = await locate(services, path)
-    resolved = None if isinstance(located, str) else located.resolved
-    if resolved is None:
-        return FILE
-    return EXECUTABLE if await asyncio.to_thread(os.access, resolved, os.X_OK) else FILE

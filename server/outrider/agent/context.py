@@ -19,6 +19,7 @@ from outrider.ports.ids import IdKind
 from outrider.ports.model import ToolCall
 from outrider.processes import Supervisor
 from outrider.tools.context import Action, Approval, SeenText
+from outrider.workspace.census import Census
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Editing
 from outrider.workspace.overlay import Overlay
@@ -92,6 +93,11 @@ class TurnContext:
     def search(self) -> Search:
         """Search over the workspace."""
         return self._services.search
+
+    @property
+    def census(self) -> Census:
+        """Which files there are."""
+        return self._services.census
 
     @property
     def supervisor(self) -> Supervisor:

@@ -14,6 +14,7 @@ from outrider.ports.ids import Ids
 from outrider.processes import Supervisor
 from outrider.store.log import Store
 from outrider.tools.registry import Registry
+from outrider.workspace.census import Census
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Editing
 from outrider.workspace.overlay import Overlay
@@ -40,6 +41,7 @@ class Services:
     editing: Editing
     search: Search
     sightings: Sightings
+    census: Census
     briefing: Briefing
     """What a turn's first messages say."""
     supervisor: Supervisor

@@ -17,7 +17,7 @@ from outrider.agent.services import Services
 from outrider.agent.standing import catch_up, histories_of, stands_in
 from outrider.agent.state import TurnState
 from outrider.agent.turn import Turn
-from outrider.agent.undo import TakingBack
+from outrider.agent.undo import TakingBack, lasting
 from outrider.models.catalog import ModelProblem
 from outrider.permissions.decide import narrowest
 from outrider.permissions.ledger import LedgerProblem
@@ -340,13 +340,16 @@ class Session:
         await catch_up(self._services, folded)
         # Where the texts leave nothing to do, what the log names is passed over, and that is no error.
         parts = choose(scope, params.id, stands_in(folded)) or choose(scope, params.id)
-        if not parts:
+        left = [] if redo else journal.left_by_undo(scope, params.id, parts)
+        if not parts and not left:
             return Refused("nothing_to_undo", f"{self.id} has nothing to {'redo' if redo else 'undo'} there")
         context = self._context("Outrider: redo" if redo else "Outrider: undo")
         context.record(UndoRequested(redo=redo, scope=scope, id=params.id))
         result = await TakingBack(self._services, context, journal, self._ending, redo=redo).take(
             parts, folded
         )
+        named = {one.what: one for one in [*lasting(left), *result.not_undoable]}
+        result = result.model_copy(update={"not_undoable": list(named.values())})
         context.record(
             UndoFinished(undone=result.undone, conflicts=result.conflicts, not_undoable=result.not_undoable)
         )

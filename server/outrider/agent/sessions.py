@@ -12,6 +12,7 @@ from outrider.agent.services import Services
 from outrider.agent.session import Refused, Session, wait_result
 from outrider.agent.standing import catch_up, histories_of, stands_in
 from outrider.agent.state import SessionState
+from outrider.agent.undo import lasting
 from outrider.models.catalog import ModelProblem
 from outrider.ports.events import LoggedEvent
 from outrider.store.locks import SessionLock
@@ -264,7 +265,8 @@ class Sessions:
                 return Refused("unknown_id", "there are no sessions in this workspace yet")
             session_id = session_ids[0]
             for one in session_ids:
-                if (await self._state(one)).journal.roots():
+                journal = (await self._state(one)).journal
+                if journal.roots() or journal.lasting():
                     session_id = one
                     break
         elif session_id not in self._open and not await self._services.store.last_seq(session_id):
@@ -276,7 +278,8 @@ class Sessions:
             patch = await changed.patch(self._services, state.journal, params.turn_id)
             return ChangesResult(session_id=session_id, patch=patch)
         listed = await changed.listed(self._services, state.journal, params.turn_id)
-        return ChangesResult(session_id=session_id, changes=listed)
+        left = lasting(state.journal.lasting(params.turn_id))
+        return ChangesResult(session_id=session_id, changes=listed, not_undoable=left or None)
 
     async def hunk_at(self, path: str, text: str, lines: range) -> tuple[str, str] | None:
         """The session that is open here and the hunk of it that touch some lines (from 1) of a document."""
@@ -333,14 +336,14 @@ class Sessions:
         by_log: str | None = None
         for summary in (await self.list()).sessions:
             journal = (await self._state(summary.session_id)).journal
-            if not journal.roots():
+            if not journal.roots() and not journal.lasting():
                 continue
             folded = await histories_of(self._services, journal)
             await catch_up(self._services, folded)
             choose = journal.to_redo if redo else journal.to_undo
             if choose("turn", None, stands_in(folded)):
                 return summary.session_id
-            if by_log is None and choose("turn", None):
+            if by_log is None and (choose("turn", None) or (not redo and journal.lasting())):
                 by_log = summary.session_id
         return by_log
 

@@ -17,9 +17,9 @@ from outrider.ports.editor import Answered
 from outrider.tools import changes
 from outrider.tools.changes import TakesBack
 from outrider.workspace.editing import Change
-from outrider.workspace.encoding import BOM
 from outrider.workspace.history.histories import FileHistory, Histories
-from outrider.workspace.history.journal import ChangeRecord, Journal, Part, hunk_id
+from outrider.workspace.history.journal import ChangeRecord, Journal, Lasting, Part, hunk_id
+from outrider.workspace.history.shown import Shown
 from outrider.workspace.history.weave import Place
 from outrider.workspace.overlay import ReadProblem, same_text
 from outrider.workspace.paths import Located, PathProblem
@@ -37,28 +37,9 @@ MOST_SHOWN = 300
 """Characters of each version in a question."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """The text of a file as it is seen now: an editor may hide its byte order mark and the kind of its line ends."""
-
-    text: str | None
-    known: str | None
-    """The same text as the history has it, which may have been seen in an editor, too."""
-
-    def of(self, text: str) -> str:
-        """Another text of the history, in the way in which this one is seen."""
-        if self.text is None or self.known is None or self.text == self.known:
-            return text
-        shown = text
-        if ("\r" in self.text) != ("\r" in self.known):
-            shown = shown.replace("\r\n", "\n")
-            if "\r" in self.text:
-                shown = shown.replace("\n", "\r\n")
-        if self.text.startswith(BOM) != self.known.startswith(BOM):
-            shown = shown.removeprefix(BOM)
-            if self.text.startswith(BOM):
-                shown = BOM + shown
-        return shown
+def lasting(left: Sequence[Lasting]) -> list[NotUndoable]:
+    """What commands did that nothing takes back, as it is told."""
+    return [NotUndoable(what=one.path, reason=one.reason) for one in left]
 
 
 @dataclass(slots=True)
@@ -204,7 +185,7 @@ class TakingBack:
         located: Located,
         before: str | None,
         after: str | None,
-        shown: _Shown,
+        shown: Shown,
     ) -> Change:
         """The change from one text to another; a file that comes or goes is taken to the byte, with its mode."""
         if before is None:
@@ -238,14 +219,14 @@ class TakingBack:
         self._emptied += _emptied(record, change)
         return True
 
-    async def _look(self, record: ChangeRecord, file: FileHistory, located: Located) -> _Shown | None:
+    async def _look(self, record: ChangeRecord, file: FileHistory, located: Located) -> Shown | None:
         current = await self._context.overlay.read(located)
         if isinstance(current, ReadProblem) and current.kind != "not_found":
             self._no(record, current.message)
             return None
         text = None if isinstance(current, ReadProblem) else current.text
         await asyncio.to_thread(file.look, text)
-        return _Shown(text, file.text)
+        return Shown(text, file.text)
 
     # --- renames -------------------------------------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ async def changes(
             given = await client.command(names.CHANGES, params, seconds=None)
     except RefusedError as refused:
         return refused.code
-    text = str(given["patch"]) if patch else _listed(cast("list[Object]", given["changes"]))
+    text = str(given["patch"]) if patch else _listed(given)
     if not text:
         console.print(Text(f"session {given['sessionId']} has no changes"), soft_wrap=True)
     content = text.encode("utf-8", "surrogatepass")
@@ -45,9 +45,9 @@ async def changes(
     return ExitCode.COMPLETED if done else ExitCode.FAILED
 
 
-def _listed(changes: list[Object]) -> str:
+def _listed(given: Object) -> str:
     table = Table.grid(padding=(0, 2))
-    for change in changes:
+    for change in cast("list[Object]", given["changes"]):
         path = f"{change['path']} → {change['to']}" if "to" in change else str(change["path"])
         table.add_row(
             change["changeId"], change["operation"], visible(path), visible(change.get("reason", ""))
@@ -57,7 +57,9 @@ def _listed(changes: list[Object]) -> str:
             table.add_row(
                 Text(f"  {hunk['id']}"), f"+{added} −{removed}", f"line {hunk['line']}", hunk["state"]
             )
-    if not changes:
+    for one in cast("list[Object]", given.get("notUndoable", [])):
+        table.add_row("–", "not undoable", visible(one["what"]), visible(one["reason"]))
+    if not table.rows:
         return ""
     lines = io.StringIO()
     make_console(lines).print(table)

@@ -253,6 +253,16 @@ class Renderer:
                     f"  {visible(data['path'])} was changed {_WAYS.get(data.get('by', ''), 'by someone else')}",
                     "yellow",
                 )
+            case "workspace.touched":
+                for one in data["files"]:
+                    how = "got another mode" if one["how"] == "mode" else f"was {one['how']}"
+                    self._line(
+                        f"  {visible(one['path'])} {how} by a command; no undo takes it back", "yellow"
+                    )
+                if "more" in data:
+                    self._line(f"  and {data['more']} further files", "yellow")
+                if "unseen" in data:
+                    self._line(f"  what else it changed is not known: {visible(data['unseen'])}", "yellow")
             case "plan.updated":
                 self._plan(data["items"])
             case "context.compacted":

@@ -116,9 +116,12 @@ class Guarded:
         """
         if any(map(is_secret_file, names)):
             return "files of that name hold secrets"
-        return next((why for why in map(self._ignored, names) if why is not None), None)
+        return next((why for why in map(self.why_ignored, names) if why is not None), None)
 
-    def _ignored(self, name: str) -> str | None:
+    def why_ignored(self, name: str) -> str | None:
+        """Why the workspace shuts a file of that absolute path, None if it does not."""
+        if all(spec is None for _, spec in self._specs.values()):
+            return None
         path = PurePath(name)
         for folder, roots in self._folders.items():
             _, spec = self._specs.get(folder, (None, None))

@@ -15,5 +15,10 @@ _TEMPLATES = (".example", ".sample", ".template", ".dist")
 
 def is_secret_file(path: str) -> bool:
     """Whether a file of that path is likely to hold secrets; one that says it is an example is not."""
-    name = PurePath(path).name.casefold()
+    return is_secret_name(PurePath(path).name)
+
+
+def is_secret_name(name: str) -> bool:
+    """The same of the name alone, without its folders."""
+    name = name.casefold()
     return not name.endswith(_TEMPLATES) and _SECRET.match(name) is not None

@@ -13,6 +13,7 @@ from outrider.agent.services import Services
 from outrider.agent.session import Session
 from outrider.agent.state import SessionState
 from outrider.permissions.guarded import Guarded
+from outrider.permissions.secret_files import is_secret_file
 from outrider.ports.clock import SystemClock
 from outrider.ports.events import LoggedEvent
 from outrider.processes import Supervisor
@@ -33,6 +34,7 @@ from outrider.replay.world import (
 from outrider.store.exported import decode_content
 from outrider.store.log import Store
 from outrider.store.problem import StoreProblem
+from outrider.workspace.census import Census
 from outrider.workspace.search import Search
 from outrider_protocol.commands import AnswerParams, RunParams
 from outrider_protocol.events import EVENT_TYPES, ApprovalResolved, EventData
@@ -239,6 +241,7 @@ class _Player:
         tape, documents = self._tape, RecordedDocuments(self._tape)
         folders = RecordedFolders(tape.events[0].data.get("folders", []))
         overlay, supervisor = RecordedOverlay(tape), Supervisor(SystemClock())
+        search = Search(folders, documents, overlay, supervisor, SystemClock(), None)
         return Services(
             clock=self._clock,
             deadlines=SystemClock(),
@@ -250,7 +253,8 @@ class _Player:
             overlay=overlay,
             editing=RecordedEditing(tape),
             sightings=RecordedSightings(tape),
-            search=Search(folders, documents, overlay, supervisor, SystemClock(), None),
+            search=search,
+            census=Census(search, SystemClock(), is_secret_file),
             briefing=RecordedBriefing(tape),
             supervisor=supervisor,
             ledger=RecordedLedger(),

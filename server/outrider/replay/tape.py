@@ -44,6 +44,7 @@ _OF_TYPE: Mapping[str, InputKind] = {
     "question.answered": "answer",
     "tool.answered": "tool",
     "workspace.changed": "changed",
+    "workspace.touched": "changed",
 }
 
 

@@ -145,6 +145,25 @@ def give_up(connection: sqlite3.Connection, session_id: str, most: int) -> int:
     return len(blobs)
 
 
+def texts_size(connection: sqlite3.Connection) -> int:
+    """Bytes of what would go if all sessions let go of their texts: what a conversation holds, too, is none of it.
+
+    Args:
+        connection: Where they are.
+
+    Raises:
+        sqlite3.Error: the log cannot be read.
+    """
+    (size,) = connection.execute(
+        "WITH kept AS (SELECT blob, count(*) AS n FROM texts GROUP BY blob), "
+        "below AS (SELECT base, count(*) AS n FROM blobs WHERE base IS NOT NULL GROUP BY base) "
+        "SELECT coalesce(sum(length(content)), 0) FROM blobs "
+        "LEFT JOIN kept ON kept.blob = blobs.id LEFT JOIN below ON below.base = blobs.id "
+        "WHERE uses <= coalesce(kept.n, 0) + coalesce(below.n, 0)"
+    ).fetchone()
+    return size
+
+
 def _use_less(connection: sqlite3.Connection, blob: int | None) -> None:
     while blob is not None:
         row = connection.execute("SELECT uses, base FROM blobs WHERE id = ?", (blob,)).fetchone()

@@ -188,13 +188,13 @@ class Store:
         """Take the right to run a session, without waiting; None where another process, or this one, has it."""
         return lock_session(self._locks, session_id)
 
-    async def size(self) -> int:
-        """Bytes of the log, without room that is free in it.
+    async def texts_size(self) -> int:
+        """Bytes of the texts of files, as they are stored, without what a conversation holds too.
 
         Raises:
             StoreReadError: the log cannot be read.
         """
-        return await self._reader.size()
+        return await self._reader.texts_size()
 
     async def give_up_texts(self, session_id: str) -> bool:
         """Let go of some of the oldest texts of files that a session named, in one short piece of work.

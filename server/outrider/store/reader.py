@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from outrider.ports.events import LoggedEvent
-from outrider.store.blobs import read
+from outrider.store.blobs import read, texts_size
 from outrider.store.listing import SessionRow, list_sessions
 from outrider.store.problem import StoreReadError, damaged, problem_of
 from outrider.store.schema import TURN_BEGINS, storable
@@ -53,9 +53,9 @@ class Reader:
         """All sessions, the most recently used first."""
         return await self._read(lambda: list_sessions(self._connection))
 
-    async def size(self) -> int:
-        """Bytes of the log, without room that is free in it."""
-        return await self._read(self._size)
+    async def texts_size(self) -> int:
+        """Bytes of the texts of files, as they are stored."""
+        return await self._read(lambda: texts_size(self._connection))
 
     async def find_turn(self, turn_id: str) -> str | None:
         """The session of a turn."""
@@ -72,11 +72,6 @@ class Reader:
             raise StoreReadError(problem_of(error, self._path)) from error
         except (ValueError, TypeError, zlib.error) as error:
             raise StoreReadError(damaged(self._path, error)) from error
-
-    def _size(self) -> int:
-        pragmas = ("page_count", "freelist_count", "page_size")
-        pages, free, bytes_ = (self._connection.execute(f"PRAGMA {one}").fetchone()[0] for one in pragmas)
-        return (pages - free) * bytes_
 
     def _events(self, session_id: str, from_seq: int, limit: int | None) -> tuple[list[LoggedEvent], int]:
         self._connection.execute("BEGIN")  # both queries see the same log

@@ -1,27 +1,34 @@
-"""What a command did to the files that the session knows: found by their texts before and after it, and recorded.
+"""What a command did to files: found by their texts before and after it, and recorded, so that it can be taken back.
 
-Known are the files that the model has read or edited, and those that are open. What else a command changed, nobody
-here can know. Everything is bounded, in number, in size and in time.
+Looked at are the files that the model has read or edited, those that are open, and all others of the workspace that
+are not ignored. Of these the texts are kept where the workspace is small; else it is only found out which they are,
+and they are named as what no undo brings back. What an editor or another session put there meanwhile is not the
+command's; of other programs nobody here can tell. Everything is bounded, in number, in size and in time.
 """
 
 import asyncio
 import logging
+import os
+import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from outrider.permissions.commands import Command
 from outrider.permissions.secret_files import is_secret_file
 from outrider.ports.model import ToolCall, content_hash
 from outrider.tools.changes import encode, wire_hunks
 from outrider.tools.context import ToolContext
+from outrider.tools.meanwhile import Meanwhile
 from outrider.tools.told import MOST_COMPARED, telling
+from outrider.workspace.census import Count, Difference, differences
 from outrider.workspace.disk import mode_of
-from outrider.workspace.encoding import Decoded
+from outrider.workspace.encoding import Decoded, NoText, decode
 from outrider.workspace.marks import Mark, mark_of
-from outrider.workspace.overlay import ReadProblem, read_text, same_text, unusual_mode
+from outrider.workspace.overlay import ReadProblem, read_text, same_text, unusual, unusual_mode
 from outrider.workspace.paths import Folders, Located
-from outrider_protocol.events import WorkspaceChanged
+from outrider_protocol.events import TouchedFile, WorkspaceChanged, WorkspaceTouched
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +42,10 @@ MOST_SHOWN = 80
 """Characters of the command that stand in what the model is told."""
 MOST_NAMED = 20
 """Files that the result names."""
+MOST_RECORDED = 500
+"""Files that were not known whose texts are recorded."""
+MOST_TOUCHED = 200
+"""Files without a text that are recorded by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,68 +63,206 @@ class Was:
 
 
 @dataclass(frozen=True, slots=True)
+class Before:
+    """What there was before a command."""
+
+    known: Sequence[Was]
+    """The files that the session knows, and those that are open."""
+    count: Count
+    """All files of the workspace that are not ignored."""
+    meanwhile: Meanwhile
+
+
+@dataclass(frozen=True, slots=True)
 class _Changed:
     was: Was
     now: Decoded | ReadProblem
     bits: int | None
+    is_known: bool = True
 
 
-async def before(context: ToolContext) -> Sequence[Was]:
-    """Look at the files that the session knows, on the disk: that is where commands change them."""
+@dataclass(slots=True)
+class _Notes:
+    """What is said of it: names of files."""
+
+    known: list[str] = field(default_factory=list[str])
+    unshown: list[str] = field(default_factory=list[str])
+    others: list[str] = field(default_factory=list[str])
+    lost: list[str] = field(default_factory=list[str])
+
+
+async def before(context: ToolContext, command: Command) -> Before | None:
+    """Look at the files, on the disk: that is where commands change them.
+
+    Args:
+        context: The turn.
+        command: What will run; where it only reads, there is nothing to look for.
+    """
+    if command.only_reads:
+        return None
     known = context.known_paths()
     opened = [context.folders.display_of(uri) for uri in context.documents.uris()]
     paths = list(dict.fromkeys([*opened, *known]))[-MOST_FILES:]
+    count = await context.census.take(contents=True)
+    meanwhile = Meanwhile(context)
     try:
         async with context.clock.timeout(LOOK_SECONDS):
-            return await asyncio.to_thread(_look, context.folders, paths, frozenset(known))
+            looked_at = await asyncio.to_thread(_look, context.folders, paths, frozenset(known))
     except TimeoutError:
         log.warning("the files before the command could not be looked at in %g s", LOOK_SECONDS)
-        return ()
+        looked_at = []
+    except BaseException:
+        meanwhile.stop()
+        raise
+    return Before(looked_at, count, meanwhile)
 
 
-async def record(context: ToolContext, call: ToolCall, command: str, files: Sequence[Was]) -> list[str]:
+async def record(context: ToolContext, call: ToolCall, command: str, before: Before | None) -> list[str]:
     """Look at the files again, and record what the command changed.
 
     Args:
         context: The turn.
         call: The call of the command.
         command: The command.
-        files: What was there before it.
+        before: What was there before it.
 
     Returns:
         What the result of the call says of it; nothing where nothing changed.
     """
+    if before is None:
+        return []
     try:
+        after = before.count if before.count.unseen else await context.census.take(contents=False)
         async with context.clock.timeout(LOOK_SECONDS):
-            changed = await asyncio.to_thread(_changed, files)
+            changed = await asyncio.to_thread(_changed, before.known)
+            others, touched = await asyncio.to_thread(_others, context.folders, before, after)
     except TimeoutError:
         log.warning("the files after the command could not be looked at in %g s", LOOK_SECONDS)
+        context.record(_touched(call, _shown(command), [], "to look at the files took too long"))
         return ["which files it changed could not be found out in time"]
-    shown: list[str] = []
-    under: list[str] = []
-    lost: list[str] = []
+    finally:
+        before.meanwhile.stop()
+    notes = _Notes()
+    for one in [*changed, *others]:
+        await _record(context, call, _shown(command), one, before.meanwhile, notes)
+    unseen = before.count.unseen or after.unseen
+    if touched or unseen:
+        context.record(_touched(call, _shown(command), touched, unseen))
+    notes.others += [_how(one) for one in touched]
+    notes.lost += [one.path for one in touched if one.how != "mode"]
+    return [*_said(notes), *([f"what else it changed is not known: {unseen}"] if unseen else [])]
+
+
+async def _record(
+    context: ToolContext, call: ToolCall, command: str, one: _Changed, meanwhile: Meanwhile, notes: _Notes
+) -> None:
+    path = one.was.located.path
+    is_known = not isinstance(one.now, ReadProblem) or one.now.kind == "not_found"
+    if is_known and meanwhile.is_theirs(path, _text(one.now)):
+        return
+    document = await context.overlay.document_of(one.was.located)
+    unshown = document is not None and not (
+        isinstance(one.now, Decoded) and same_text(document.text, one.now.text)
+    )
+    # Of what was no text before nothing is kept that could be put back, and what is whose is not known otherwise.
+    is_kept = isinstance(one.was.content, Decoded) or one.was.content.kind == "not_found"
+    is_kept = is_kept and not meanwhile.wrote(path)
+    event, blobs = await _event(context, call, command, one, unshown=unshown, is_kept=is_kept)
+    context.record(event, blobs)
+    (notes.unshown if unshown else notes.known if one.is_known else notes.others).append(_named(one))
+    if event.change_id is None or (isinstance(one.now, ReadProblem) and one.now.kind != "not_found"):
+        notes.lost.append(one.was.path)
+
+
+def _said(notes: _Notes) -> list[str]:
+    said: list[str] = []
+    if notes.known:
+        said.append(f"it changed files that you know or that are open: {_listed(notes.known)}")
+    if notes.unshown:
+        said.append(
+            f"it changed files on the disk whose open buffers still have their own text: {_listed(notes.unshown)}"
+        )
+    if notes.others:
+        count = f"{len(notes.others)} other files" if len(notes.others) > 1 else "another file"
+        said.append(f"it changed {count}: {_listed(notes.others)}")
+    if notes.lost:
+        said.append(f"no undo can bring back {_listed(notes.lost)}")
+    return said
+
+
+def _shown(command: str) -> str:
     line = command.strip().splitlines()[0] if command.strip() else ""
-    line = line if len(line) <= MOST_SHOWN else f"{line[: MOST_SHOWN - 1]}…"
-    for one in changed:
-        document = await context.overlay.document_of(one.was.located)
-        unshown = document is not None and not (
-            isinstance(one.now, Decoded) and same_text(document.text, one.now.text)
+    return line if len(line) <= MOST_SHOWN else f"{line[: MOST_SHOWN - 1]}…"
+
+
+def _touched(call: ToolCall, command: str, files: Sequence[TouchedFile], unseen: str) -> WorkspaceTouched:
+    return WorkspaceTouched(
+        call_id=call.id,
+        command=command,
+        files=list(files[:MOST_TOUCHED]),
+        more=len(files) - MOST_TOUCHED if len(files) > MOST_TOUCHED else None,
+        unseen=unseen or None,
+    )
+
+
+def _others(folders: Folders, before: Before, after: Count) -> tuple[list[_Changed], list[TouchedFile]]:
+    """What became of files that nobody knew: those of which both texts are there, and the names of the rest. Blocks."""
+    known = {str(path) for was in before.known for path in (was.located.path, was.located.resolved)}
+    changed: list[_Changed] = []
+    touched: list[TouchedFile] = []
+    left = MOST_CHARACTERS
+    for one in differences(before.count, after):
+        located = folders.locate_now(str(one.path))
+        if not isinstance(located, Located) or located.own or not located.inside:
+            continue
+        if one.kind == "mode":
+            modes = [f"{_mode(side):03o}" for side in (one.before, one.after) if side is not None]
+            touched.append(TouchedFile(path=located.display, how="mode", mode=modes[0], mode_after=modes[1]))
+            continue
+        if str(one.path) in known:
+            continue
+        was, wrote = _was(located, one), before.meanwhile.wrote(one.path)
+        now = read_text(located) if was is not None or wrote else ReadProblem("unreadable", "")
+        if wrote and before.meanwhile.is_theirs(one.path, _text(now)):
+            continue
+        is_text = isinstance(now, Decoded) and len(now.text) <= MOST_COMPARED
+        if was is None or len(changed) >= MOST_RECORDED or not (is_text or one.kind == "deleted"):
+            touched.append(TouchedFile(path=located.display, how=one.kind))
+            continue
+        size = sum(len(content.text) for content in (was.content, now) if isinstance(content, Decoded))
+        if size > left:
+            touched.append(TouchedFile(path=located.display, how=one.kind))
+            continue
+        left -= size
+        bits = None if one.after is None else _mode(one.after)
+        changed.append(_Changed(was, now, bits, is_known=False))
+    return changed, touched
+
+
+def _was(located: Located, one: Difference) -> Was | None:
+    """A file before the command, if it is known well enough to be put back; None if it is not."""
+    if one.before is None:
+        missing = ReadProblem("not_found", f"{located.display} does not exist")
+        return (
+            Was(located.display, located, Mark((), is_firm=True), missing, None, None)
+            if one.is_sure
+            else None
         )
-        event, blobs = await _event(context, call, line, one, unshown=unshown)
-        context.record(event, blobs)
-        (under if unshown else shown).append(_named(one))
-        if event.change_id is None or (isinstance(one.now, ReadProblem) and one.now.kind != "not_found"):
-            lost.append(one.was.path)
-    notes: list[str] = []
-    if shown:
-        notes.append(f"it changed files that you know or that are open: {_listed(shown)}")
-    if under:
-        notes.append(
-            f"it changed files on the disk whose open buffers still have their own text: {_listed(under)}"
-        )
-    if lost:
-        notes.append(f"no undo can bring back {_listed(lost)}")
-    return notes
+    if one.content is None:
+        return None
+    content = decode(one.content)
+    if isinstance(content, NoText) or len(content.text) > MOST_COMPARED:
+        return None
+    bits = _mode(one.before)
+    return Was(located.display, located, Mark((), is_firm=False), content, unusual(bits), bits)
+
+
+def _mode(status: os.stat_result) -> int:
+    return stat.S_IMODE(status.st_mode) & 0o777
+
+
+def _how(one: TouchedFile) -> str:
+    return one.path if one.how == "changed" else f"{one.path} ({one.how})"
 
 
 def _look(folders: Folders, paths: Sequence[str], known: frozenset[str]) -> list[Was]:
@@ -161,7 +310,7 @@ def _changed(files: Sequence[Was]) -> list[_Changed]:
 
 
 async def _event(
-    context: ToolContext, call: ToolCall, command: str, changed: _Changed, *, unshown: bool
+    context: ToolContext, call: ToolCall, command: str, changed: _Changed, *, unshown: bool, is_kept: bool
 ) -> tuple[WorkspaceChanged, dict[str, bytes]]:
     was, now = _text(changed.was.content), _text(changed.now)
     why_not = (
@@ -177,8 +326,6 @@ async def _event(
     seen = await context.seen(changed.was.path)
     if seen is not None and not unshown and seen.text != now:
         told = await asyncio.to_thread(telling, changed.was.path, seen.text, now, "command", why_not, command)
-    # Of what was no text before nothing is kept that could be put back.
-    is_kept = isinstance(changed.was.content, Decoded) or changed.was.content.kind == "not_found"
     mode, mode_after = changed.was.mode if now is None else None, None
     if was is not None and now is not None and None not in {changed.was.bits, changed.bits}:
         differs = changed.was.bits != changed.bits

@@ -58,7 +58,7 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
 
     async def perform() -> ToolResult:
         unsaved = [context.folders.display_of(uri) for uri in await context.overlay.unsaved()]
-        files = await aftermath.before(context)
+        files = await aftermath.before(context, command)
         try:
             result = await run_command(
                 context.supervisor,

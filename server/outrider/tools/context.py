@@ -12,6 +12,7 @@ from outrider.ports.ids import IdKind
 from outrider.ports.model import ToolCall
 from outrider.processes import Supervisor
 from outrider.tools.result import ToolResult
+from outrider.workspace.census import Census
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Change, Editing
 from outrider.workspace.overlay import Overlay
@@ -99,6 +100,11 @@ class ToolContext(Protocol):
     @property
     def search(self) -> Search:
         """Search over the workspace."""
+        ...
+
+    @property
+    def census(self) -> Census:
+        """Which files there are."""
         ...
 
     @property

@@ -6,6 +6,7 @@ until the text itself says so, whatever a client claims.
 
 import asyncio
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePath
@@ -129,6 +130,17 @@ class Editing:
         self._documents = documents
         self._editor = editor
         self._clock = clock
+        self._listeners: dict[object, Callable[[Change], None]] = {}
+
+    def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
+        """Have `listener` called with every change that is on the disk; gives what ends it."""
+        key = object()
+        self._listeners[key] = listener
+
+        def unsubscribe() -> None:
+            self._listeners.pop(key, None)
+
+        return unsubscribe
 
     async def write(self, change: Change, label: str) -> Written | NotWritten:
         """Do a change, and look whether it is done.
@@ -394,6 +406,8 @@ class Editing:
         if problem is not None:
             return await self._not_written(change, problem)
         after = change.after if found is None else found
+        for listener in tuple(self._listeners.values()):
+            listener(change)
         return Written("disk", after, merged=False, made_folder=missing)
 
     async def _not_written(self, change: Change, problem: DiskProblem) -> NotWritten:

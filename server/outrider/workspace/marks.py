@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-_GRANULARITY = 2_000_000_000
+GRANULARITY = 2_000_000_000
 """Nanoseconds in which two writes may bear the same time, on the coarsest of file systems."""
 
 
@@ -38,4 +38,4 @@ def mark_of(path: Path) -> Mark:
     # The time of the last change cannot be set by a program, unlike that of the last write.
     latest = max(status.st_mtime_ns, status.st_ctime_ns)
     numbers = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-    return Mark(numbers, is_firm=time.time_ns() - latest > _GRANULARITY)
+    return Mark(numbers, is_firm=time.time_ns() - latest > GRANULARITY)

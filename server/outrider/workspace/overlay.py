@@ -300,6 +300,11 @@ def _on_disk(located: Located) -> OnDisk | None:
 def unusual_mode(located: Located) -> int | None:
     """The permission bits of a file on the disk, where they are not those of any new file. Blocks."""
     mode = None if located.resolved is None else mode_of(located.resolved)
+    return None if mode is None else unusual(mode)
+
+
+def unusual(mode: int) -> int | None:
+    """Permission bits, where they are not those of any new file."""
     return None if mode in _USUAL_MODES else mode
 
 

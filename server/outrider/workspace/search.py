@@ -14,6 +14,7 @@ import sys
 import sysconfig
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from pathlib import Path
@@ -90,6 +91,15 @@ class FindResult:
         """The result as the model reads it, one path a line."""
         lines = [*(self.paths or ["[no files]"]), *_named(self.unsaved)]
         return "\n".join([*lines, *_remarks(self.truncated, self.note)])
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files that a search looks at."""
+
+    paths: tuple[str, ...]
+    """Absolute, below their folder as the client names it."""
+    truncated: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +270,18 @@ class Search:
         shown = tuple(ordered[:limit])
         unsaved = tuple(path for path in shown if path in buffers)
         return FindResult(shown, len(ordered) > limit, unsaved, note)
+
+    async def files(self) -> Files | SearchProblem:
+        """All files that are not ignored, each once; those whose name is no UTF-8 are left out."""
+        paths: dict[str, None] = {}
+        truncated = False
+        for folder in self._folders.folders:
+            found = await self._run(["--files", "--null"], self._place(folder, "."))
+            if isinstance(found, SearchProblem):
+                return found
+            truncated = truncated or found.truncated or found.timed_out
+            paths.update(await asyncio.to_thread(_absolute, found.stdout, folder.path))
+        return Files(tuple(paths), truncated)
 
     async def _run(
         self, options: Sequence[str], place: _Place, stdin: bytes | None = None
@@ -455,3 +477,11 @@ def _cut(line: str, start_byte: int) -> str:
 def _read_paths(output: bytes, place: _Place, wanted: Callable[[str], bool]) -> list[str]:
     names = (name.decode("utf-8", "replace").removeprefix("./") for name in output.split(b"\0")[:-1])
     return [place.display(name) for name in names if wanted(name)]
+
+
+def _absolute(output: bytes, folder: Path) -> dict[str, None]:
+    paths: dict[str, None] = {}
+    for name in output.split(b"\0")[:-1]:
+        with suppress(UnicodeDecodeError):
+            paths[f"{folder}/{name.decode().removeprefix('./')}"] = None
+    return paths

@@ -102,6 +102,7 @@
 --- The changes of a session.
 ---@class outrider.ChangesResult
 ---@field changes? outrider.ChangeInfo[]
+---@field notUndoable? outrider.NotUndoable[]
 ---@field patch? string
 ---@field sessionId string
 
@@ -620,6 +621,7 @@
 ---@field permissionMode? 'read-only'|'ask'|'auto-edit'|'full'
 ---@field providers? table<string, outrider.ProviderSettings>
 ---@field stateDir? string
+---@field store? outrider.StoreSettings
 ---@field testing? outrider.TestingSettings
 ---@field tools? outrider.ClientTool[]
 ---@field trusted? boolean
@@ -651,6 +653,11 @@
 ---@field pendingId string
 ---@field state? 'queued'|'removed'
 ---@field text string
+
+--- How long the log keeps the texts of changed files, by which changes are taken back.
+---@class outrider.StoreSettings
+---@field keepDays? number
+---@field maxBytes? integer
 
 --- A clock that stands still: it moves by `stepMs` at each reading and by every delay a script asks for.
 ---@class outrider.TestingClock
@@ -723,6 +730,13 @@
 --- The tools.
 ---@class outrider.ToolsResult
 ---@field tools outrider.ToolInfo[]
+
+--- A file that a command changed, and whose text before it is not in the log.
+---@class outrider.TouchedFile
+---@field how 'changed'|'created'|'deleted'|'mode'
+---@field mode? string
+---@field modeAfter? string
+---@field path string
 
 --- The turn is over. Every turn has exactly one.
 ---@class outrider.TurnFinished
@@ -868,6 +882,14 @@
 ---@field failed? outrider.NotSaved[]
 ---@field paths string[]
 
+--- What else a command did to the files of the workspace: no undo can take it back.
+---@class outrider.WorkspaceTouched
+---@field callId string
+---@field command string
+---@field files outrider.TouchedFile[]
+---@field more? integer
+---@field unseen? string
+
 --- A command of `workspace/executeCommand`.
 ---@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.open' | 'outrider.permissions' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.undo' | 'outrider.wait'
 
@@ -915,3 +937,4 @@
 ---| 'undo.requested' # UndoRequested
 ---| 'workspace.changed' # WorkspaceChanged
 ---| 'workspace.saved' # WorkspaceSaved
+---| 'workspace.touched' # WorkspaceTouched

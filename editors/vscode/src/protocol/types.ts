@@ -113,6 +113,7 @@ export interface ChangesParams {
 /** The changes of a session. */
 export interface ChangesResult {
   changes?: ChangeInfo[];
+  notUndoable?: NotUndoable[];
   patch?: string;
   sessionId: string;
 }
@@ -698,6 +699,7 @@ export interface Settings {
   permissionMode?: "read-only" | "ask" | "auto-edit" | "full";
   providers?: Record<string, ProviderSettings>;
   stateDir?: string;
+  store?: StoreSettings;
   testing?: TestingSettings;
   tools?: ClientTool[];
   trusted?: boolean;
@@ -735,6 +737,12 @@ export interface SteeringReceived {
   pendingId: string;
   state?: "queued" | "removed";
   text: string;
+}
+
+/** How long the log keeps the texts of changed files, by which changes are taken back. */
+export interface StoreSettings {
+  keepDays?: number;
+  maxBytes?: number;
 }
 
 /** A clock that stands still: it moves by `stepMs` at each reading and by every delay a script asks for. */
@@ -819,6 +827,14 @@ export interface ToolsParams {
 /** The tools. */
 export interface ToolsResult {
   tools: ToolInfo[];
+}
+
+/** A file that a command changed, and whose text before it is not in the log. */
+export interface TouchedFile {
+  how: "changed" | "created" | "deleted" | "mode";
+  mode?: string;
+  modeAfter?: string;
+  path: string;
 }
 
 /** The turn is over. Every turn has exactly one. */
@@ -984,6 +1000,15 @@ export interface WorkspaceSaved {
   paths: string[];
 }
 
+/** What else a command did to the files of the workspace: no undo can take it back. */
+export interface WorkspaceTouched {
+  callId: string;
+  command: string;
+  files: TouchedFile[];
+  more?: number;
+  unseen?: string;
+}
+
 /** The commands of `workspace/executeCommand`. */
 export interface Commands {
   "outrider.answer": { params: AnswerParams; result: AnswerResult };
@@ -1057,6 +1082,7 @@ export interface EventData {
   "undo.requested": UndoRequested;
   "workspace.changed": WorkspaceChanged;
   "workspace.saved": WorkspaceSaved;
+  "workspace.touched": WorkspaceTouched;
 }
 
 /** An event whose `data` is known by its `type`. */

@@ -472,6 +472,15 @@ class _Fold:
                     "info",
                     f"{data.get('path')} was changed by {_BY.get(data.get('by', ''), 'somebody else')}.",
                 )
+            case "workspace.touched":
+                names = [str(one.get("path")) for one in data.get("files") or ()]
+                more = f" and {data.get('more')} more" if data.get("more") else ""
+                unseen = f" What else is not known: {data.get('unseen')}." if data.get("unseen") else ""
+                self._note(
+                    event,
+                    "info",
+                    f"A command changed what no undo takes back: {', '.join(names) or 'nothing by name'}{more}.{unseen}",
+                )
             case "context.compacted":
                 sizes = f"{data.get('before')} to {data.get('after')} tokens"
                 self._note(event, "info", f"Older messages were summarised: {sizes}.")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from outrider.workspace.history.journal import ChangeRecord, Journal
+from outrider.workspace.history.shown import Shown
 from outrider.workspace.history.weave import Place, Weave
 from outrider.workspace.overlay import is_alike, same_text
 
@@ -235,7 +236,9 @@ class Histories:
         if record.operation == "rename":
             self.moved(record.path, record.to or record.path)
         elif root is record:
-            file.put(record, planned)
+            # In the way in which the history has it: else what an editor hides would be a part of the change.
+            way = Shown(file.text, before)
+            file.put(record, None if planned is None else way.of(planned))
         else:
             numbers = [one for one in record.hunks if file.is_on(root.change_id, one) == record.takes_away]
             file.take(root.change_id, numbers, planned)

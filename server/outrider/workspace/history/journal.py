@@ -6,7 +6,7 @@ A pure projection. It reads nothing but event data, keeps hashes and not texts, 
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -78,6 +78,20 @@ def hunk_id(change_id: str, number: int) -> str:
     return f"{change_id}#{number}"
 
 
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """What a command did that nothing takes back, as its text before is not known."""
+
+    turn_id: str | None
+    call_id: str | None
+    step: int
+    path: str
+    """The file; what the command may have changed besides, where that is not known by name."""
+    reason: str
+    mode: int | None = None
+    """Permission bits before, where those are what was changed."""
+
+
 class Journal:
     """The changes of one session, in the order they began."""
 
@@ -93,6 +107,7 @@ class Journal:
         self._redoing = False
         self._given_up: set[str] = set()
         """The changes that their own call took back, because it could not do all that it was to do."""
+        self._lasting: list[Lasting] = []
 
     def apply(self, event: LoggedEvent) -> None:
         """Fold one event; those of other types change nothing."""
@@ -105,6 +120,26 @@ class Journal:
             self._redoing = event.type == "undo.requested" and event.data.get("redo", False)
         elif event.type == "workspace.changed" and "changeId" in event.data:
             self._edit(event, {**event.data, "operation": _operation(event.data)}, "applied")
+        elif event.type == "workspace.changed" and event.data.get("by") == "command":
+            self._last(event, event.data["path"], "changed by a command; what it was before is not known")
+        elif event.type == "workspace.touched":
+            self._touched(event, f"`{event.data['command']}`")
+
+    def _touched(self, event: LoggedEvent, command: str) -> None:
+        for one in event.data["files"]:
+            if one["how"] == "mode":
+                reason = f"its mode was changed from {one['mode']} to {one['modeAfter']} by {command}"
+                self._last(event, one["path"], reason, int(one["mode"], 8))
+            else:
+                self._last(event, one["path"], f"{one['how']} by {command}; what it was before is not known")
+        if more := event.data.get("more"):
+            self._last(event, f"{more} further files", f"changed by {command}")
+        if unseen := event.data.get("unseen"):
+            self._last(event, "other files", f"what {command} changed is not known: {unseen}")
+
+    def _last(self, event: LoggedEvent, path: str, reason: str, mode: int | None = None) -> None:
+        step = self._steps[event.turn_id] if event.turn_id is not None else 0
+        self._lasting.append(Lasting(event.turn_id, event.data.get("callId"), step, path, reason, mode))
 
     def _edit(self, event: LoggedEvent, data: dict[str, Any], state: ChangeState) -> None:
         known = self._records.get(data["changeId"])
@@ -189,6 +224,34 @@ class Journal:
             if one.state == "applied"
             and (one.undoes is None or one.undoes not in self._records)
             and one.change_id not in self._given_up
+        ]
+
+    def lasting(self, turn_id: str | None = None) -> list[Lasting]:
+        """What commands did that nothing takes back, in one turn or in all."""
+        return [one for one in self._lasting if turn_id is None or one.turn_id == turn_id]
+
+    def left_by_undo(self, scope: Scope, id: str | None, parts: Sequence[Part]) -> list[Lasting]:  # noqa: A002
+        """What commands did that an undo leaves.
+
+        Args:
+            scope: How much is taken back.
+            id: What is, as in `to_undo`.
+            parts: What that found.
+        """
+        if scope == "hunk":
+            return []
+        if scope == "session":
+            return self.lasting()
+        chosen = {(one.record.turn_id, one.record.step) for one in parts}
+        if id is not None:
+            chosen |= {(one.turn_id, one.step) for one in self._lasting if id in {one.call_id, one.turn_id}}
+        elif not chosen and self._lasting:
+            chosen = {(self._lasting[-1].turn_id, self._lasting[-1].step)}
+        turns = {turn_id for turn_id, _ in chosen}
+        return [
+            one
+            for one in self._lasting
+            if ((one.turn_id, one.step) in chosen if scope == "step" else one.turn_id in turns)
         ]
 
     def root_of(self, record: ChangeRecord) -> ChangeRecord:

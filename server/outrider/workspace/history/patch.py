@@ -1,49 +1,84 @@
-"""A change of a file as `git apply` takes it: exact bytes, new and deleted files, renames, any name.
+"""A change of a file as `git apply` takes it: exact bytes, new and deleted files, renames, modes, any name.
 
-Lines end at a line feed alone here, as they do for git. Source: git's documentation of its diff format, "Generating
-patch text with -p".
+Lines end at a line feed alone here, as they do for git. What is no UTF-8, such as UTF-16, is binary for it. Source:
+git's documentation of its diff format, "Generating patch text with -p"; of binary hunks its `diff.c` and `base85.c`.
 """
 
+import hashlib
 import re
-from collections.abc import Iterable
+import zlib
+from base64 import b85encode
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from outrider.workspace.diff import unified_hunks
 
-FILE = "100644"
-EXECUTABLE = "100755"
-
 _PLAIN = re.compile(r"[A-Za-z0-9._/+@=,-]+")
 _NO_END = "\\ No newline at end of file"
+_NO_BLOB = "0" * 40
+_BYTES_OF_LINE = 52
+"""Bytes of one line of a binary hunk, for which there are as many letters."""
 
 
-def file_patch(path: str, before: str | None, to: str, after: str | None, *, mode: str = FILE) -> str:
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A file on one side of a patch."""
+
+    path: str
+    content: bytes | None
+    """None: there is no file."""
+    executable: bool = False
+
+    @property
+    def mode(self) -> str:
+        """What kind of file it is, as git writes it."""
+        return "100755" if self.executable else "100644"
+
+
+def file_patch(old: Side, new: Side) -> str:
     """The patch of one file; empty where nothing changed.
 
     Args:
-        path: Its path before.
-        before: Its text before; None: there was no file.
-        to: Its path after, the same unless it was renamed.
-        after: Its text after; None: there is no file.
-        mode: What kind of file it is; it says so where a file comes or goes.
+        old: The file before.
+        new: The file after, with the same path unless it was renamed.
     """
-    if before == after and (path == to or before is None):
+    if old.content is None and new.content is None:
         return ""
-    old, new = _quoted(f"a/{path}"), _quoted(f"b/{to}")
-    output = [f"diff --git {old} {new}"]
-    if before is None:
-        output.append(f"new file mode {mode}")
-    elif after is None:
-        output.append(f"deleted file mode {mode}")
-    elif path != to:
-        output += [f"rename from {_quoted(path)}", f"rename to {_quoted(to)}"]
-    if hunks := unified_hunks(_lines(before), _lines(after), _marked):
-        output += [f"--- {'/dev/null' if before is None else old}"]
-        output += [f"+++ {'/dev/null' if after is None else new}", *hunks]
+    if old == new:
+        return ""
+    a, b = _quoted(f"a/{old.path}"), _quoted(f"b/{new.path}")
+    output = [f"diff --git {a} {b}"]
+    if old.content is None:
+        output.append(f"new file mode {new.mode}")
+    elif new.content is None:
+        output.append(f"deleted file mode {old.mode}")
+    else:
+        if old.mode != new.mode:
+            output += [f"old mode {old.mode}", f"new mode {new.mode}"]
+        if old.path != new.path:
+            output += [f"rename from {_quoted(old.path)}", f"rename to {_quoted(new.path)}"]
+    texts = _text(old.content), _text(new.content)
+    if old.content == new.content:
+        pass
+    elif texts[0] is None or texts[1] is None:
+        output += _binary(old.content, new.content)
+    elif hunks := unified_hunks(_lines(texts[0]), _lines(texts[1]), _marked):
+        output += [f"--- {'/dev/null' if old.content is None else a}"]
+        output += [f"+++ {'/dev/null' if new.content is None else b}", *hunks]
     return "\n".join(output) + "\n"
 
 
-def _lines(text: str | None) -> list[str]:
-    parts = (text or "").split("\n")
+def _text(content: bytes | None) -> str | None:
+    """What git shows as text; None: it takes it for binary, or a patch, which is text, could not hold it."""
+    try:
+        text = (content or b"").decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+def _lines(text: str) -> list[str]:
+    parts = text.split("\n")
     return (
         [*(f"{part}\n" for part in parts[:-1]), *parts[-1:]] if parts[-1] else [f"{p}\n" for p in parts[:-1]]
     )
@@ -56,6 +91,33 @@ def _marked(mark: str, lines: Iterable[str]) -> list[str]:
         if not line.endswith("\n"):
             marked.append(_NO_END)
     return marked
+
+
+def _binary(old: bytes | None, new: bytes | None) -> list[str]:
+    """The whole contents, for both ways. Git wants the names of both blobs in full before it takes them."""
+    return [
+        f"index {_blob(old)}..{_blob(new)}",
+        "GIT binary patch",
+        *_literal(new or b""),
+        "",
+        *_literal(old or b""),
+        "",
+    ]
+
+
+def _blob(content: bytes | None) -> str:
+    if content is None:
+        return _NO_BLOB
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def _literal(content: bytes) -> Iterator[str]:
+    yield f"literal {len(content)}"
+    packed = zlib.compress(content)
+    for start in range(0, len(packed), _BYTES_OF_LINE):
+        line = packed[start : start + _BYTES_OF_LINE]
+        length = chr(ord("A") - 1 + len(line)) if len(line) <= 26 else chr(ord("a") - 27 + len(line))
+        yield length + b85encode(line, pad=True).decode("ascii")
 
 
 def _quoted(name: str) -> str:

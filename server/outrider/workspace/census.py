@@ -1,0 +1,183 @@
+"""Which files the workspace has and what is in them, at one moment and at a later one: what came, went or changed.
+
+Files are those that a search looks at: ignored ones are none of them. Everything is bounded, in number, in size and in
+time, and what was not looked at is said. Contents are kept only of a small workspace, and read again only where the
+mark of a file moved. No names of files are judged here.
+"""
+
+import asyncio
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from outrider.ports.clock import Clock
+from outrider.workspace.disk import read_bytes
+from outrider.workspace.marks import GRANULARITY
+from outrider.workspace.search import Search, SearchProblem
+
+MOST_FILES = 20_000
+"""Files that are looked at; where there are more, none is."""
+LOOK_SECONDS = 3.0
+"""How long one look may take."""
+MOST_FILES_KEPT = 2_000
+"""Files of a workspace whose contents are kept."""
+MOST_BYTES_KEPT = 16 * 1024 * 1024
+"""Bytes of a workspace whose contents are kept."""
+
+_CLOCK_STEP = 20_000_000
+"""Nanoseconds by which the time of a file may be behind."""
+_IGNORE_FILES = ("/.gitignore", "/.ignore", "/.rgignore")
+_TOO_SLOW = f"to look at all files took more than {LOOK_SECONDS:g} s"
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """All files at one moment."""
+
+    at: int
+    """When it began, in nanoseconds since the epoch."""
+    files: Mapping[str, os.stat_result]
+    """What the system says of each, by its path."""
+    contents: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    """What is in them, where that is kept."""
+    unseen: str = ""
+    """Why not all files are in it, if they are not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What became of a file between two moments."""
+
+    path: Path
+    kind: Literal["changed", "created", "deleted", "mode"]
+    before: os.stat_result | None
+    after: os.stat_result | None
+    content: bytes | None = None
+    """What was in it, where that was kept."""
+    is_sure: bool = True
+    """False where it may have been there before, ignored."""
+
+
+@dataclass(slots=True)
+class Census:
+    """The files of one workspace. What was read is kept for the next time."""
+
+    search: Search
+    clock: Clock
+    leaves_out: Callable[[str], bool]
+    """Which paths are not looked at."""
+    _last: Count = field(default_factory=lambda: Count(0, {}))
+    """What was read last, and when."""
+    _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def take(self, *, contents: bool) -> Count:
+        """Look at all files.
+
+        Args:
+            contents: Whether contents are wanted; they are given where the workspace is small.
+        """
+        at = time.time_ns()
+        try:
+            async with self.clock.timeout(LOOK_SECONDS), self._looking:
+                listed = await self.search.files()
+                if isinstance(listed, SearchProblem):
+                    return Count(at, {}, unseen=listed.message)
+                if listed.truncated or len(listed.paths) > MOST_FILES:
+                    self._last = Count(0, {})
+                    return Count(at, {}, unseen=f"the workspace has more than {MOST_FILES} files")
+                count = await asyncio.to_thread(self._count, at, listed.paths)
+                return await asyncio.to_thread(self._with_contents, count) if contents else count
+        except TimeoutError:
+            return Count(at, {}, unseen=_TOO_SLOW)
+
+    def _count(self, at: int, paths: Sequence[str]) -> Count:
+        files: dict[str, os.stat_result] = {}
+        end = time.monotonic() + LOOK_SECONDS
+        for number, path in enumerate(paths):
+            if self.leaves_out(path):
+                continue
+            if number % 1000 == 0 and time.monotonic() > end:
+                return Count(at, files, unseen=_TOO_SLOW)
+            try:
+                status = os.lstat(path)
+            except OSError:
+                continue  # it went away meanwhile
+            if stat.S_ISREG(status.st_mode):
+                files[path] = status
+        return Count(at, files)
+
+    def _with_contents(self, count: Count) -> Count:
+        size = sum(status.st_size for status in count.files.values())
+        if count.unseen or len(count.files) > MOST_FILES_KEPT or size > MOST_BYTES_KEPT:
+            self._last = Count(0, {})
+            return count
+        end = time.monotonic() + LOOK_SECONDS
+        contents: dict[str, bytes] = {}
+        for path, status in count.files.items():
+            content = self._last.contents.get(path)
+            if content is None or not _holds(self._last, path, status):
+                if time.monotonic() > end:
+                    continue
+                content = read_bytes(Path(path), MOST_BYTES_KEPT)
+            if isinstance(content, bytes):
+                contents[path] = content
+        self._last = replace(count, contents=contents)
+        return self._last
+
+
+def differences(before: Count, after: Count) -> Iterator[Difference]:
+    """What became of the files between two moments. Reads those of which that cannot be told from outside. Blocks.
+
+    Args:
+        before: The one moment.
+        after: The later one.
+    """
+    gone = {_file(status) for path, status in before.files.items() if path not in after.files}
+    ignoring = _ignore_files(before) != _ignore_files(after)
+    for path, was in before.files.items():
+        now = after.files.get(path)
+        if now is not None and _holds(before, path, now):
+            continue
+        content = before.contents.get(path)
+        if now is None:
+            try:
+                now = os.lstat(path)  # it is ignored now, or was not looked at
+            except OSError:
+                yield Difference(Path(path), "deleted", was, None, content)
+                continue
+        if _is_written(path, was, now, content):
+            yield Difference(Path(path), "changed", was, now, content)
+        if stat.S_IMODE(was.st_mode) != stat.S_IMODE(now.st_mode):
+            yield Difference(Path(path), "mode", was, now)
+    for path, now in after.files.items():
+        if path not in before.files:
+            is_new = now.st_ctime_ns >= before.at - _CLOCK_STEP or _file(now) in gone
+            yield Difference(Path(path), "created", None, now, is_sure=is_new and not ignoring)
+
+
+def _holds(count: Count, path: str, now: os.stat_result) -> bool:
+    """Whether a file that looks like this now cannot have been written since that look; see `marks`."""
+    was = count.files[path]
+    return _numbers(was) == _numbers(now) and count.at - max(was.st_mtime_ns, was.st_ctime_ns) > GRANULARITY
+
+
+def _is_written(path: str, was: os.stat_result, now: os.stat_result, content: bytes | None) -> bool:
+    if content is None:
+        return _numbers(was)[:-1] != _numbers(now)[:-1]
+    return was.st_size != now.st_size or read_bytes(Path(path), len(content)) != content
+
+
+def _numbers(status: os.stat_result) -> tuple[int, ...]:
+    return (*_file(status), status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _file(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
+def _ignore_files(count: Count) -> dict[str, tuple[int, ...]]:
+    return {path: _numbers(one) for path, one in count.files.items() if path.endswith(_IGNORE_FILES)}

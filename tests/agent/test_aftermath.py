@@ -1,0 +1,218 @@
+"""What commands do to files that nobody had read: taken back where the workspace is small, else named. Promise 5."""
+
+import os
+import shlex
+import subprocess
+import sys
+
+import pytest
+from scripting import DONE, call, results, step, types
+
+from outrider.testing.scenario import scripted, start_session
+from outrider.workspace import census
+
+FULL = {"permissionMode": "full"}
+LOOKED = "looked at"
+
+
+def run(code, called="run"):
+    return call("run_command", command=f"{shlex.quote(sys.executable)} -c {shlex.quote(code)}", called=called)
+
+
+def tree(root):
+    return {
+        str(path.relative_to(root)): (path.read_bytes(), path.stat().st_mode)
+        for path in root.rglob("*")
+        if path.is_file()
+    }
+
+
+def named(answer):
+    return {one["what"]: one["reason"] for one in answer.get("notUndoable", [])}
+
+
+@pytest.fixture
+def filled(workspace):
+    (workspace / "crlf.txt").write_bytes(b"one\r\ntwo\r\n")
+    (workspace / "wide.txt").write_bytes("\ufeffone\ntwo\n".encode("utf-16-le"))
+    (workspace / "tool.sh").write_text("#!/bin/sh\necho 1\n")
+    (workspace / "tool.sh").chmod(0o755)
+    (workspace / "old").mkdir()
+    (workspace / "old" / "a.txt").write_text("a\n")
+    for path in workspace.rglob("*"):
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    return workspace
+
+
+@pytest.fixture
+def big(filled, monkeypatch):
+    monkeypatch.setattr(census, "MOST_FILES_KEPT", 2)
+    return filled
+
+
+MANY = run(
+    "import os\n"
+    "def sub(p, a, b): t = open(p, 'rb').read(); open(p, 'wb').write(t.replace(a, b))\n"
+    "sub('crlf.txt', b'two', b'2')\n"
+    "sub('wide.txt', 'two'.encode('utf-16-le'), '2'.encode('utf-16-le'))\n"
+    "os.remove('tool.sh')\n"
+    "os.rename('old', 'new')\n"
+    "open('made.txt', 'w').write('made\\n')\n"
+)
+LOST = {"crlf.txt": "changed", "wide.txt": "changed", "tool.sh": "deleted", "old/a.txt": "deleted"}
+
+
+async def test_promise_5_what_a_command_did_to_any_file_of_a_small_workspace_is_undone(begin, filled):
+    before = tree(filled)
+    editor = await begin("stock", [step(MANY), DONE], FULL)
+    await editor.run("Go.")
+    said = results(editor)["run"][1]
+    assert "it changed 6 other files: " in said
+    for name in ("crlf.txt", "wide.txt", "tool.sh (deleted)", "new/a.txt (created)", "made.txt (created)"):
+        assert name in said
+    assert "no undo" not in said
+    after = tree(filled)
+    for _ in range(2):
+        undone = await editor.command("outrider.undo", {})
+        assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
+        assert tree(filled) == before
+        await editor.command("outrider.redo", {})
+        assert {name: one[0] for name, one in tree(filled).items()} == {n: one[0] for n, one in after.items()}
+
+
+async def test_promise_5_in_a_big_workspace_it_is_named_to_the_model_the_log_and_the_person(begin, big):
+    editor = await begin("stock", [step(MANY), DONE], FULL)
+    await editor.run("Go.")
+    after = tree(big)
+    said = results(editor)["run"][1]
+    assert "it changed 6 other files: " in said
+    assert "no undo can bring back " in said
+    (event,) = editor.events_of("workspace.touched")
+    assert event["data"]["callId"] == "run"
+    assert {one["path"]: one["how"] for one in event["data"]["files"]} == LOST
+    listed = await editor.command("outrider.changes", {})
+    assert named(listed)["tool.sh"].startswith("deleted by `")
+    undone = await editor.command("outrider.undo", {})
+    assert set(named(undone)) == set(LOST)
+    # Of what was not there before nothing has to be known.
+    assert {one["path"] for one in undone["undone"]} == {"made.txt", "new/a.txt"}
+    assert tree(big) == {name: one for name, one in after.items() if name not in {"made.txt", "new/a.txt"}}
+
+
+async def test_promise_5_what_is_not_undoable_is_named_beside_what_is_after_a_restart_too(big):
+    model = scripted(big, [step(call("write_file", path="mine.txt", content="x\n")), step(MANY), DONE])
+    ids = {"testing": {"ids": None}}
+    async with start_session("stock", big, model, {**FULL, **ids}) as editor:
+        await editor.run("Go.")
+    async with start_session("stock", big, model, ids) as editor:
+        undone = await editor.command("outrider.undo", {"scope": "turn"})
+        assert {"path": "mine.txt", "hunks": 1} in undone["undone"]
+        assert set(named(undone)) == set(LOST)
+
+
+async def test_an_undo_of_nothing_else_names_it(begin, big):
+    editor = await begin("stock", [step(run("open('crlf.txt', 'a').write('more')")), DONE], FULL)
+    await editor.run("Go.")
+    for scope in ("step", "turn", "session"):
+        undone = await editor.command("outrider.undo", {"scope": scope})
+        assert (undone["undone"], list(named(undone))) == ([], ["crlf.txt"])
+
+
+async def test_binary_files_and_modes_are_named(begin, filled):
+    code = "import os; open('x.bin', 'wb').write(bytes(9)); os.chmod('crlf.txt', 0o755)"
+    editor = await begin("stock", [step(run(code)), DONE], FULL)
+    await editor.run("Go.")
+    undone = await editor.command("outrider.undo", {})
+    assert named(undone)["x.bin"].startswith("created by `")
+    assert named(undone)["crlf.txt"].startswith("its mode was changed from 644 to 755 by `")
+    patch = (await editor.command("outrider.changes", {"format": "patch"}))["patch"]
+    assert patch == "diff --git a/crlf.txt b/crlf.txt\nold mode 100644\nnew mode 100755\n"
+
+
+async def test_a_changed_mode_is_in_the_patch_with_the_text(begin, filled, tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "crlf.txt").write_bytes((filled / "crlf.txt").read_bytes())
+    code = "import os; open('crlf.txt', 'ab').write(b'three'); os.chmod('crlf.txt', 0o755)"
+    editor = await begin("stock", [step(run(code)), DONE], FULL)
+    await editor.run("Go.")
+    patch = (await editor.command("outrider.changes", {"format": "patch"}))["patch"]
+    for way in ([], ["-R"]):
+        apply(tmp_path / "there", patch, *way)
+        assert os.access(tmp_path / "there" / "crlf.txt", os.X_OK) is not bool(way)
+
+
+def apply(root, patch, *words):
+    env = {"PATH": os.environ["PATH"], "GIT_CEILING_DIRECTORIES": str(root.parent), "HOME": str(root)}
+    subprocess.run(["git", "apply", *words, "-"], cwd=root, input=patch.encode(), check=True, env=env)
+
+
+async def test_secrets_ignored_files_and_our_own_are_left_out(begin, workspace):
+    (workspace / ".gitignore").write_text("build/\n")
+    (workspace / ".env").write_text("KEY=1\n")
+    (workspace / ".outriderignore").write_text("private.txt\n")
+    (workspace / "private.txt").write_text("old\n")
+    (workspace / ".outrider").mkdir()
+    code = (
+        "import os; os.mkdir('build')\n"
+        "for p in ('.env', 'build/x', '.outrider/x.md', 'server.key', 'private.txt'): open(p, 'a').write('new\\n')"
+    )
+    editor = await begin("stock", [step(run(code)), DONE], FULL)
+    await editor.run("Go.")
+    assert results(editor)["run"][1] == "[exit code 0]"
+    assert not {"workspace.changed", "workspace.touched"} & set(types(editor))
+
+
+async def test_a_file_that_is_ignored_no_longer_is_not_taken_for_new(begin, workspace):
+    (workspace / ".gitignore").write_text("notes.txt\n")
+    (workspace / "notes.txt").write_text("of the person\n")
+    code = "open('.gitignore', 'w').close(); open('notes.txt', 'a').write('by the command\\n')"
+    editor = await begin("stock", [step(run(code)), DONE], FULL)
+    await editor.run("Go.")
+    undone = await editor.command("outrider.undo", {})
+    assert undone["undone"] == [{"path": ".gitignore", "hunks": 1}]
+    assert list(named(undone)) == ["notes.txt"]
+    assert (workspace / "notes.txt").read_text() == "of the person\nby the command\n"
+
+
+async def test_a_command_that_only_reads_is_not_looked_after(begin, workspace, monkeypatch):
+    def never(*_args, **_how):
+        raise AssertionError(LOOKED)
+
+    monkeypatch.setattr(census.Census, "take", never)
+    editor = await begin(
+        "stock", [step(call("run_command", command="ls tariff.py", called="run")), DONE], FULL
+    )
+    await editor.run("Go.")
+    assert results(editor)["run"][1] == "tariff.py\n[exit code 0]"
+
+
+async def test_what_could_not_be_looked_at_is_said(begin, workspace, monkeypatch):
+    monkeypatch.setattr(census, "MOST_FILES", 1)
+    (workspace / "more.txt").write_text("x\n")
+    editor = await begin("stock", [step(run("pass")), DONE], FULL)
+    await editor.run("Go.")
+    assert (
+        "what else it changed is not known: the workspace has more than 1 files" in results(editor)["run"][1]
+    )
+    undone = await editor.command("outrider.undo", {})
+    assert "other files" in named(undone)
+
+
+@pytest.mark.parametrize("was_open", [False, True])
+async def test_promise_4_what_the_person_saves_while_a_command_runs_is_theirs(was_open, begin, workspace):
+    (workspace / "notes.txt").write_text("one\n")
+    code = "import os, time\nprint('begun', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.01)\nos.remove('go')"
+    editor = await begin("stock", [step(run(code)), DONE], FULL)
+    if was_open:
+        editor.open("notes.txt")
+    await editor.command("outrider.run", {"prompt": "Go."})
+    await editor.wait_for(lambda: any("begun" in frame["text"] for frame in editor.frames), "output")
+    editor.open("notes.txt") if not was_open else None
+    editor.type("notes.txt", "two\n")
+    editor.save("notes.txt")
+    editor.open("tariff.py")  # a request of the client's that is answered after what came before it
+    await editor.command("outrider.status", {})
+    (workspace / "go").touch()
+    await editor.wait_for(lambda: "turn.finished" in types(editor), "end")
+    assert not {"workspace.changed", "workspace.touched"} & set(types(editor))
+    assert (workspace / "notes.txt").read_text() == "one\ntwo\n"
