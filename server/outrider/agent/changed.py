@@ -58,6 +58,7 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
     patches: list[str] = []
     # The first ones, which they had before all of it.
     modes = {one.path: one.mode for one in reversed(journal.lasting(turn_id)) if one.mode is not None}
+    modes |= {one.path: one.mode for one in reversed(roots) if one.mode_after is not None}
     for file in folded.files:
         made = [record for record in roots if folded.of(record.change_id) is file]
         old, new = await _sides(services, journal, file, made)
