@@ -42,7 +42,7 @@ from outrider.workspace.paths import Folders, folders_of
 from outrider.workspace.search import Search, find_ripgrep
 from outrider.workspace.sightings import Sightings
 from outrider_protocol.events import Open
-from outrider_protocol.settings import PermissionMode, Settings
+from outrider_protocol.settings import PermissionMode, Settings, Tiers
 
 
 def surroundings() -> Outside:
@@ -82,7 +82,11 @@ class App:
 
     async def model_problem(self) -> str | None:
         """Why the model that is set cannot be had, None if it can."""
-        model = await self.services.catalog.open(self.current.model)
+        if self.current.tiers != Tiers():
+            settings = self.current
+            model = await self.services.catalog.open_tiers(settings.tiers, settings.model, settings.routing)
+        else:
+            model = await self.services.catalog.open(self.current.model)
         if isinstance(model, ModelProblem):
             return model.message
         await model.close()
@@ -242,6 +246,7 @@ def _catalog(settings: Settings, around: Outside, root: Path | None, clock: Cloc
     proxies = (around.env.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"))
     return Catalog(
         settings.providers,
+        settings.models,
         root=root,
         clock=clock,
         ids=ids,
