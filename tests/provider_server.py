@@ -77,8 +77,8 @@ class ProviderServer:
 
     def __init__(self) -> None:
         self.answers: list[Answer] = []
-        self.known: dict[str, Answer] = {}
-        """Answers to requests whose path ends so, however often they come."""
+        self.known: dict[str, Answer] = {"/models": fails(404)}
+        """Answers to requests whose path ends so, however often they come; its models are asked for in between."""
         self.received: list[Received] = []
         self.asked = asyncio.Event()
         self.met = asyncio.Event()

@@ -1,5 +1,6 @@
 """A model without tools works like any other: its calls are text, and nobody but the log can tell."""
 
+import asyncio
 import json
 import re
 from contextlib import AsyncExitStack
@@ -150,3 +151,56 @@ async def test_tools_for_edits_are_those_that_suit_the_model(form, lacks, begin)
     (requested,) = data_of(editor, "model.requested")
     assert set(requested["tools"]) == offered
     assert requested.get("editFormat") == form
+
+
+async def test_a_window_that_only_the_server_knows_counts_from_the_next_turn(begin):
+    editor, server = await begin()
+    asked = asyncio.Event()
+    entry = {"id": "tiny", "max_model_len": 20_000}
+
+    async def models(connection):
+        await tells({"data": [entry]})(connection)
+        asked.set()
+
+    server.known["/models"] = models
+    server.plays("openai-chat", Said("Hello."), Said("Again."))
+    await editor.run("Hi")
+    await asyncio.wait_for(asked.wait(), 10)
+    await editor.run("Hi", sessionId=editor.session_id)
+    assert [request["contextWindow"] for request in data_of(editor, "model.requested")] == [128_000, 20_000]
+
+
+# --- the doctor ---------------------------------------------------------------------------------------------------
+
+
+def tools_check(checked):
+    return next((check for check in checked["checks"] if check["name"] == "tools"), None)
+
+
+async def test_the_doctor_asks_no_model_unless_it_is_told_to(begin):
+    editor, server = await begin()
+    assert tools_check(await editor.command("outrider.doctor", {})) is None
+    assert server.bodies == []
+
+
+@pytest.mark.parametrize(
+    ("answers", "status", "says"),
+    [
+        ([Said(calls=[("c", "report_ready", {"word": "ready"})])], "ok", "as its provider has them"),
+        ([Said("I am ready.")], "warn", "made none"),
+        ([fails(401, {"error": {"message": "bad key"}})], "fail", "bad key"),
+        (
+            [REFUSAL, Said(written(("c", "report_ready", {"word": "ready"})))],
+            "ok",
+            "in the format hermes; to have it so from the start set models.my/qwen.toolFormat",
+        ),
+    ],
+)
+async def test_the_doctor_has_a_model_call_a_tool(answers, status, says, begin):
+    editor, server = await begin(model="my/qwen")
+    server.plays("openai-chat", *answers)
+    check = tools_check(await editor.command("outrider.doctor", {"probe": True}))
+    assert check["status"] == status
+    assert says in check["detail"]
+    assert "test by Outrider's doctor" in server.bodies[0]["messages"][-1]["content"]
+    assert editor.events == []

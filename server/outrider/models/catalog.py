@@ -28,7 +28,7 @@ from outrider.models.routing.profile import Profile, profile_of
 from outrider.models.routing.profiled import ProfiledModel
 from outrider.models.routing.routed import RoutedModel
 from outrider.models.scripted import ScriptedModel, ScriptProblem, load_script
-from outrider.models.survey import Surveyed, survey
+from outrider.models.survey import Surveyed, facts_about, survey
 from outrider.ports.clock import Clock
 from outrider.ports.ids import Ids
 from outrider.ports.model import Latency, Model
@@ -44,6 +44,8 @@ from outrider_protocol.settings import (
     ToolFormat,
 )
 
+_TELLING: frozenset[ProviderKind] = frozenset({"openai-chat", "gemini"})
+"""The dialects whose servers say in their list of models how much each can take; Ollama says it in another way."""
 _DIALECTS: Mapping[ProviderKind, type[HttpModel]] = {
     "openai-chat": OpenAiChatModel,
     "openai-responses": OpenAiResponsesModel,
@@ -99,6 +101,7 @@ class Catalog:
         self._told: dict[str, Facts] = {}
         self._learned: dict[str, ToolFormat] = {}
         self._paces: dict[str, Pace] = {}
+        self._asked: dict[str, asyncio.Task[None]] = {}
 
     async def open(
         self,
@@ -219,16 +222,47 @@ class Catalog:
             self._paces[name] = self._paces.get(name, Pace()).after(latency)
 
         return ProfiledModel(
-            model, profile, clock=self._clock, ids=self._ids, on_latency=on_latency, on_switch=on_switch
+            model,
+            profile,
+            clock=self._clock,
+            ids=self._ids,
+            on_use=self._used,
+            on_latency=on_latency,
+            on_switch=on_switch,
         )
 
     async def survey(self) -> list[Surveyed]:
-        """Which models the configured providers have; all are asked at once."""
+        """Which models the configured providers have; all are asked at once, and what they tell of them is kept."""
         asked = (survey(self._provider(name), self._clock) for name in sorted(self._providers))
-        return list(await asyncio.gather(*asked))
+        found = list(await asyncio.gather(*asked))
+        for one in found:
+            self._told |= {f"{one.name}/{model}": facts for model, facts in one.facts.items()}
+        return found
+
+    async def look_up(self, reference: str) -> None:
+        """Ask the provider of a model what it knows of it, and keep that. Where it does not say, nothing happens."""
+        name, _, model = reference.partition("/")
+        if name in self._providers and not is_script(reference):
+            facts = await facts_about(self._provider(name), model, self._clock)
+            if facts is not None:
+                self._told[reference] = facts
+
+    def _used(self, reference: str) -> None:
+        """Ask in the background how long the requests to a model may be, once, where only its provider can know."""
+        settings = self._providers.get(reference.partition("/")[0])
+        if (
+            settings is not None
+            and settings.kind in _TELLING
+            and reference not in self._asked
+            and self.profile(reference).sources["context_window"] == "default"
+        ):
+            self._asked[reference] = asyncio.create_task(self.look_up(reference), name=f"what {reference} is")
 
     async def close(self) -> None:
         """Close the connections of every provider."""
+        for task in self._asked.values():
+            task.cancel()
+        await asyncio.gather(*self._asked.values(), return_exceptions=True)
         opened = list(self._opened.values())
         self._opened.clear()
         await asyncio.gather(*(provider.close() for provider in opened))

@@ -42,6 +42,7 @@ class ProfiledModel(Wrapper):
         *,
         clock: Clock,
         ids: Ids,
+        on_use: Callable[[str], None],
         on_latency: Callable[[str, Latency], None],
         on_switch: Callable[[str, ToolFormat], None],
     ) -> None:
@@ -52,6 +53,7 @@ class ProfiledModel(Wrapper):
             profile: What is known of it now: its server may tell more at the first request.
             clock: What its answers are timed by.
             ids: Makes the ids of calls that come as text.
+            on_use: Is told of each request.
             on_latency: Is told how fast each answer was.
             on_switch: Is told when it turns out that it does not take tools.
         """
@@ -59,6 +61,7 @@ class ProfiledModel(Wrapper):
         self._profile = profile
         self._clock = clock
         self._ids = ids
+        self._on_use = on_use
         self._on_latency = on_latency
         self._on_switch = on_switch
 
@@ -83,6 +86,7 @@ class ProfiledModel(Wrapper):
         Yields:
             Deltas, `Switched` where its provider refused tools, then one `ModelResponse` or one `ModelFailure`.
         """
+        self._on_use(self.name)
         for _ in range(2):
             refused: ModelFailure | None = None
             offered = self.tool_format is None and bool(request.tools)
