@@ -109,7 +109,8 @@ class ProviderServer:
         connection = Connection(reader, writer)
         try:
             while (received := await connection.receive()) is not None:
-                known = next((a for end, a in self.known.items() if received.path.endswith(end)), None)
+                path = received.path.partition("?")[0]
+                known = next((a for end, a in self.known.items() if path.endswith(end)), None)
                 if known is None:
                     self.received.append(received)
                     self.asked.set()
