@@ -170,6 +170,18 @@ async def test_a_window_that_only_the_server_knows_counts_from_the_next_turn(beg
     assert [request["contextWindow"] for request in data_of(editor, "model.requested")] == [128_000, 20_000]
 
 
+@pytest.mark.parametrize(
+    ("given", "sent"), [({"maxTokens": 50}, 50), ({}, None)], ids=["set", "only told by the server"]
+)
+async def test_the_length_of_an_answer_is_asked_for_only_where_it_is_set(given, sent, begin):
+    editor, server = await begin(models={"my/tiny": given})
+    server.known["/models"] = tells({"data": [{"id": "tiny", "max_tokens": 99}]})
+    server.plays("openai-chat", Said("Hello."), Said("Again."))
+    await editor.run("Hi")
+    await editor.run("Hi", sessionId=editor.session_id)
+    assert [body.get("max_tokens") for body in server.bodies] == [sent, sent]
+
+
 # --- the doctor ---------------------------------------------------------------------------------------------------
 
 

@@ -197,11 +197,11 @@ class Catalog:
         if name not in self._providers:
             return ModelProblem(f"the model {reference!r} names an unknown provider{self._configured()}")
         settings, profile = self._providers[name], self.profile(reference, learned)
-        known = {
-            key: getattr(profile, key)
-            for key in ("context_window", "max_tokens")
-            if profile.sources[key] in ("settings", "table", "server")
-        }
+        known: dict[str, object] = {}
+        if profile.sources["context_window"] in ("settings", "table", "server"):
+            known["context_window"] = profile.context_window
+        if profile.sources["max_tokens"] == "settings":
+            known["max_tokens"] = profile.max_tokens
         opened = _DIALECTS[settings.kind](
             self._provider(name), model, ids=self._ids, settings=settings.model_copy(update=known)
         )

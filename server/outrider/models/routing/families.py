@@ -9,6 +9,7 @@ in the models' repositories.
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -81,6 +82,7 @@ _MODELS: Final[tuple[tuple[str, str, Facts], ...]] = (
 """Who makes it, how its name begins, and what is known; the first row that fits counts."""
 
 
+@lru_cache(maxsize=256)
 def family_of(model: str, base_url: str) -> Facts:
     """What the table knows of a model.
 

@@ -38,7 +38,8 @@ class Profile:
     context_window: int
     """Tokens it can take, its answer included."""
     max_tokens: int | None
-    """The most tokens of one answer; None leaves it to the provider."""
+    """The most tokens of one answer, where it is known. Asked for only where the settings say it: some providers want
+    to see the money for all of them first."""
     vision: bool
     reasoning: bool
     tool_strength: ToolStrength
@@ -101,6 +102,7 @@ def profile_of(
         None,
         ("settings", given and given.max_tokens),
         ("provider settings", _set(provider, "max_tokens")),
+        ("server", told.max_tokens),
     )
     for name, otherwise in (
         ("vision", False),
