@@ -77,8 +77,8 @@ class ProviderServer:
 
     def __init__(self) -> None:
         self.answers: list[Answer] = []
-        self.known: dict[str, Answer] = {}
-        """Answers to requests whose path ends so, however often they come."""
+        self.known: dict[str, Answer] = {"/models": fails(404)}
+        """Answers to requests whose path ends so, however often they come; its models are asked for in between."""
         self.received: list[Received] = []
         self.asked = asyncio.Event()
         self.met = asyncio.Event()
@@ -109,7 +109,8 @@ class ProviderServer:
         connection = Connection(reader, writer)
         try:
             while (received := await connection.receive()) is not None:
-                known = next((a for end, a in self.known.items() if received.path.endswith(end)), None)
+                path = received.path.partition("?")[0]
+                known = next((a for end, a in self.known.items() if path.endswith(end)), None)
                 if known is None:
                     self.received.append(received)
                     self.asked.set()

@@ -138,6 +138,18 @@ class PendingSteering(Wire):
     text: str
 
 
+class ModelLatency(Wire):
+    """How fast a model was."""
+
+    model: str
+    requests: int
+    """How many were measured."""
+    first_token_ms: float
+    """From a request to the first of its text or reasoning."""
+    tokens_per_second: float | None = None
+    """From there on; absent where every answer was too short to tell."""
+
+
 class SessionStatus(Wire):
     """What a session is doing now."""
 
@@ -150,6 +162,8 @@ class SessionStatus(Wire):
     open: list[Open]
     plan: list[PlanItem]
     usage: Usage
+    latencies: list[ModelLatency] = Field(default_factory=list[ModelLatency])
+    """How fast its models were, on average over its requests, the latest counting most."""
 
 
 class StatusResult(Wire):
@@ -311,7 +325,10 @@ class ToolsResult(Wire):
 
 
 class DoctorParams(Wire):
-    """No parameters."""
+    """What is looked at beyond what costs nothing."""
+
+    probe: bool = False
+    """Whether the model is asked, in one small request, to call a tool."""
 
 
 class Check(Wire):

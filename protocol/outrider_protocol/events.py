@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, StringConstraints, field_validator
 from pydantic_core import to_jsonable_python
 
-from outrider_protocol.settings import Limits, PermissionMode
+from outrider_protocol.settings import Limits, PermissionMode, Tier
 from outrider_protocol.wire import Wire
 
 FileMode = Annotated[str, StringConstraints(pattern=r"^[0-7]{3}$")]
@@ -245,6 +245,55 @@ class WireToolCall(Wire):
     arguments: str
 
 
+class RouteCandidate(Wire):
+    """A model that a request could have gone to."""
+
+    model: str
+    tier: Tier | None = None
+    """The tier it was found in; absent for `model` of the settings."""
+    left_out: str | None = None
+    """Why it was not taken: `context_window`, `vision`, `tool_strength`, `failed`; absent where it could be."""
+    price: float | None = None
+    """What the request would about cost; absent where the price is unknown."""
+    score: float | None = None
+    """Where models are chosen by score."""
+
+
+class ModelRouted(EventData):
+    """It was chosen which model gets the next request."""
+
+    TYPE = "model.routed"
+    purpose: str
+    reason: Literal["first_step", "after_reasoning", "step", "side_task"]
+    """Why that tier was wanted: no word of any text has a part in it."""
+    wanted: Tier
+    tier: Tier | None = None
+    """The tier it came from; absent where it is `model` of the settings."""
+    model: str
+    others: list[str] = Field(default_factory=list[str])
+    """Those that are asked next, should it fail."""
+    candidates: list[RouteCandidate]
+    """All that were looked at, the most wanted first."""
+    tokens: int
+    """About how many tokens the request has."""
+    context_window: int
+    """Tokens that the chosen one can take, its answer included."""
+    by: Literal["order", "score"]
+    """What decided among those that could be taken."""
+
+
+class ModelSwitched(EventData):
+    """A model does not take tools as its provider has them, and gets and makes calls as text from now on."""
+
+    TYPE = "model.switched"
+    message_id: str
+    model: str
+    tool_format: str
+    """One of those of the setting `models.<model>.toolFormat`."""
+    reason: str
+    """The kind of the failure that said so."""
+
+
 class ModelRequested(EventData):
     """A request is about to go to the model."""
 
@@ -266,6 +315,19 @@ class ModelRequested(EventData):
     """Tokens that a request and its answer may have together; absent in logs of old."""
     steering: list[str] = Field(default_factory=list[str])
     """Ids of the steering texts that this request brings to the model for the first time."""
+    tool_format: str | None = None
+    """How tools and calls are written into its text; absent where they go beside it."""
+    edit_format: str | None = None
+    """The kind of tools for edits that is offered; absent: all."""
+
+
+class Latency(Wire):
+    """How fast an answer came."""
+
+    first_token_ms: Annotated[float, Field(ge=0)]
+    """From the request to the first of its text or reasoning."""
+    tokens_per_second: Annotated[float, Field(ge=0)] | None = None
+    """From there to its end; absent where it is too short to tell."""
 
 
 class WireProviderData(Wire):
@@ -288,6 +350,8 @@ class ModelResponded(EventData):
     tool_calls: list[WireToolCall]
     finish_reason: str
     usage: Usage | None = None
+    latency: Latency | None = None
+    """Absent for scripts."""
     provider_data: WireProviderData | None = None
 
 
@@ -300,6 +364,8 @@ class ModelFailed(EventData):
     kind: str
     """`rate_limit`, `cut_stream`, `script_exhausted`, …"""
     message: str
+    usage: Usage | None = None
+    """What it cost all the same, where the provider said so."""
 
 
 class ModelReset(EventData):
@@ -319,6 +385,8 @@ class ModelRetried(EventData):
     model: str
     reason: str
     attempt: int
+    usage: Usage | None = None
+    """What the one before it cost, where the provider said so."""
 
 
 class ModelFellBack(EventData):
@@ -329,6 +397,8 @@ class ModelFellBack(EventData):
     from_: str = Field(validation_alias="from", serialization_alias="from")
     to: str
     reason: str
+    usage: Usage | None = None
+    """What the one before it cost, where the provider said so."""
 
 
 # --- tools ---------------------------------------------------------------------------------------------------
@@ -769,7 +839,8 @@ class ErrorRaised(EventData):
 EVENTS: tuple[type[EventData], ...] = (
     SessionStarted, SessionRestored, SessionForked, SessionClosed,
     TurnQueued, TurnStarted, TurnPhase, TurnParked, TurnResumed, TurnFinished, SettingsChanged,
-    ModelRequested, ModelResponded, ModelFailed, ModelReset, ModelRetried, ModelFellBack,
+    ModelRequested, ModelResponded, ModelFailed, ModelReset, ModelRetried, ModelFellBack, ModelRouted,
+    ModelSwitched,
     ToolRequested, ToolStarted, ToolFinished,
     ApprovalRequested, ApprovalResolved, QuestionAsked, QuestionAnswered, ToolAsked, ToolAnswered,
     EditProposed, EditApplying, EditApplied, EditRejected, EditMerged, UndoRequested, UndoAsked,

@@ -27,6 +27,33 @@ ProviderKind = Literal["openai-chat", "openai-responses", "anthropic", "ollama",
 """The dialects that are spoken."""
 
 
+ToolFormat = Literal[
+    "native",
+    "hermes", "qwen3-coder-xml", "llama3-json", "pythonic", "llama4-pythonic", "mistral", "deepseek", "glm-xml",
+    "kimi", "granite", "harmony", "minimax-xml", "gemma", "lfm2", "json-array", "bare-json", "react", "react-json",
+    "bracket", "outrider",
+]  # fmt: skip
+"""How a model calls tools: by the means of its provider, or in its text, and then how it is written there."""
+
+EditFormat = Literal["replace", "patch", "whole"]
+"""How a model says best what to change: by the old text and the new one, by a patch, or by whole files."""
+
+ToolStrength = Literal["weak", "medium", "strong"]
+"""How well a model gets on with tools."""
+
+TOOL_STRENGTHS: tuple[ToolStrength, ...] = ("weak", "medium", "strong")
+
+Tier = Literal["small", "mid", "frontier"]
+
+TIERS: tuple[Tier, ...] = ("small", "mid", "frontier")
+
+BY_TIERS = "tiers"
+"""The `model` of a turn whose models are chosen step by step."""
+
+Reference = Annotated[str, StringConstraints(min_length=1, pattern=r"[/:]")]
+"""A model: `provider/name`, `scripted:PATH` or `recorded:PATH`."""
+
+
 class ProviderSettings(Wire):
     """One place that serves models."""
 
@@ -58,6 +85,60 @@ class ProviderSettings(Wire):
     """PEM file of further certificate authorities."""
 
 
+class Price(Wire):
+    """What a million tokens cost, in one currency for all models."""
+
+    input: Annotated[float, Field(ge=0)]
+    """Of a request."""
+    output: Annotated[float, Field(ge=0)]
+    """Of an answer, its reasoning included."""
+    cached: Annotated[float, Field(ge=0)] | None = None
+    """Of a request, where the provider has them in its cache; absent: as `input`."""
+
+
+class ModelSettings(Wire):
+    """What the person knows of one model. What is absent is asked of its provider or taken from a table."""
+
+    tool_format: ToolFormat | None = None
+    """How it calls tools."""
+    context_window: Annotated[int, Field(ge=1)] | None = None
+    """Tokens it can take, its answer included."""
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    """The most tokens of one answer."""
+    vision: bool | None = None
+    """Whether it sees images."""
+    reasoning: bool | None = None
+    """Whether it thinks before it answers."""
+    tool_strength: ToolStrength | None = None
+    """How well it gets on with tools."""
+    price: Price | None = None
+    """What it costs."""
+    edit_format: EditFormat | None = None
+    """Which tools for edits it is offered."""
+
+
+class Tiers(Wire):
+    """Models by what they are good for, each list in the order they are asked; a list in a list is of equals."""
+
+    small: list[Reference | list[Reference]] = Field(default_factory=list[Reference | list[Reference]])
+    """For summaries and titles."""
+    mid: list[Reference | list[Reference]] = Field(default_factory=list[Reference | list[Reference]])
+    """For most steps."""
+    frontier: list[Reference | list[Reference]] = Field(default_factory=list[Reference | list[Reference]])
+    """For the first step of a turn, and the one after a step that came to nothing but thoughts."""
+
+
+class Routing(Wire):
+    """How one is chosen among the models of `tiers`."""
+
+    by: Literal["order", "score"] = "order"
+    """`order`: as they are listed. `score`: by cost, quality and latency."""
+    weights: Literal["text", "voice"] = "text"
+    """Of a score: what counts how much; `voice` is for those who wait for each word."""
+    tool_strength: ToolStrength = "weak"
+    """What a step that is offered tools asks for at least."""
+
+
 class Limits(Wire):
     """Budgets of one turn and time-outs. A spent budget ends the turn as `budget_exhausted` with a summary."""
 
@@ -68,7 +149,7 @@ class Limits(Wire):
     tokens: Annotated[int, Field(ge=1)] | None = None
     """Input and output tokens of one turn."""
     cost: Annotated[float, Field(gt=0)] | None = None
-    """Cost of one turn in the provider's currency; counts only where the cost is known."""
+    """Cost of one turn in the provider's currency; of what is known of it, where only a part is."""
     ask_seconds: Annotated[float, Field(gt=0)] = 120.0
     """How long a question holds the client's question slot; then the turn parks and the question stays open."""
     command_seconds: Annotated[float, Field(gt=0)] = 600.0
@@ -139,6 +220,12 @@ class Settings(Wire):
     """Models that are asked in this order when that one cannot answer."""
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)
     """Providers by the name that stands before the `/` of `model`."""
+    models: dict[str, ModelSettings] = Field(default_factory=dict[str, ModelSettings])
+    """What is known of models, by their reference."""
+    tiers: Tiers = Tiers()
+    """Models to choose from, step by step. Where there are none, `model` answers everything."""
+    routing: Routing = Routing()
+    """How it is chosen."""
     permission_mode: PermissionMode = "ask"
     """What may happen without a question."""
     limits: Limits = Limits()

@@ -16,7 +16,11 @@ from outrider.agent import papers
 from outrider.agent.prompt import Briefing
 from outrider.agent.services import Services
 from outrider.agent.sessions import Sessions
+from outrider.agent.state import SessionState
 from outrider.models.catalog import Catalog, ModelProblem
+from outrider.models.routing.choose import in_order
+from outrider.models.routing.latency import Pace
+from outrider.models.routing.profile import Profile
 from outrider.models.survey import LOCAL_SERVERS, Offer, Surveyed, offers
 from outrider.permissions.decide import narrowest
 from outrider.permissions.guarded import Guarded
@@ -33,6 +37,7 @@ from outrider.settings import Layered, from_layers, narrowed, read_user_file
 from outrider.store.log import Store
 from outrider.store.problem import StoreProblem, StoreReadError
 from outrider.store.retention import Retention
+from outrider.store.schema import FILE_NAME
 from outrider.tools.all import own_tools
 from outrider.tools.client import handed_tools
 from outrider.workspace.census import Census
@@ -44,7 +49,10 @@ from outrider.workspace.paths import Folders, folders_of
 from outrider.workspace.search import Search, find_ripgrep
 from outrider.workspace.sightings import Sightings
 from outrider_protocol.events import Open
-from outrider_protocol.settings import PermissionMode, Settings
+from outrider_protocol.settings import PermissionMode, Settings, Tiers
+
+_SESSIONS_MEASURED = 10
+"""Of how many sessions, the latest, the speed of models is looked up."""
 
 
 def surroundings() -> Outside:
@@ -84,7 +92,11 @@ class App:
 
     async def model_problem(self) -> str | None:
         """Why the model that is set cannot be had, None if it can."""
-        model = await self.services.catalog.open(self.current.model)
+        if self.current.tiers != Tiers():
+            settings = self.current
+            model = await self.services.catalog.open_tiers(settings.tiers, settings.model, settings.routing)
+        else:
+            model = await self.services.catalog.open(self.current.model)
         if isinstance(model, ModelProblem):
             return model.message
         await model.close()
@@ -233,8 +245,30 @@ async def start(
     return app
 
 
-async def survey(around: Outside, options: Mapping[str, Any]) -> tuple[Settings, list[Surveyed], list[Offer]]:
-    """Which models there are, without a house: the settings, the configured providers, and what could be configured.
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a model that the settings name."""
+
+    model: str
+    profile: Profile
+    pace: Pace | None
+    """How fast it was lately, by the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """Which models there are."""
+
+    settings: Settings
+    surveyed: list[Surveyed]
+    """The configured providers."""
+    offers: list[Offer]
+    """What could be configured, where nothing is."""
+    known: list[Known]
+
+
+async def survey(around: Outside, options: Mapping[str, Any]) -> Survey:
+    """Which models there are, without a house.
 
     Args:
         around: The surroundings.
@@ -243,17 +277,56 @@ async def survey(around: Outside, options: Mapping[str, Any]) -> tuple[Settings,
     settings = (await _settings(ClientStart(options, ()), around)).settings
     clock = around.clock or SystemClock()
     catalog = _catalog(settings, around, None, clock, around.ids or RandomIds())
+    named = _named(settings)
     try:
         surveyed = await catalog.survey()
+        of_ollama = (
+            one
+            for one in named
+            if (p := settings.providers.get(one.partition("/")[0])) and p.kind == "ollama"
+        )
+        await asyncio.gather(*(catalog.look_up(one) for one in of_ollama))
     finally:
         await catalog.close()
-    return settings, surveyed, [] if surveyed else await offers(around.env, clock, LOCAL_SERVERS)
+    paces = await _paces(_state_dir(settings, around))
+    known = [Known(one, catalog.profile(one), paces.get(one)) for one in named]
+    return Survey(
+        settings, surveyed, [] if surveyed else await offers(around.env, clock, LOCAL_SERVERS), known
+    )
+
+
+def _named(settings: Settings) -> list[str]:
+    """The models that the settings name, each once."""
+    listed = [one.model for one in in_order(settings.tiers, "frontier", settings.model)]
+    return list(dict.fromkeys([*listed, *settings.fallback_models, *settings.models]))
+
+
+async def _paces(state_dir: Path) -> dict[str, Pace]:
+    """How fast models were in the latest sessions of the log; nothing where there is none, or it cannot be read."""
+    if not await asyncio.to_thread((state_dir / FILE_NAME).exists):
+        return {}
+    store = await Store.open(state_dir)
+    if isinstance(store, StoreProblem):
+        return {}
+    paces: dict[str, Pace] = {}
+    try:
+        for row in (await store.sessions())[:_SESSIONS_MEASURED]:
+            state = SessionState(row.session_id)
+            for event in await store.events(row.session_id):
+                state.apply(event)
+            paces = {**state.paces, **paces}
+    except StoreReadError:
+        pass
+    finally:
+        await store.close()
+    return paces
 
 
 def _catalog(settings: Settings, around: Outside, root: Path | None, clock: Clock, ids: Ids) -> Catalog:
     proxies = (around.env.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"))
     return Catalog(
         settings.providers,
+        settings.models,
         root=root,
         clock=clock,
         ids=ids,

@@ -17,7 +17,7 @@ from outrider.tools.all import own_tools
 from outrider.tools.client import schema_problem
 from outrider_protocol.settings import MOST_TOOLS, PERMISSION_MODES, ClientTool, Limits, Settings
 
-_OF_PARTS: Final = ("limits", "providers", "store", "testing")
+_OF_PARTS: Final = ("limits", "models", "providers", "routing", "store", "testing", "tiers")
 """Settings that are merged part by part."""
 _LONGEST_SHOWN: Final = 80
 """Characters of a value that are put in a message."""
@@ -34,7 +34,7 @@ class Layered:
 def from_layers(*layers: tuple[str, Any]) -> Layered:
     """Merge layers value by value, the later ones over the earlier.
 
-    Limits count one by one, providers as a whole by their name: a part of one is never completed by another layer,
+    Limits count one by one, models and tiers too, providers as a whole by their name: a part of one is never completed by another layer,
     which could send a key to an address it was not meant for. Tools count one by one, by their name.
 
     Args:

@@ -136,7 +136,6 @@ async def test_what_does_not_pass_goes_to_the_next_at_once(answer, reason, sessi
         (400, {"message": "no luck"}, "failed", "bad_request"),
         (413, {"message": "no luck"}, "failed", "bad_request"),
         (422, {"message": "no luck"}, "failed", "bad_request"),
-        (400, {"message": "this model does not support tools"}, "failed", "no_tools"),
         (400, {"code": "content_filter", "message": "no"}, "refused", "model_refused"),
         (400, {"message": "maximum context length is 5 tokens"}, "budget_exhausted", "contextWindow"),
     ],

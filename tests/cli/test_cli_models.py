@@ -11,7 +11,8 @@ from outrider.cli.terminal import make_console
 from outrider.models.survey import offers
 from outrider.ports.clock import SystemClock
 from outrider.ports.outside import Outside
-from provider_server import ProviderServer, fails, tells
+from outrider.testing.scenario import embedded, start_session
+from provider_server import ProviderServer, Said, fails, tells
 
 KEY = "sk-local-0123456789"
 LISTS = {
@@ -29,11 +30,14 @@ def outside(tmp_path):
     return Outside(env={"LOCAL_KEY": KEY}, state_dir=tmp_path / "state", user_settings=settings)
 
 
-async def shown(outside, server=None, model="my/a", **settings):
+async def shown(outside, server=None, model="my/a", more=None, **settings):
+    """What the command prints; the server answers just as it is told."""
+    if server:
+        server.known.pop("/models", None)
     options = {"model": model, "providers": {"my": {"baseUrl": server.url, **settings}}} if server else {}
-    found, surveyed, offered = await app.survey(outside, options)
+    options |= more or {}
     written = io.StringIO()
-    code = show(found.model, surveyed, offered, make_console(written))
+    code = show(await app.survey(outside, options), make_console(written))
     return code, written.getvalue()
 
 
@@ -42,12 +46,13 @@ async def test_the_models_of_a_provider_are_listed(kind, outside):
     path, document = LISTS[kind]
     async with ProviderServer() as server:
         server.answers = [tells(document)]
+        server.known["/api/show"] = fails(404)
         code, text = await shown(outside, server, kind=kind, apiKeyEnv="LOCAL_KEY")
         (request,) = server.received
     assert request.line.split()[:2] == ["GET", f"/v1{path}"]
     assert KEY in str(request.headers)
     assert (code, KEY in text) == (0, False)
-    assert [line.strip() for line in text.splitlines() if line.startswith("  ")] == ["my/a", "my/b"]
+    assert [line.strip() for line in text.splitlines() if line.startswith("  my/")] == ["my/a", "my/b"]
     assert "model: my/a" in text
 
 
@@ -91,6 +96,7 @@ async def test_with_nothing_configured_keys_and_local_servers_are_offered(outsid
 
 async def test_a_server_is_asked_without_any_key():
     async with ProviderServer() as server:
+        server.known.clear()
         server.answers = [tells(LISTS["openai-chat"][1])]
         servers = ((server.port, "vLLM", "vllm", "openai-chat", "/v1"),)
         (offer,) = await offers({"LOCAL_KEY": KEY}, SystemClock(), servers)
@@ -113,3 +119,50 @@ def test_the_command(outside, monkeypatch, capsys):
     )
     assert command_line.main(["models"]) == 1
     assert "my (ollama, http://127.0.0.1:9)" in capsys.readouterr().out
+
+
+async def test_what_is_known_of_a_model_is_shown_with_where_it_comes_from(outside):
+    entry = {
+        "id": "qwen3-coder",
+        "context_length": 65536,
+        "pricing": {"prompt": "0.000001", "completion": "0.000002"},
+    }
+    given = {"models": {"my/qwen3-coder": {"toolFormat": "hermes", "editFormat": "patch"}}}
+    async with ProviderServer() as server:
+        server.answers = [tells({"data": [entry]})]
+        _, text = await shown(outside, server, kind="openai-chat", model="my/qwen3-coder", more=given)
+    rows = {
+        line[4:20].strip(): line[20:].split(maxsplit=1)
+        for line in text.splitlines()
+        if line.startswith("    ")
+    }
+    assert rows["tool format"] == ["hermes", "your settings"]
+    assert rows["context window"] == ["65536", "its provider says so"]
+    assert rows["vision"] == ["no", "assumed"]
+    assert "1 in, 2 out per million tokens its provider says so" in text
+
+
+async def test_what_ollama_tells_of_a_model_is_asked_for(outside):
+    shown_of = {"capabilities": ["completion", "vision"], "model_info": {"x.context_length": 8192}}
+    async with ProviderServer() as server:
+        server.answers = [tells(LISTS["ollama"][1])]
+        server.known["/api/show"] = tells(shown_of)
+        _, text = await shown(outside, server, kind="ollama")
+    rows = [line.split() for line in text.splitlines()]
+    assert ["tool", "format", "outrider", "its", "provider", "says", "so"] in rows
+    assert ["context", "window", "8192", "its", "provider", "says", "so"] in rows
+
+
+async def test_the_speed_of_models_is_taken_from_the_log(outside, workspace):
+    async with ProviderServer() as server:
+        server.plays("openai-chat", Said("Hello."))
+        given = {
+            "providers": {"my": {"kind": "openai-chat", "baseUrl": server.url}},
+            "stateDir": str(outside.state_dir),
+        }
+        async with start_session("stock", workspace, "my/a", given, connection=embedded(workspace)) as editor:
+            await editor.run("Hi")
+        server.answers = [tells(LISTS["openai-chat"][1])]
+        _, text = await shown(outside, server, kind="openai-chat")
+    assert "ms to the first token" in text
+    assert "measured, 1 request" in text

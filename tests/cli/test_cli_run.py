@@ -197,6 +197,13 @@ async def test_a_question_without_buttons_stays_open_where_nobody_answers(play, 
     assert "Which name?" in played.shown
 
 
+@pytest.mark.parametrize("given", [{"model": "a/b"}, {}])
+async def test_a_model_of_the_command_line_is_asked_for_by_name(play, given):
+    played = await play({}, options={"events": True, **given})
+    (params,) = played.commands("outrider.run")
+    assert {key: params[key] for key in params if key == "model"} == given
+
+
 async def test_a_person_is_given_more_time_than_a_limit_for_editors(play):
     played = await play({}, typed="", options={"events": True, "limits": {"steps": 3}})
     options = played.said[0]["params"]["initializationOptions"]

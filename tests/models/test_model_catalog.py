@@ -27,7 +27,9 @@ async def catalog(clock: SteppingClock, tmp_path: Path) -> AsyncGenerator[MakeCa
 
     def make(urls: dict[str, str] | None = None, root: Path | None = tmp_path, **more: Any) -> Catalog:
         providers = {
-            name: ProviderSettings(kind="openai-chat", base_url=url) for name, url in (urls or {}).items()
+            # A window that is set is not asked for.
+            name: ProviderSettings(kind="openai-chat", base_url=url, context_window=128_000)
+            for name, url in (urls or {}).items()
         }
         ids, secrets = SequentialIds(), EnvironmentSecrets({})
         made.append(Catalog(providers, root=root, clock=clock, ids=ids, secrets=secrets, **more))

@@ -57,6 +57,41 @@ def test_providers_are_merged_by_name_and_each_as_a_whole() -> None:
     assert providers["my"].api_key_env is None, "the file's key must not go to the client's address"
 
 
+def test_models_and_tiers_are_merged_one_by_one() -> None:
+    layered = from_layers(
+        ("file", {"models": {"my/a": {"vision": True}}, "tiers": {"mid": ["my/a"], "small": ["my/s"]}}),
+        (
+            "initializationOptions",
+            {"models": {"my/b": {"toolFormat": "hermes"}}, "tiers": {"mid": [["my/b", "my/a"]]}},
+        ),
+    )
+    settings = layered.settings
+    assert (settings.models["my/a"].vision, settings.models["my/b"].tool_format) == (True, "hermes")
+    assert (settings.tiers.mid, settings.tiers.small) == ([["my/b", "my/a"]], ["my/s"])
+    assert layered.messages == ()
+
+
+@pytest.mark.parametrize(
+    ("values", "place"),
+    [
+        ({"models": {"my/a": {"toolFormat": "xml"}}}, "models.my/a.toolFormat"),
+        ({"models": {"my/a": {"price": {"input": -1, "output": 1}}}}, "models.my/a.price.input"),
+        ({"models": {"my/a": {"price": {"input": 1}}}}, "models.my/a.price.output"),
+        ({"models": {"my/a": {"contextWindow": "8k"}}}, "models.my/a.contextWindow"),
+        ({"models": {"my/a": {"windw": 1}}}, "models.my/a.windw"),
+        ({"tiers": {"large": ["my/a"]}}, "tiers.large"),
+        ({"tiers": {"mid": "my/a"}}, "tiers.mid"),
+        ({"tiers": {"mid": ["a"]}}, "tiers.mid.0"),
+        ({"routing": {"by": "words"}}, "routing.by"),
+    ],
+)
+def test_what_is_wrong_about_models_is_said_with_its_place(values: dict[str, Any], place: str) -> None:
+    layered = one(**values)
+    assert layered.settings == Settings()
+    (message,) = layered.messages
+    assert message.startswith(f"initializationOptions: {place}")
+
+
 def test_null_changes_nothing() -> None:
     layered = from_layers(
         ("file", {"model": "my/m", "limits": {"steps": 5}, "providers": {"my": PROVIDER}}),

@@ -4,11 +4,12 @@ What was shown and what is logged are the same text on every path: an answer, a 
 """
 
 import asyncio
-import json
 from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Literal
 
+from outrider.agent.budget import Budget
+from outrider.agent.offer import Offer, encoded
 from outrider.agent.record import Record
 from outrider.agent.services import Services
 from outrider.agent.state import usage_of
@@ -22,17 +23,23 @@ from outrider.ports.model import (
     ModelResponse,
     ReasoningDelta,
     Retried,
+    Switched,
     TextDelta,
     ToolSpec,
     content_hash,
 )
+from outrider.ports.routing import Need, Router, Routing
 from outrider_protocol.events import (
+    Latency,
     ModelFailed,
     ModelFellBack,
     ModelRequested,
     ModelReset,
     ModelResponded,
     ModelRetried,
+    ModelRouted,
+    ModelSwitched,
+    RouteCandidate,
     WireProviderData,
     WireToolCall,
 )
@@ -42,15 +49,48 @@ class Asker:
     """Asks one model for one turn."""
 
     def __init__(
-        self, services: Services, record: Record, model: Model, turn_id: str, tools: Sequence[ToolSpec]
+        self,
+        services: Services,
+        record: Record,
+        model: Model,
+        turn_id: str,
+        tools: Sequence[ToolSpec],
+        budget: Budget,
     ) -> None:
         """Ask `model` for the turn `turn_id` of the session of `record`; steps of the loop are offered `tools`."""
         self._services = services
         self._record = record
         self._model = model
         self._turn_id = turn_id
-        self._tools = tools
-        self._encoded = {True: _encoded(tools), False: _encoded(())}
+        self._offer = Offer(tools)
+        self._budget = budget
+        self._routed: str | None = None
+        """The purpose of the request that a model was chosen for."""
+
+    async def route(self, purpose: str, messages: Sequence[Message]) -> None:
+        """Choose which model gets the next request, where there is a choice, and record why.
+
+        Args:
+            purpose: As in `ask`, which chooses itself where nobody did before.
+            messages: The conversation.
+        """
+        self._routed = purpose
+        if not isinstance(self._model, Router):
+            return
+        main, turn = purpose == "main", self._record.state.turns[self._turn_id]
+        need = Need(
+            purpose=purpose,
+            tokens=self._budget.context_tokens(messages, self._offer.everything if main else b""),
+            tools=main and bool(self._offer.tools),
+            first_step=main and turn.steps == 0,
+            after_reasoning=main and turn.only_thought,
+        )
+        routing = await self._model.route(need)
+        if routing is None:
+            return
+        self._record.append(_routed(purpose, routing), turn_id=self._turn_id)
+        if main:
+            self._budget.asks(routing.context_window)
 
     async def ask(
         self, purpose: str, messages: Sequence[Message], steering: Sequence[str] = ()
@@ -63,8 +103,11 @@ class Asker:
             messages: The conversation.
             steering: Ids of the steering texts that the model sees for the first time.
         """
+        if self._routed != purpose:
+            await self.route(purpose, messages)
+        self._routed = None
         message_id = self._services.ids.new("msg")
-        tools = self._tools if purpose == "main" else ()
+        tools = self._offer.to(self._model.edit_format) if purpose == "main" else ()
         request = ModelRequest(purpose, messages, tools, self._model.temperature, self._model.max_tokens)
         self._record_request(message_id, request, steering)
         shown = _Shown(
@@ -78,17 +121,34 @@ class Asker:
                             shown.text(text)
                         case ReasoningDelta(text):
                             shown.reasoning(text)
-                        case Retried(model, reason, attempt):
+                        case Switched(model, tool_format, reason):
+                            self._withdraw(shown, message_id, reason)
+                            switched = ModelSwitched(
+                                message_id=message_id, model=model, tool_format=tool_format, reason=reason
+                            )
+                            self._record.append(switched, turn_id=self._turn_id)
+                            await self._record.settled()
+                        case Retried(model, reason, attempt, tokens):
                             self._withdraw(shown, message_id, reason)
                             again = ModelRetried(
-                                message_id=message_id, model=model, reason=reason, attempt=attempt
+                                message_id=message_id,
+                                model=model,
+                                reason=reason,
+                                attempt=attempt,
+                                usage=usage_of(tokens),
                             )
                             self._record.append(again, turn_id=self._turn_id)
                             # Frames do not wait for the log: those of the next answer must not come before this.
                             await self._record.settled()
-                        case FellBack(model, to, reason):
+                        case FellBack(model, to, reason, tokens):
                             self._withdraw(shown, message_id, reason)
-                            other = ModelFellBack(message_id=message_id, from_=model, to=to, reason=reason)
+                            other = ModelFellBack(
+                                message_id=message_id,
+                                from_=model,
+                                to=to,
+                                reason=reason,
+                                usage=usage_of(tokens),
+                            )
                             self._record.append(other, turn_id=self._turn_id)
                             await self._record.settled()
                         case ModelResponse():
@@ -123,7 +183,7 @@ class Asker:
             shown.forget()
 
     def _record_request(self, message_id: str, request: ModelRequest, steering: Sequence[str]) -> None:
-        tools = self._encoded[bool(request.tools)]
+        tools = encoded(request.tools)
         known = self._record.stored
         blobs = {
             message.digest: message.encoded for message in request.messages if message.digest not in known
@@ -140,6 +200,8 @@ class Asker:
                 max_tokens=request.max_tokens,
                 context_window=self._model.context_window,
                 steering=list(steering),
+                tool_format=self._model.tool_format if request.tools else None,
+                edit_format=self._model.edit_format if request.tools else None,
             ),
             turn_id=self._turn_id,
             blobs={**blobs, content_hash(tools): tools},
@@ -147,14 +209,18 @@ class Asker:
 
     def _record_failure(self, purpose: str, message_id: str, failure: ModelFailure) -> None:
         failed = ModelFailed(
-            purpose=purpose, message_id=message_id, kind=failure.kind, message=failure.message
+            purpose=purpose,
+            message_id=message_id,
+            kind=failure.kind,
+            message=failure.message,
+            usage=usage_of(failure.tokens),
         )
         self._record.append(failed, turn_id=self._turn_id)
 
     def _record_response(self, purpose: str, message_id: str, response: ModelResponse) -> None:
         seen = set(self._record.state.call_ids)
         calls: list[WireToolCall] = []
-        kept = response.provider_data
+        kept, latency = response.provider_data, response.latency
         for call in response.tool_calls:
             # An id that was used before would give one call two results.
             call_id = call.id if call.id and call.id not in seen else self._services.ids.new("call")
@@ -169,6 +235,10 @@ class Asker:
                 tool_calls=calls,
                 finish_reason=response.finish_reason,
                 usage=usage_of(response.tokens),
+                latency=latency
+                and Latency(
+                    first_token_ms=latency.first_token_ms, tokens_per_second=latency.tokens_per_second
+                ),
                 provider_data=kept and WireProviderData(model=kept.model, blocks=kept.blocks),
             ),
             turn_id=self._turn_id,
@@ -211,6 +281,22 @@ class _Shown:
         self._lengths[kind] += len(text)
 
 
-def _encoded(tools: Sequence[ToolSpec]) -> bytes:
-    listed = [{"name": tool.name, "description": tool.description, "schema": tool.schema} for tool in tools]
-    return json.dumps(listed, sort_keys=True, separators=(",", ":")).encode()
+def _routed(purpose: str, routing: Routing) -> ModelRouted:
+    """A choice, as it stands in the log."""
+    return ModelRouted(
+        purpose=purpose,
+        reason=routing.reason,
+        wanted=routing.wanted,
+        tier=routing.tier,
+        model=routing.models[0],
+        others=list(routing.models[1:]),
+        candidates=[
+            RouteCandidate(
+                model=one.model, tier=one.tier, left_out=one.left_out, price=one.price, score=one.score
+            )
+            for one in routing.candidates
+        ],
+        tokens=routing.tokens,
+        context_window=routing.context_window,
+        by=routing.by,
+    )

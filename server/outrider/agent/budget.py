@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from outrider.agent.account import Account
+from outrider.models.routing.choose import ANSWER_RESERVE
 from outrider.ports.clock import Clock
 from outrider.ports.model import Message, Tokens
-from outrider_protocol.events import BudgetExhausted, Usage
+from outrider_protocol.events import BudgetExhausted
 from outrider_protocol.settings import Limits
 
 BYTES_PER_TOKEN = 3.5
 """For texts the provider has not counted yet; low, so that the estimate is rather too high."""
-ANSWER_RESERVE = 0.05
-"""Share of the context window that is kept for the answer."""
 
 
 @dataclass(slots=True)
@@ -32,6 +32,10 @@ class Budget:
         """Start the watch of a turn whose model has that window, in tokens."""
         self._context_window = context_window
         self._since = self.clock.monotonic()
+
+    def asks(self, context_window: int) -> None:
+        """Take over the window, in tokens, of the model that gets the next request."""
+        self._context_window = context_window
 
     def hold(self) -> None:
         """Stop the watch while the person is asked."""
@@ -57,25 +61,26 @@ class Budget:
         if tokens is not None and tokens.input > 0:
             self._counted, self._counted_tokens = messages, tokens.input + tokens.output
 
-    def context_tokens(self, messages: Sequence[Message]) -> int:
-        """About how many tokens a request with these messages has."""
+    def context_tokens(self, messages: Sequence[Message], tools: bytes = b"") -> int:
+        """About how many tokens a request with these messages has, and with these tools, as long as nobody counted."""
         new = messages[self._counted :] if self._counted else messages
-        return self._counted_tokens + int(sum(len(message.encoded) for message in new) / BYTES_PER_TOKEN)
+        size = sum(len(message.encoded) for message in new) + (0 if self._counted else len(tools))
+        return self._counted_tokens + int(size / BYTES_PER_TOKEN)
 
     def overflow(self, messages: Sequence[Message]) -> BudgetExhausted:
         """The account of a request that was too long for the provider."""
         used = self.context_tokens(messages)
         return BudgetExhausted(limit="contextWindow", allowed=self._context_window, used=used)
 
-    def spent(self, steps: int, usage: Usage, messages: Sequence[Message]) -> BudgetExhausted | None:
+    def spent(self, steps: int, account: Account, messages: Sequence[Message]) -> BudgetExhausted | None:
         """The first budget that is spent, None if the turn may go on."""
         limits = self.limits
         window = int(self._context_window * (1 - ANSWER_RESERVE))
         accounts: list[tuple[str, float | None, float]] = [
             ("limits.steps", limits.steps, steps),
             ("limits.seconds", limits.seconds, self.seconds),
-            ("limits.tokens", limits.tokens, usage.input_tokens + usage.output_tokens),
-            ("limits.cost", limits.cost, usage.cost or 0),
+            ("limits.tokens", limits.tokens, account.usage.input_tokens + account.usage.output_tokens),
+            ("limits.cost", limits.cost, account.known_cost),
             ("contextWindow", window, self.context_tokens(messages)),
         ]
         for name, allowed, used in accounts:

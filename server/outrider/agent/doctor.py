@@ -4,6 +4,7 @@ import asyncio
 import sys
 from pathlib import Path
 
+from outrider.agent.probe import models_of, try_tools
 from outrider.agent.services import Services
 from outrider.models.catalog import ModelProblem
 from outrider.processes import SpawnProblem, collect, shell_argv
@@ -12,9 +13,14 @@ from outrider.workspace.search import find_ripgrep
 from outrider_protocol.commands import Check
 
 
-async def examine(services: Services) -> list[Check]:
-    """Run all checks."""
-    return [
+async def examine(services: Services, *, probe: bool = False) -> list[Check]:
+    """Run all checks.
+
+    Args:
+        services: The house.
+        probe: Whether the model is asked to call a tool; without it nothing goes to a provider.
+    """
+    checks = [
         Check(name="outrider", status="ok", detail=f"{services.version}, Python {sys.version.split()[0]}"),
         _folders(services),
         await _model(services),
@@ -24,6 +30,9 @@ async def examine(services: Services) -> list[Check]:
         _editor(services),
         _permissions(services),
     ]
+    if probe:
+        checks += [await try_tools(services, model) for model in models_of(services.settings())[:1]]
+    return checks
 
 
 def _folders(services: Services) -> Check:
@@ -34,19 +43,25 @@ def _folders(services: Services) -> Check:
 
 
 async def _model(services: Services) -> Check:
-    reference = services.settings().model
-    model = await services.catalog.open(reference)
-    if isinstance(model, ModelProblem):
-        return Check(name="model", status="fail", detail=model.message)
-    await model.close()
-    provider = services.settings().providers.get((reference or "").partition("/")[0])
-    if provider is not None and provider.api_key_env and not services.env.get(provider.api_key_env):
-        return Check(
-            name="model",
-            status="fail",
-            detail=f"{reference}: set the environment variable {provider.api_key_env}",
-        )
-    return Check(name="model", status="ok", detail=f"{reference}, {model.context_window} tokens")
+    models = models_of(services.settings())
+    if not models:
+        problem = await services.catalog.open(None)
+        return Check(name="model", status="fail", detail=getattr(problem, "message", ""))
+    said: list[str] = []
+    for reference in models:
+        model = await services.catalog.open(reference)
+        if isinstance(model, ModelProblem):
+            return Check(name="model", status="fail", detail=model.message)
+        await model.close()
+        provider = services.settings().providers.get(reference.partition("/")[0])
+        if provider is not None and provider.api_key_env and not services.env.get(provider.api_key_env):
+            return Check(
+                name="model",
+                status="fail",
+                detail=f"{reference}: set the environment variable {provider.api_key_env}",
+            )
+        said.append(f"{reference}, {model.context_window} tokens")
+    return Check(name="model", status="ok", detail="; ".join(said))
 
 
 async def _log(services: Services) -> Check:

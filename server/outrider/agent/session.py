@@ -27,6 +27,7 @@ from outrider.store.locks import SessionLock
 from outrider.tools.client import definition_of
 from outrider_protocol.commands import (
     AnswerParams,
+    ModelLatency,
     PendingSteering,
     QueuedRun,
     RunParams,
@@ -55,7 +56,7 @@ from outrider_protocol.events import (
     UndoRequested,
     Usage,
 )  # fmt: skip
-from outrider_protocol.settings import Limits, LimitsPatch, PermissionMode
+from outrider_protocol.settings import BY_TIERS, Limits, LimitsPatch, PermissionMode
 
 log = logging.getLogger(__name__)
 
@@ -371,7 +372,16 @@ class Session:
             steering=[PendingSteering(pending_id=key, text=text) for key, text in state.steering.items()],
             open=list(state.open.values()),
             plan=state.plan,
-            usage=state.usage,
+            usage=state.account.usage,
+            latencies=[
+                ModelLatency(
+                    model=model,
+                    requests=pace.requests,
+                    first_token_ms=round(pace.first_token_ms, 1),
+                    tokens_per_second=pace.tokens_per_second and round(pace.tokens_per_second, 1),
+                )
+                for model, pace in state.paces.items()
+            ],
         )
 
     async def wait(self, turn_id: str, seconds: float | None) -> WaitResult:
@@ -417,10 +427,21 @@ class Session:
         self._task = self._watch(self._run(self._turn))
 
     async def _open_model(self, reference: str) -> Model | ModelProblem:
-        settings = self._services.settings()
-        # Another model in the command is meant: nothing stands in for it.
-        others = settings.fallback_models if reference == settings.model else []
-        opened = await self._services.catalog.open(reference, cursor=self._record.state.cursor, others=others)
+        settings, state = self._services.settings(), self._record.state
+        if reference == BY_TIERS:
+            opened = await self._services.catalog.open_tiers(
+                settings.tiers,
+                settings.model,
+                settings.routing,
+                cursors=state.cursors,
+                learned=state.tool_formats,
+            )
+        else:
+            # Another model in the command is meant: nothing stands in for it.
+            others = settings.fallback_models if reference == settings.model else []
+            opened = await self._services.catalog.open(
+                reference, cursor=state.cursor, others=others, learned=state.tool_formats
+            )
         if not isinstance(opened, ModelProblem):
             before, self._model = self._model, opened
             if before is not None:

@@ -33,6 +33,7 @@ from outrider_protocol.commands import (
 )  # fmt: skip
 from outrider_protocol.events import Open, Outcome
 from outrider_protocol.notifications import Event
+from outrider_protocol.settings import BY_TIERS, Tiers
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 MOST_IDLE = 8
@@ -76,8 +77,12 @@ class Sessions:
 
     async def run(self, params: RunParams) -> RunResult | Refused:
         """Give a task to a session, or to a new one."""
-        model = params.model or self._services.settings().model
-        opened = await self._services.catalog.open(model)
+        settings, catalog = self._services.settings(), self._services.catalog
+        model = params.model or (BY_TIERS if settings.tiers != Tiers() else settings.model)
+        if model == BY_TIERS:
+            opened = await catalog.open_tiers(settings.tiers, settings.model, settings.routing)
+        else:
+            opened = await catalog.open(model)
         if model is None or isinstance(opened, ModelProblem):
             message = opened.message if isinstance(opened, ModelProblem) else "no model is set"
             return Refused("model_unavailable", message)

@@ -3,12 +3,15 @@
 Reads plain event data, so that folding a long log costs no validation.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from outrider.agent.account import Account
+from outrider.models.routing.latency import Pace
 from outrider.ports.editor import ToolAnswer
 from outrider.ports.events import LoggedEvent
-from outrider.ports.model import Message, ProviderData, Tokens, ToolCall
+from outrider.ports.model import Latency, Message, ProviderData, Tokens, ToolCall
 from outrider.workspace.history.journal import Journal
 from outrider.workspace.review import Review
 from outrider.workspace.seen import Seen
@@ -82,7 +85,10 @@ class TurnState:
     reason: str = ""
     summary: str = ""
     steps: int = 0
-    usage: Usage = field(default_factory=Usage)
+    account: Account = field(default_factory=Account)
+    """The sum over its requests."""
+    only_thought: bool = False
+    """Whether the latest step came to neither text nor calls."""
     calls: dict[str, CallState] = field(default_factory=dict[str, CallState])
     """Calls of the latest response."""
     response: dict[str, Any] | None = None
@@ -90,6 +96,11 @@ class TurnState:
     evidence: Literal["no_changes", "unverified", "checked", "check_failed"] = "no_changes"
     """Whether a command was run since the last change, and how it went."""
     started_at: str = ""
+
+    @property
+    def usage(self) -> Usage:
+        """What its requests cost so far."""
+        return self.account.usage
 
 
 @dataclass(slots=True)
@@ -113,7 +124,16 @@ class SessionState:
     steering: dict[str, str] = field(default_factory=dict[str, str])
     """Steering texts that the model has not seen yet."""
     plan: list[PlanItem] = field(default_factory=list[PlanItem])
-    usage: Usage = field(default_factory=Usage)
+    account: Account = field(default_factory=Account)
+    """The sum over all requests."""
+    paces: dict[str, Pace] = field(default_factory=dict[str, Pace])
+    """How fast its models were."""
+    tool_formats: dict[str, str] = field(default_factory=dict[str, str])
+    """The text formats that models were switched to because they refused tools."""
+    asked: dict[str, str] = field(default_factory=dict[str, str])
+    """The model of each request that has no answer yet, by its message."""
+    cursors: dict[str, int] = field(default_factory=dict[str, int])
+    """Main requests so far, by model."""
     requested: list[str] = field(default_factory=list[str])
     """Content hashes of the messages of the latest main request."""
     since: list[Message] = field(default_factory=list[Message])
@@ -159,6 +179,8 @@ def _session(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> 
 def _restored(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> None:
     _session(state, event, data)
     if state.awaiting:  # the answer was lost with the process, so the request is made again
+        for model in state.asked.values():
+            state.cursors[model] = state.cursors.get(model, 1) - 1
         state.cursor, state.awaiting = state.cursor - 1, False
     if state.turn:  # it goes on, and parks again if its open items stay without an answer
         state.turn.phase, state.turn.parked = "prepare", False
@@ -224,7 +246,9 @@ def _finished(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> 
 
 
 def _requested(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    state.asked = {data["messageId"]: data["model"]}
     if data["purpose"] == "main":
+        state.cursors[data["model"]] = state.cursors.get(data["model"], 0) + 1
         state.requested, state.since, state.news = data["messages"], [], []
         state.cursor, state.awaiting = state.cursor + 1, True
         if state.turn:
@@ -233,11 +257,28 @@ def _requested(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -
         state.steering.pop(pending, None)
 
 
+def _spend(state: SessionState, change: Callable[[Account], Account]) -> None:
+    state.account = change(state.account)
+    if state.turn:
+        state.turn.account = change(state.turn.account)
+
+
+def _failed(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    _spend(state, lambda account: account.with_failure(data.get("usage")))
+    if data["messageId"] in state.asked and "to" in data:
+        state.asked[data["messageId"]] = data["to"]
+
+
+def _switched(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    state.tool_formats[data["model"]] = data["toolFormat"]
+
+
 def _responded(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
-    if usage := data.get("usage"):
-        state.usage = _sum(state.usage, usage)
-        if state.turn:
-            state.turn.usage = _sum(state.turn.usage, usage)
+    _spend(state, lambda account: account.with_answer(data.get("usage")))
+    model = state.asked.pop(data["messageId"], "")
+    if latency := data.get("latency"):
+        measured = Latency(latency["firstTokenMs"], latency.get("tokensPerSecond"))
+        state.paces[model] = state.paces.get(model, Pace()).after(measured)
     if data.get("purpose", "main") != "main":
         return
     calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in data["toolCalls"])
@@ -255,6 +296,7 @@ def _responded(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -
         state.since.append(message)
     if state.turn:
         state.turn.steps += 1
+        state.turn.only_thought = not calls and not data["text"].strip()
         state.turn.response = data
         state.turn.calls = {call.id: CallState(call) for call in calls}
 
@@ -422,19 +464,6 @@ def _changed(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> 
         state.news.append(Message("user", data["told"]))
 
 
-def _sum(total: Usage, one: dict[str, Any]) -> Usage:
-    def plus(a: float | None, b: float | None) -> Any:
-        return None if a is None and b is None else (a or 0) + (b or 0)
-
-    return Usage(
-        input_tokens=total.input_tokens + one.get("inputTokens", 0),
-        output_tokens=total.output_tokens + one.get("outputTokens", 0),
-        cached_tokens=plus(total.cached_tokens, one.get("cachedTokens")),
-        reasoning_tokens=plus(total.reasoning_tokens, one.get("reasoningTokens")),
-        cost=plus(total.cost, one.get("cost")),
-    )
-
-
 def usage_of(tokens: Tokens | None) -> Usage | None:
     """A response's tokens, as they stand on the wire."""
     if tokens is None:
@@ -459,6 +488,10 @@ _FOLDS = {
     "turn.finished": _finished,
     "model.requested": _requested,
     "model.responded": _responded,
+    "model.failed": _failed,
+    "model.retried": _failed,
+    "model.fellBack": _failed,
+    "model.switched": _switched,
     "tool.requested": _tool_requested,
     "tool.started": _tool_started,
     "tool.finished": _tool_finished,

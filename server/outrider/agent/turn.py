@@ -39,7 +39,6 @@ from outrider_protocol.events import (
     ToolStatus,
     TurnFinished,
     TurnPhase,
-    Usage,
 )  # fmt: skip
 
 log = logging.getLogger(__name__)
@@ -137,7 +136,7 @@ class Turn:
         opened = await self._open_model()
         if isinstance(opened, ModelProblem):
             return Finish("failed", "model_unavailable", opened.message)
-        self._asker = Asker(self._services, self._record, opened, self.id, self._tools)
+        self._asker = Asker(self._services, self._record, opened, self.id, self._tools, self._budget)
         self._budget.start(opened.context_window)
         resumed = self._state.phase != "start"
         if resumed:
@@ -177,7 +176,8 @@ class Turn:
         """Ask the model for its next step; a `Finish` ends the turn."""
         await look_around(self._services, self._record, self.id)
         self._take_in_what_is_new()
-        if spent := self._budget.spent(self._state.steps, self._state.usage, self._conversation):
+        await self._asker.route("main", self._conversation)
+        if spent := self._budget.spent(self._state.steps, self._state.account, self._conversation):
             return await self._wrap_up(spent)
         steering = self._take_in_steering()
         response = await self._asker.ask("main", self._conversation, steering)
@@ -301,9 +301,10 @@ class Turn:
         self._skip(calls, f"Not finished: the turn ended ({finish.reason}).", status)
         if self._state.phase != "finish":
             self._enter("finish", finish.reason)
-        usage = self._state.usage if self._state.steps else Usage()
         self._append(
-            TurnFinished(outcome=finish.outcome, reason=finish.reason, summary=finish.summary, usage=usage)
+            TurnFinished(
+                outcome=finish.outcome, reason=finish.reason, summary=finish.summary, usage=self._state.usage
+            )
         )
 
     def _is_malformed(self, call: ToolCall) -> bool:

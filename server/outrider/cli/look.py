@@ -198,11 +198,14 @@ async def _nothing(params: Object) -> None:
     pass
 
 
-async def doctor(workspace: Path, options: Object, console: Console) -> ExitCode:
-    """Show the checks of the server; gives 1 if one failed."""
+async def doctor(workspace: Path, options: Object, console: Console, *, probe: bool = False) -> ExitCode:
+    """Show the checks of the server, with the model's answer to a probe where that is wanted; gives 1 if one failed."""
     try:
         async with server_of(workspace, options | {"events": False}, Renderer(console)) as client:
-            checked = cast("list[Object]", (await client.command(names.DOCTOR))["checks"])
+            checked = cast(
+                "list[Object]",
+                (await client.command(names.DOCTOR, {"probe": True} if probe else {}))["checks"],
+            )
     except RefusedError as refused:
         return refused.code
     # Here the editor is this program itself, which says nothing about the person's own.

@@ -199,8 +199,7 @@ def models(
     from outrider.cli.models import show
 
     options = settings(model, None, None, provider_url, key_env, provider_kind)
-    found, surveyed, offers = asyncio.run(survey(surroundings(), options))
-    raise typer.Exit(show(found.model, surveyed, offers, make_console(sys.stdout)))
+    raise typer.Exit(show(asyncio.run(survey(surroundings(), options)), make_console(sys.stdout)))
 
 
 @app.command()
@@ -375,11 +374,17 @@ def replay(
 
 @app.command()
 def doctor(
-    workspace: WorkspaceOption = Path(), model: ModelOption = None, state_dir: StateOption = None
+    workspace: WorkspaceOption = Path(),
+    model: ModelOption = None,
+    state_dir: StateOption = None,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="Ask the model, in one small request, to call a tool.")
+    ] = False,
 ) -> None:
     """Look at the set-up and say what is wrong."""
     options = settings(model, None, state_dir, workspace=workspace)
-    raise typer.Exit(asyncio.run(look.doctor(folder(workspace), options, make_console(sys.stdout))))
+    done = look.doctor(folder(workspace), options, make_console(sys.stdout), probe=probe)
+    raise typer.Exit(asyncio.run(done))
 
 
 scenario_app: Final = typer.Typer(

@@ -5,25 +5,34 @@ from typing import Final
 
 from rich.console import Console
 
+from outrider.app import Known, Survey
 from outrider.cli.run import ExitCode
 from outrider.cli.terminal import visible
-from outrider.models.survey import Offer, Surveyed
+from outrider.models.routing.profile import Source, shown
+from outrider.models.survey import Surveyed
+from outrider_protocol.settings import Tiers
 
 _MOST_SHOWN: Final = 30
 """Names of models in one listing; hosted providers have hundreds."""
+_SOURCES: Final[dict[Source, str]] = {
+    "settings": "your settings",
+    "provider settings": "your settings of its provider",
+    "learned": "its provider refused tools",
+    "server": "its provider says so",
+    "table": "known of its family",
+    "default": "assumed",
+}
 
 
-def show(
-    model: str | None, surveyed: Sequence[Surveyed], offers: Sequence[Offer], console: Console
-) -> ExitCode:
+def show(survey: Survey, console: Console) -> ExitCode:
     """Print what was found; fails where a configured provider cannot be reached, or nothing is there.
 
     Args:
-        model: The model that is set.
-        surveyed: The configured providers.
-        offers: What could be configured, where nothing is.
+        survey: What was found.
         console: Where it is printed.
     """
+    settings, surveyed, offers = survey.settings, survey.surveyed, survey.offers
+    model = settings.model
 
     def say(text: str, style: str | None = None) -> None:
         console.print(visible(text), style=style, markup=False, highlight=False, soft_wrap=True)
@@ -34,7 +43,11 @@ def show(
             say(f"  {one.problem}", "red")
         _names(one.name, one.models, say)
     if surveyed:
-        if model is None:
+        for known in survey.known:
+            _profile(known, say)
+        if settings.tiers != Tiers():
+            say("model: chosen among `tiers`, step by step")
+        elif model is None:
             say("no model is set: set `model` to one of these")
         elif problem := _missing(model, surveyed):
             say(problem, "yellow")
@@ -55,6 +68,19 @@ def show(
         if offer.models:
             say("  # " + ", ".join(offer.models[:_MOST_SHOWN]))
     return ExitCode.COMPLETED
+
+
+def _profile(known: Known, say: Callable[[str], None]) -> None:
+    """What is known of a model, and where each value comes from."""
+    say(f"\n{known.model}:")
+    for name, value, source in shown(known.profile):
+        say(f"    {name:<16}{value:<24} {_SOURCES[source]}")
+    if (pace := known.pace) is not None:
+        rate = "" if pace.tokens_per_second is None else f", {pace.tokens_per_second:.0f} tokens/s"
+        many = f"{pace.requests} request" + ("" if pace.requests == 1 else "s")
+        say(
+            f"    {'speed':<16}{f'{pace.first_token_ms:.0f} ms to the first token{rate}':<24} measured, {many}"
+        )
 
 
 def _names(provider: str, models: Sequence[str], say: Callable[[str], None]) -> None:

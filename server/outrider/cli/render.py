@@ -219,6 +219,10 @@ class Renderer:
                 self._line(f"asking {data['model']} again ({visible(str(data['reason']))})", "yellow")
             case "model.fellBack":
                 self._line(f"going on with {data['to']} ({visible(str(data['reason']))})", "yellow")
+            case "model.switched":
+                self._line(
+                    f"{visible(str(data['model']))} takes no tools: calls are text from here on", "yellow"
+                )
             case "tool.requested":
                 self._calls[data["callId"]] = _Call(
                     data["name"], essential_argument(data["name"], data["input"])

@@ -336,6 +336,8 @@ class _Turn:
                 self.turn_id = str(status["turnId"])
                 return
         params: Object = {"prompt": self._task.prompt, "mode": self._task.mode}
+        if "model" in self._task.options:  # given here: it overrules the tiers of the settings
+            params["model"] = self._task.options["model"]
         if self._task.session_id is not None:
             params["sessionId"] = self._task.session_id
         started = await client.command(names.RUN, params)

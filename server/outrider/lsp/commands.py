@@ -229,8 +229,8 @@ class Commands:
             ]
         )
 
-    async def _doctor(self, _params: DoctorParams) -> DoctorResult:
-        return DoctorResult(checks=await doctor.examine(self._app.services))
+    async def _doctor(self, params: DoctorParams) -> DoctorResult:
+        return DoctorResult(checks=await doctor.examine(self._app.services, probe=params.probe))
 
     async def _open(self, params: OpenParams) -> OpenResult:
         services = self._app.services

@@ -11,7 +11,7 @@ from dataclasses import replace
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, wait_random
 
 from outrider.models.failures import bucket_of
-from outrider.models.scripted import ScriptedModel
+from outrider.models.wrapper import Wrapper
 from outrider.ports.clock import Clock
 from outrider.ports.model import (
     FellBack,
@@ -29,7 +29,7 @@ _DELAY = wait_random(0.5, 2.0)
 """Seconds before the second one, where the provider does not say."""
 
 
-class Attempts:
+class Attempts(Wrapper):
     """A list of models behind the face of one. The one that answered last is asked first from then on."""
 
     def __init__(self, models: Sequence[Model], *, clock: Clock) -> None:
@@ -48,39 +48,19 @@ class Attempts:
     def _model(self) -> Model:
         return self._models[self._current]
 
-    @property
-    def name(self) -> str:
-        """The name of the model that is asked next."""
-        return self._model.name
-
-    @property
-    def context_window(self) -> int:
-        """Tokens that model can take, its answer included."""
-        return self._model.context_window
-
-    @property
-    def temperature(self) -> float | None:
-        """Sampling temperature of its requests."""
-        return self._model.temperature
-
-    @property
-    def max_tokens(self) -> int | None:
-        """The most tokens of one answer of it."""
-        return self._model.max_tokens
-
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelItem, None]:
         """Ask.
 
         Yields:
-            Deltas, `Retried` before each further attempt and `FellBack` before each further model, then one
-            `ModelResponse` or one `ModelFailure`.
+            Deltas, `Switched` as it comes, `Retried` before each further attempt and `FellBack` before each further
+            model, then one `ModelResponse` or one `ModelFailure`.
         """
         while True:
             failure: ModelFailure | None = None
             async for attempt in self._retrying():
                 if failure is not None:
                     number = attempt.retry_state.attempt_number
-                    yield Retried(self.name, failure.kind, number)
+                    yield Retried(self.name, failure.kind, number, failure.tokens)
                 failure = None
                 async with aclosing(self._model.stream(self._fitting(request))) as items:
                     async for item in items:
@@ -98,7 +78,7 @@ class Attempts:
                 return
             before = self.name
             self._current += 1
-            yield FellBack(before, self.name, failure.kind)
+            yield FellBack(before, self.name, failure.kind, failure.tokens)
 
     def left_over(self) -> int:
         """Scripted answers of the first model that were not asked for."""
@@ -113,7 +93,7 @@ class Attempts:
         return replace(request, temperature=self.temperature, max_tokens=self.max_tokens)
 
     def _retrying(self) -> AsyncRetrying:
-        most = 1 if isinstance(self._model, ScriptedModel) else ATTEMPTS
+        most = 1 if is_script(self.name) else ATTEMPTS
         return AsyncRetrying(
             sleep=self._clock.sleep,
             stop=stop_after_attempt(most),
@@ -121,6 +101,11 @@ class Attempts:
             retry=retry_if_result(lambda failure: bucket_of(failure) == "retry"),
             retry_error_callback=lambda _: None,
         )
+
+
+def is_script(name: str) -> bool:
+    """Whether that is the name of a model whose answers stand in a file."""
+    return name.startswith(("scripted:", "recorded:"))
 
 
 def _delay(state: RetryCallState) -> float:

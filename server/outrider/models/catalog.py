@@ -8,9 +8,11 @@ import ipaddress
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+from typing import cast
 from urllib.parse import urlsplit
 
-from outrider.models.attempts import Attempts
+from outrider.models.attempts import Attempts, is_script
 from outrider.models.dialects.anthropic import AnthropicModel
 from outrider.models.dialects.gemini import GeminiModel
 from outrider.models.dialects.http_model import HttpModel
@@ -19,16 +21,31 @@ from outrider.models.dialects.openai_chat import OpenAiChatModel
 from outrider.models.dialects.openai_responses import OpenAiResponsesModel
 from outrider.models.provider import HttpProvider
 from outrider.models.recorded import load_recorded
+from outrider.models.routing.choose import choose, in_order
+from outrider.models.routing.facts import Facts
+from outrider.models.routing.latency import Pace
+from outrider.models.routing.profile import Profile, profile_of
+from outrider.models.routing.profiled import ProfiledModel
+from outrider.models.routing.routed import RoutedModel
 from outrider.models.scripted import ScriptedModel, ScriptProblem, load_script
-from outrider.models.survey import Surveyed, survey
+from outrider.models.survey import Surveyed, facts_about, survey
 from outrider.ports.clock import Clock
 from outrider.ports.ids import Ids
-from outrider.ports.model import Model
+from outrider.ports.model import Latency, Model
+from outrider.ports.routing import Need
+from outrider.ports.routing import Routing as Decision
 from outrider.ports.secrets import Secrets
-from outrider_protocol.settings import ProviderKind, ProviderSettings
+from outrider_protocol.settings import (
+    ModelSettings,
+    ProviderKind,
+    ProviderSettings,
+    Routing,
+    Tiers,
+    ToolFormat,
+)
 
-_SCRIPTED = "scripted:"
-_RECORDED = "recorded:"
+_TELLING: frozenset[ProviderKind] = frozenset({"openai-chat", "gemini"})
+"""The dialects whose servers say in their list of models how much each can take; Ollama says it in another way."""
 _DIALECTS: Mapping[ProviderKind, type[HttpModel]] = {
     "openai-chat": OpenAiChatModel,
     "openai-responses": OpenAiResponsesModel,
@@ -51,6 +68,7 @@ class Catalog:
     def __init__(
         self,
         providers: Mapping[str, ProviderSettings],
+        models: Mapping[str, ModelSettings] = MappingProxyType({}),
         *,
         root: Path | None,
         clock: Clock,
@@ -63,6 +81,7 @@ class Catalog:
 
         Args:
             providers: The configured providers by name.
+            models: What the person set for models, by their reference.
             root: What paths of scripts are relative to, None if there is no workspace folder.
             clock: What the models wait on.
             ids: Makes the ids that a model left out.
@@ -71,6 +90,7 @@ class Catalog:
             ca_file: PEM file of further certificate authorities, for providers that name none.
         """
         self._providers = providers
+        self._given = models
         self._root = root
         self._clock = clock
         self._ids = ids
@@ -78,9 +98,18 @@ class Catalog:
         self._proxy = proxy
         self._ca_file = ca_file
         self._opened: dict[str, HttpProvider] = {}
+        self._told: dict[str, Facts] = {}
+        self._learned: dict[str, ToolFormat] = {}
+        self._paces: dict[str, Pace] = {}
+        self._asked: dict[str, asyncio.Task[None]] = {}
 
     async def open(
-        self, reference: str | None, *, cursor: int = 0, others: Sequence[str] = ()
+        self,
+        reference: str | None,
+        *,
+        cursor: int = 0,
+        others: Sequence[str] = (),
+        learned: Mapping[str, str] = MappingProxyType({}),
     ) -> Model | ModelProblem:
         """The model of a session; connections are made at its first request.
 
@@ -88,35 +117,152 @@ class Catalog:
             reference: `provider/name`, `scripted:PATH` or `recorded:PATH`.
             cursor: How many main-loop answers the session has used; only scripts look at it.
             others: Models that are asked in this order when that one cannot answer; what cannot be had is left out.
+            learned: The text formats that models of the session were switched to, by their reference.
         """
-        opened = await self._open(reference, cursor)
+        opened = await self._open(reference, cursor, learned)
         if isinstance(opened, ModelProblem):
             return opened
-        further = [await self._open(other, cursor) for other in others]
+        further = [await self._open(other, cursor, learned) for other in others]
         models = [opened, *(model for model in further if not isinstance(model, ModelProblem))]
         alone = isinstance(opened, ScriptedModel) and not others
         return opened if alone else Attempts(models, clock=self._clock)
 
-    async def _open(self, reference: str | None, cursor: int) -> Model | ModelProblem:
+    async def open_tiers(
+        self,
+        tiers: Tiers,
+        model: str | None,
+        routing: Routing,
+        *,
+        cursors: Mapping[str, int] = MappingProxyType({}),
+        learned: Mapping[str, str] = MappingProxyType({}),
+    ) -> Model | ModelProblem:
+        """The models of a session that are chosen step by step; those that cannot be had are left out.
+
+        Args:
+            tiers: The models.
+            model: `model` of the settings, for where no tier has one that can be taken.
+            routing: How it is chosen.
+            cursors: How many main-loop answers of each the session has used; only scripts look at it.
+            learned: The text formats that models of the session were switched to, by their reference.
+        """
+        references = [one.model for one in in_order(tiers, "small", model)]
+        opened = {one: await self._open(one, cursors.get(one, 0), learned) for one in references}
+        models = {one: found for one, found in opened.items() if not isinstance(found, ModelProblem)}
+        if not models:
+            problem = next((one for one in opened.values() if isinstance(one, ModelProblem)), None)
+            return problem or ModelProblem("`model` is `tiers`, but no tier has a model: set `tiers`")
+
+        def chosen(need: Need, failed: Mapping[str, str]) -> Decision:
+            profiles = {one: self.profile(one, learned) for one in models}
+            return choose(need, tiers, model, profiles, settings=routing, paces=self._paces, failed=failed)
+
+        return RoutedModel(list(models.values()), chosen, clock=self._clock)
+
+    def profile(self, reference: str, learned: Mapping[str, str] = MappingProxyType({})) -> Profile:
+        """What is known of a model now.
+
+        Args:
+            reference: The model; one that cannot be had has a profile all the same.
+            learned: The text formats that models of a session were switched to.
+        """
+        name, _, model = reference.partition("/")
+        form = learned.get(reference) or self._learned.get(reference)
+        return profile_of(
+            model,
+            self._providers.get(name),
+            self._given.get(reference),
+            self._told.get(reference),
+            cast("ToolFormat | None", form),
+        )
+
+    @property
+    def paces(self) -> Mapping[str, Pace]:
+        """How fast the models were that this process asked."""
+        return self._paces
+
+    async def _open(
+        self, reference: str | None, cursor: int, learned: Mapping[str, str]
+    ) -> Model | ModelProblem:
         if reference is None or not reference.strip():
             return ModelProblem(f"no model is set: set `model` to `provider/name`{self._configured()}")
         reference = reference.strip()
-        if reference.startswith((_SCRIPTED, _RECORDED)):
-            return await self._open_file(reference, cursor)
+        if is_script(reference):
+            script = await self._open_file(reference, cursor)
+            if isinstance(script, ModelProblem) or reference not in self._given:
+                return script
+            return self._profiled(script, reference, learned)
         name, slash, model = reference.partition("/")
         if not slash or not name or not model:
             return ModelProblem(f"the model {reference!r} is not `provider/name`{self._configured()}")
         if name not in self._providers:
             return ModelProblem(f"the model {reference!r} names an unknown provider{self._configured()}")
-        return _DIALECTS[self._providers[name].kind](self._provider(name), model, ids=self._ids)
+        settings, profile = self._providers[name], self.profile(reference, learned)
+        known: dict[str, object] = {}
+        if profile.sources["context_window"] in ("settings", "table", "server"):
+            known["context_window"] = profile.context_window
+        if profile.sources["max_tokens"] == "settings":
+            known["max_tokens"] = profile.max_tokens
+        opened = _DIALECTS[settings.kind](
+            self._provider(name), model, ids=self._ids, settings=settings.model_copy(update=known)
+        )
+        return self._profiled(opened, reference, learned)
+
+    def _profiled(self, model: HttpModel | ScriptedModel, name: str, learned: Mapping[str, str]) -> Model:
+        switched = dict(learned)
+
+        def profile() -> Profile:
+            if isinstance(model, HttpModel) and (facts := model.facts) is not None:
+                self._told[name] = facts
+            return self.profile(name, switched)
+
+        def on_switch(_: str, form: ToolFormat) -> None:
+            switched[name] = self._learned[name] = form
+
+        def on_latency(_: str, latency: Latency) -> None:
+            self._paces[name] = self._paces.get(name, Pace()).after(latency)
+
+        return ProfiledModel(
+            model,
+            profile,
+            clock=self._clock,
+            ids=self._ids,
+            on_use=self._used,
+            on_latency=on_latency,
+            on_switch=on_switch,
+        )
 
     async def survey(self) -> list[Surveyed]:
-        """Which models the configured providers have; all are asked at once."""
+        """Which models the configured providers have; all are asked at once, and what they tell of them is kept."""
         asked = (survey(self._provider(name), self._clock) for name in sorted(self._providers))
-        return list(await asyncio.gather(*asked))
+        found = list(await asyncio.gather(*asked))
+        for one in found:
+            self._told |= {f"{one.name}/{model}": facts for model, facts in one.facts.items()}
+        return found
+
+    async def look_up(self, reference: str) -> None:
+        """Ask the provider of a model what it knows of it, and keep that. Where it does not say, nothing happens."""
+        name, _, model = reference.partition("/")
+        if name in self._providers and not is_script(reference):
+            facts = await facts_about(self._provider(name), model, self._clock)
+            if facts is not None:
+                self._told[reference] = facts
+
+    def _used(self, reference: str) -> None:
+        """Ask in the background how long the requests to a model may be, once, where only its provider can know."""
+        settings = self._providers.get(reference.partition("/")[0])
+        if (
+            settings is not None
+            and settings.kind in _TELLING
+            and reference not in self._asked
+            and self.profile(reference).sources["context_window"] == "default"
+        ):
+            self._asked[reference] = asyncio.create_task(self.look_up(reference), name=f"what {reference} is")
 
     async def close(self) -> None:
         """Close the connections of every provider."""
+        for task in self._asked.values():
+            task.cancel()
+        await asyncio.gather(*self._asked.values(), return_exceptions=True)
         opened = list(self._opened.values())
         self._opened.clear()
         await asyncio.gather(*(provider.close() for provider in opened))
@@ -136,7 +282,7 @@ class Catalog:
             )
         return provider
 
-    async def _open_file(self, reference: str, cursor: int) -> Model | ModelProblem:
+    async def _open_file(self, reference: str, cursor: int) -> ScriptedModel | ModelProblem:
         kind, _, name = reference.partition(":")
         path = Path(name)
         if not path.is_absolute():

@@ -40,6 +40,7 @@ from outrider_protocol.script import (
     ScriptTurn,
     StallFault,
 )
+from outrider_protocol.settings import EditFormat
 
 _EXCERPT = 200
 
@@ -136,6 +137,16 @@ class ScriptedModel:
     @property
     def max_tokens(self) -> int | None:
         """None: a script has no limit of its own."""
+        return None
+
+    @property
+    def tool_format(self) -> str | None:
+        """None: a script has its calls beside the text."""
+        return None
+
+    @property
+    def edit_format(self) -> EditFormat | None:
+        """None: it uses what it uses."""
         return None
 
     def left_over(self) -> int:

@@ -6,11 +6,12 @@ are. Both are only found, never used: no key is sent anywhere but to the provide
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from outrider.models.failures import clean
-from outrider.models.payload import mapping, mappings, string
+from outrider.models.payload import encoded, mapping, mappings, string
 from outrider.models.provider import HttpProvider
+from outrider.models.routing.facts import Facts, facts_of_entry, facts_of_shown
 from outrider.ports.clock import Clock
 from outrider.ports.model import ModelFailure
 from outrider.ports.secrets import EnvironmentSecrets
@@ -31,6 +32,8 @@ class Surveyed:
     address: str
     models: tuple[str, ...] = ()
     problem: str | None = None
+    facts: Mapping[str, Facts] = field(default_factory=dict[str, Facts])
+    """What the list tells of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +93,31 @@ async def survey(provider: HttpProvider, clock: Clock, seconds: float = SECONDS)
         return Surveyed(provider.name, settings.kind, address, problem=said.message)
     held = mapping(said)
     listed = mappings(held.get("data")) or mappings(held.get("models"))
-    names = (string(model.get("id")) or string(model.get("name")) for model in listed)
-    models = tuple(sorted({clean(name.removeprefix("models/")) for name in names if name}))
-    problem = None if models else f"provider {provider.name}: it answers, but lists no models"
-    return Surveyed(provider.name, settings.kind, address, models, problem)
+    facts: dict[str, Facts] = {}
+    for entry in listed:
+        if name := string(entry.get("id")) or string(entry.get("name")):
+            facts[clean(name.removeprefix("models/"))] = facts_of_entry(entry)
+    problem = None if facts else f"provider {provider.name}: it answers, but lists no models"
+    return Surveyed(provider.name, settings.kind, address, tuple(sorted(facts)), problem, facts)
+
+
+async def facts_about(provider: HttpProvider, model: str, clock: Clock) -> Facts | None:
+    """Ask a provider what it knows of one model; None where it does not say.
+
+    Args:
+        provider: The provider.
+        model: Its name there.
+        clock: Where the time-out comes from.
+    """
+    if provider.settings.kind != "ollama":
+        return (await survey(provider, clock)).facts.get(model)
+    ends_so = provider.settings.base_url.rstrip("/").endswith("/api")
+    try:
+        async with clock.timeout(SECONDS):
+            said = await provider.look_up("/show" if ends_so else "/api/show", encoded({"model": model}))
+    except TimeoutError:
+        return None
+    return None if isinstance(said, ModelFailure) else facts_of_shown(mapping(said))
 
 
 async def offers(

@@ -9,6 +9,7 @@ from contextlib import aclosing
 
 from outrider.models.text_tools import Call, Format, TextToolParser
 from outrider.models.text_tools.shapes import arguments_of
+from outrider.models.wrapper import Wrapper
 from outrider.ports.ids import Ids
 from outrider.ports.model import (
     FinishReason,
@@ -23,7 +24,7 @@ from outrider.ports.model import (
 )
 
 
-class TextToolModel:
+class TextToolModel(Wrapper):
     """A model whose calls are text."""
 
     def __init__(self, model: Model, form: Format, *, ids: Ids) -> None:
@@ -34,29 +35,18 @@ class TextToolModel:
             form: How it writes calls.
             ids: Makes the ids of its calls.
         """
-        self._model = model
+        self._inner = model
         self._form = form
         self._ids = ids
 
     @property
-    def name(self) -> str:
-        """The name of the model."""
-        return self._model.name
+    def _model(self) -> Model:
+        return self._inner
 
     @property
-    def context_window(self) -> int:
-        """Tokens it can take, its answer included."""
-        return self._model.context_window
-
-    @property
-    def temperature(self) -> float | None:
-        """Sampling temperature of its requests, None for the provider's own."""
-        return self._model.temperature
-
-    @property
-    def max_tokens(self) -> int | None:
-        """The most tokens of one answer, None for the provider's own."""
-        return self._model.max_tokens
+    def tool_format(self) -> str | None:
+        """How tools and calls are written into its text."""
+        return self._form.id
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelItem, None]:
         """Ask.
@@ -78,14 +68,6 @@ class TextToolModel:
                         yield found
                 else:
                     yield item
-
-    def left_over(self) -> int:
-        """Scripted answers that were not asked for; 0 for every model that is not scripted."""
-        return self._model.left_over()
-
-    async def close(self) -> None:
-        """Let go of its connections."""
-        await self._model.close()
 
 
 class _Answer:

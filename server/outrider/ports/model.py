@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
+from outrider_protocol.settings import EditFormat
+
 Role = Literal["system", "user", "assistant", "tool"]
 FinishReason = Literal["stop", "tool_calls", "length", "refused"]
 FailureKind = Literal[
@@ -135,6 +137,16 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True)
+class Latency:
+    """How fast an answer came."""
+
+    first_token_ms: float
+    """From the request to the first of its text or reasoning."""
+    tokens_per_second: float | None = None
+    """From there to its end; None where it is too short to tell."""
+
+
+@dataclass(frozen=True, slots=True)
 class TextDelta:
     """A piece of the answer."""
 
@@ -158,6 +170,7 @@ class ModelResponse:
     reasoning: str | None = None
     tokens: Tokens | None = None
     provider_data: ProviderData | None = None
+    latency: Latency | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +181,8 @@ class ModelFailure:
     message: str
     retry_after: float | None = None
     """Seconds after which the provider wants to be asked again."""
+    tokens: Tokens | None = None
+    """What it cost all the same, where the provider said so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +193,8 @@ class Retried:
     reason: FailureKind
     attempt: int
     """From 2."""
+    tokens: Tokens | None = None
+    """What the attempt before it cost, where the provider said so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +205,20 @@ class FellBack:
     """The one that failed."""
     to: str
     reason: FailureKind
+    tokens: Tokens | None = None
+    """What the attempt before it cost, where the provider said so."""
 
 
-ModelItem = TextDelta | ReasoningDelta | Retried | FellBack | ModelResponse | ModelFailure
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """The model does not take tools: they are written into its text from here on, and the request is made again."""
+
+    model: str
+    tool_format: str
+    reason: FailureKind
+
+
+ModelItem = TextDelta | ReasoningDelta | Retried | FellBack | Switched | ModelResponse | ModelFailure
 
 
 class Model(Protocol):
@@ -214,6 +242,16 @@ class Model(Protocol):
     @property
     def max_tokens(self) -> int | None:
         """The most tokens of one answer, None for the provider's own."""
+        ...
+
+    @property
+    def tool_format(self) -> str | None:
+        """How tools and calls are written into its text, None where they go beside it."""
+        ...
+
+    @property
+    def edit_format(self) -> EditFormat | None:
+        """The kind of tools for edits that suits it, None for all."""
         ...
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelItem, None]:

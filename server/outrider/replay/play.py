@@ -17,7 +17,8 @@ from outrider.permissions.secret_files import is_secret_file
 from outrider.ports.clock import SystemClock
 from outrider.ports.events import LoggedEvent
 from outrider.processes import Supervisor
-from outrider.replay.recorded import RecordedCatalog, RecordedLedger, RecordedTools
+from outrider.replay.recorded import RecordedLedger, RecordedTools
+from outrider.replay.recorded_model import RecordedCatalog
 from outrider.replay.tape import Input, Tape
 from outrider.replay.world import (
     RecordedBriefing,

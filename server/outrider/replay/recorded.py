@@ -1,16 +1,15 @@
-"""What answered the loop: the model, and the tools. Each waits on the tape for its time, and says what it said."""
+"""The tools that answered the loop, and the rules. Each waits on the tape for its time, and says what it said."""
 
 import json
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pydantic import ConfigDict
 
 from outrider import __version__
-from outrider.models.catalog import Catalog, ModelProblem
 from outrider.permissions.commands import Command, Part
 from outrider.permissions.decide import Access
 from outrider.permissions.ledger import LEDGER, Ledger
@@ -18,24 +17,11 @@ from outrider.permissions.rules import Rule
 from outrider.permissions.ruling import Ruling
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import (
-    FailureKind,
-    FellBack,
-    FinishReason,
-    Model,
-    ModelFailure,
-    ModelItem,
-    ModelRequest,
-    ModelResponse,
-    ProviderData,
-    ReasoningDelta,
-    Retried,
-    TextDelta,
-    Tokens,
     ToolCall,
     ToolSpec,
 )
 from outrider.replay.tape import Tape
-from outrider.replay.world import RecordedClock, located
+from outrider.replay.world import located
 from outrider.tools.all import own_tools
 from outrider.tools.changes import OUTSIDE
 from outrider.tools.client import handed_tools
@@ -49,7 +35,6 @@ from outrider.workspace.review import Review
 from outrider_protocol.events import ReviewedHunk, RulePattern, WorkspaceSaved
 from outrider_protocol.settings import Effect, PermissionMode
 
-_AGAIN = frozenset({"model.retried", "model.fellBack"})
 _CANCELLED = "[cancelled]"
 _UNFINISHED = frozenset({"cancelled", "interrupted"})
 _WORKED_OUT = frozenset(
@@ -65,140 +50,6 @@ _WORKED_OUT = frozenset(
     }
 )
 """What only a call can come to whose arguments were good."""
-
-
-class RecordedModel:
-    """Answers with what the model answered then."""
-
-    def __init__(self, tape: Tape, clock: RecordedClock) -> None:
-        self._tape = tape
-        self._clock = clock
-
-    @property
-    def name(self) -> str:
-        """The model of the next request."""
-        return self._of_request("model", "")
-
-    @property
-    def context_window(self) -> int:
-        """The window of the next request."""
-        return self._of_request("contextWindow", 128_000)
-
-    @property
-    def temperature(self) -> float | None:
-        """That of the next request."""
-        return self._of_request("temperature", None)
-
-    @property
-    def max_tokens(self) -> int | None:
-        """That of the next request."""
-        return self._of_request("maxTokens", None)
-
-    def left_over(self) -> int:
-        """What the script had left then."""
-        closed = self._tape.first_ahead("session.closed")
-        return closed.data.get("leftOver", 0) if closed else 0
-
-    async def close(self) -> None:
-        """There is nothing to let go of."""
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelItem, None]:
-        """Give the recorded answer to the latest request."""
-        tape = self._tape
-        await tape.hang_if_over()
-        message_id = next(
-            e.data["messageId"] for e in tape.behind(tape.position) if e.type == "model.requested"
-        )
-        settled = tape.first_ahead("model.responded", "model.failed", messageId=message_id)
-        withdrawn: LoggedEvent | None = None
-        for event in list(tape.ahead()):
-            if event is settled:
-                break
-            if event.data.get("messageId") != message_id:
-                continue
-            withdrawn = event if event.type == "model.reset" else withdrawn
-            if event.type in _AGAIN:
-                if withdrawn is not None:
-                    yield TextDelta(withdrawn.data["text"])
-                await tape.fed_before(withdrawn or event)
-                yield _again(event)
-                withdrawn = None
-        if settled is None:
-            await tape.hang()
-            return
-        shown = withdrawn.data["text"] if withdrawn else settled.data.get("text", "")
-        for delta in (ReasoningDelta(settled.data.get("reasoning") or ""), TextDelta(shown)):
-            if delta.text or withdrawn:
-                yield delta
-        if settled.data.get("finishReason") == "cancelled":
-            await self._never(settled)
-            return
-        await tape.fed_before(settled)
-        yield _answer(settled)
-
-    async def _never(self, settled: LoggedEvent) -> None:
-        """Hang; if nobody cancelled the turn, it was the time of this request that ran out."""
-        ended = self._tape.first_ahead("turn.finished")
-        if ended is not None and ended.data["outcome"] != "cancelled":
-            self._clock.expire()
-        await self._tape.hang()
-
-    def _of_request(self, key: str, otherwise: Any) -> Any:
-        requested = self._tape.first_ahead("model.requested")
-        return requested.data.get(key, otherwise) if requested else otherwise
-
-
-def _again(event: LoggedEvent) -> Retried | FellBack:
-    data = event.data
-    reason = cast("FailureKind", data["reason"])
-    if event.type == "model.retried":
-        return Retried(data["model"], reason, data["attempt"])
-    return FellBack(data["from"], data["to"], reason)
-
-
-def _answer(settled: LoggedEvent) -> ModelResponse | ModelFailure:
-    data = settled.data
-    if settled.type == "model.failed":
-        return ModelFailure(cast("FailureKind", data["kind"]), data["message"])
-    usage, kept = data.get("usage"), data.get("providerData")
-    return ModelResponse(
-        text=data["text"],
-        tool_calls=tuple(ToolCall(c["id"], c["name"], c["arguments"]) for c in data["toolCalls"]),
-        finish_reason=cast("FinishReason", data["finishReason"]),
-        reasoning=data.get("reasoning"),
-        tokens=usage
-        and Tokens(
-            usage.get("inputTokens", 0),
-            usage.get("outputTokens", 0),
-            usage.get("cachedTokens"),
-            usage.get("reasoningTokens"),
-            usage.get("cost"),
-        ),
-        provider_data=kept and ProviderData(kept["model"], kept["blocks"]),
-    )
-
-
-class RecordedCatalog(Catalog):
-    """Has the one model, unless it could not be had then."""
-
-    def __init__(self, tape: Tape, clock: RecordedClock) -> None:
-        self._tape = tape
-        self._clock = clock
-
-    async def open(
-        self, reference: str | None, *, cursor: int = 0, others: Sequence[str] = ()
-    ) -> Model | ModelProblem:
-        """The recorded model."""
-        await self._tape.hang_if_cut_off()
-        for event in self._tape.ahead():
-            if event.type == "model.requested":
-                break
-            if event.type == "turn.finished" and event.data["reason"] == "model_unavailable":
-                return ModelProblem(event.data["summary"])
-        return RecordedModel(self._tape, self._clock)
-
-    async def close(self) -> None:
-        """There is nothing to let go of."""
 
 
 # --- tools ---------------------------------------------------------------------------------------------------

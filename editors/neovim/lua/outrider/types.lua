@@ -148,8 +148,9 @@
 ---@field items table<string, any>[]
 ---@field uri string
 
---- No parameters.
+--- What is looked at beyond what costs nothing.
 ---@class outrider.DoctorParams
+---@field probe? boolean
 
 --- What was looked at.
 ---@class outrider.DoctorResult
@@ -294,6 +295,11 @@
 ---@field text string
 ---@field turnId string
 
+--- How fast an answer came.
+---@class outrider.Latency
+---@field firstTokenMs number
+---@field tokensPerSecond? number
+
 --- Budgets of one turn and time-outs. A spent budget ends the turn as `budget_exhausted` with a summary.
 ---@class outrider.Limits
 ---@field askSeconds? number
@@ -322,6 +328,7 @@
 ---@field message string
 ---@field messageId string
 ---@field purpose string
+---@field usage? outrider.Usage
 
 --- A request goes to another model.
 ---@class outrider.ModelFellBack
@@ -329,10 +336,19 @@
 ---@field messageId string
 ---@field reason string
 ---@field to string
+---@field usage? outrider.Usage
+
+--- How fast a model was.
+---@class outrider.ModelLatency
+---@field firstTokenMs number
+---@field model string
+---@field requests integer
+---@field tokensPerSecond? number
 
 --- A request is about to go to the model.
 ---@class outrider.ModelRequested
 ---@field contextWindow? integer
+---@field editFormat? string
 ---@field maxTokens? integer
 ---@field messageId string
 ---@field messages string[]
@@ -340,6 +356,7 @@
 ---@field purpose string
 ---@field steering? string[]
 ---@field temperature? number
+---@field toolFormat? string
 ---@field tools string[]
 ---@field toolsHash string
 
@@ -352,6 +369,7 @@
 --- The model answered.
 ---@class outrider.ModelResponded
 ---@field finishReason string
+---@field latency? outrider.Latency
 ---@field messageId string
 ---@field providerData? outrider.WireProviderData
 ---@field purpose? string
@@ -366,6 +384,38 @@
 ---@field messageId string
 ---@field model string
 ---@field reason string
+---@field usage? outrider.Usage
+
+--- It was chosen which model gets the next request.
+---@class outrider.ModelRouted
+---@field by 'order'|'score'
+---@field candidates outrider.RouteCandidate[]
+---@field contextWindow integer
+---@field model string
+---@field others? string[]
+---@field purpose string
+---@field reason 'first_step'|'after_reasoning'|'step'|'side_task'
+---@field tier? 'small'|'mid'|'frontier'
+---@field tokens integer
+---@field wanted 'small'|'mid'|'frontier'
+
+--- What the person knows of one model. What is absent is asked of its provider or taken from a table.
+---@class outrider.ModelSettings
+---@field contextWindow? integer
+---@field editFormat? 'replace'|'patch'|'whole'
+---@field maxTokens? integer
+---@field price? outrider.Price
+---@field reasoning? boolean
+---@field toolFormat? 'native'|'hermes'|'qwen3-coder-xml'|'llama3-json'|'pythonic'|'llama4-pythonic'|'mistral'|'deepseek'|'glm-xml'|'kimi'|'granite'|'harmony'|'minimax-xml'|'gemma'|'lfm2'|'json-array'|'bare-json'|'react'|'react-json'|'bracket'|'outrider'
+---@field toolStrength? 'weak'|'medium'|'strong'
+---@field vision? boolean
+
+--- A model does not take tools as its provider has them, and gets and makes calls as text from now on.
+---@class outrider.ModelSwitched
+---@field messageId string
+---@field model string
+---@field reason string
+---@field toolFormat string
 
 --- A rule to be saved.
 ---@class outrider.NewRule
@@ -441,6 +491,12 @@
 ---@field character integer
 ---@field line integer
 
+--- What a million tokens cost, in one currency for all models.
+---@class outrider.Price
+---@field cached? number
+---@field input number
+---@field output number
+
 --- One place that serves models.
 ---@class outrider.ProviderSettings
 ---@field apiKeyEnv? string
@@ -497,6 +553,20 @@
 ---@field id string
 ---@field reason? string
 ---@field text? string
+
+--- A model that a request could have gone to.
+---@class outrider.RouteCandidate
+---@field leftOut? string
+---@field model string
+---@field price? number
+---@field score? number
+---@field tier? 'small'|'mid'|'frontier'
+
+--- How one is chosen among the models of `tiers`.
+---@class outrider.Routing
+---@field by? 'order'|'score'
+---@field toolStrength? 'weak'|'medium'|'strong'
+---@field weights? 'text'|'voice'
 
 --- A rule.
 ---@class outrider.RuleInfo
@@ -584,6 +654,7 @@
 
 --- What a session is doing now.
 ---@class outrider.SessionStatus
+---@field latencies? outrider.ModelLatency[]
 ---@field open outrider.Open[]
 ---@field phase? 'start'|'prepare'|'assistant'|'tools'|'verify'|'finish'
 ---@field plan outrider.PlanItem[]
@@ -618,11 +689,14 @@
 ---@field fallbackModels? string[]
 ---@field limits? outrider.Limits
 ---@field model? string
+---@field models? table<string, outrider.ModelSettings>
 ---@field permissionMode? 'read-only'|'ask'|'auto-edit'|'full'
 ---@field providers? table<string, outrider.ProviderSettings>
+---@field routing? outrider.Routing
 ---@field stateDir? string
 ---@field store? outrider.StoreSettings
 ---@field testing? outrider.TestingSettings
+---@field tiers? outrider.Tiers
 ---@field tools? outrider.ClientTool[]
 ---@field trusted? boolean
 
@@ -668,6 +742,12 @@
 ---@class outrider.TestingSettings
 ---@field clock? outrider.TestingClock
 ---@field ids? 'sequential'
+
+--- Models by what they are good for, each list in the order they are asked; a list in a list is of equals.
+---@class outrider.Tiers
+---@field frontier? (string|string[])[]
+---@field mid? (string|string[])[]
+---@field small? (string|string[])[]
 
 --- The client, or somebody in its place, gave the result of such a call.
 ---@class outrider.ToolAnswered
@@ -912,6 +992,8 @@
 ---| 'model.reset' # ModelReset
 ---| 'model.responded' # ModelResponded
 ---| 'model.retried' # ModelRetried
+---| 'model.routed' # ModelRouted
+---| 'model.switched' # ModelSwitched
 ---| 'plan.updated' # PlanUpdated
 ---| 'question.answered' # QuestionAnswered
 ---| 'question.asked' # QuestionAsked

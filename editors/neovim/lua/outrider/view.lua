@@ -150,6 +150,10 @@ draw['model.fellBack'] = function(view, session, data)
   M.note(session, ('%s is used in place of %s (%s)'):format(data.to, data.from, data.reason), view)
 end
 
+draw['model.switched'] = function(view, session, data)
+  M.note(session, ('%s takes no tools: its calls are text (%s)'):format(data.model, data.toolFormat), view)
+end
+
 draw['model.failed'] = function(view, session, data)
   M.note(session, ('the model did not answer (%s): %s'):format(data.kind, data.message), view)
 end

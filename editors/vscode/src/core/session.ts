@@ -146,6 +146,9 @@ export class SessionState {
       case "model.fellBack":
         this.note(event.seq, `Went on with ${event.data.to} in place of ${event.data.from}.`, "warning");
         break;
+      case "model.switched":
+        this.note(event.seq, `${event.data.model} takes no tools: its calls are text.`, "info");
+        break;
       case "tool.requested":
         this.put({
           kind: "call",

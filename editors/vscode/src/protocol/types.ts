@@ -167,9 +167,9 @@ export interface Diagnostics {
   uri: string;
 }
 
-/** No parameters. */
+/** What is looked at beyond what costs nothing. */
 export interface DoctorParams {
-
+  probe?: boolean;
 }
 
 /** What was looked at. */
@@ -327,6 +327,12 @@ export interface Frame {
   turnId: string;
 }
 
+/** How fast an answer came. */
+export interface Latency {
+  firstTokenMs: number;
+  tokensPerSecond?: number;
+}
+
 /** Budgets of one turn and time-outs. A spent budget ends the turn as `budget_exhausted` with a summary. */
 export interface Limits {
   askSeconds?: number;
@@ -357,6 +363,7 @@ export interface ModelFailed {
   message: string;
   messageId: string;
   purpose: string;
+  usage?: Usage;
 }
 
 /** A request goes to another model. */
@@ -365,11 +372,21 @@ export interface ModelFellBack {
   messageId: string;
   reason: string;
   to: string;
+  usage?: Usage;
+}
+
+/** How fast a model was. */
+export interface ModelLatency {
+  firstTokenMs: number;
+  model: string;
+  requests: number;
+  tokensPerSecond?: number;
 }
 
 /** A request is about to go to the model. */
 export interface ModelRequested {
   contextWindow?: number;
+  editFormat?: string;
   maxTokens?: number;
   messageId: string;
   messages: string[];
@@ -377,6 +394,7 @@ export interface ModelRequested {
   purpose: string;
   steering?: string[];
   temperature?: number;
+  toolFormat?: string;
   tools: string[];
   toolsHash: string;
 }
@@ -391,6 +409,7 @@ export interface ModelReset {
 /** The model answered. */
 export interface ModelResponded {
   finishReason: string;
+  latency?: Latency;
   messageId: string;
   providerData?: WireProviderData;
   purpose?: string;
@@ -406,6 +425,41 @@ export interface ModelRetried {
   messageId: string;
   model: string;
   reason: string;
+  usage?: Usage;
+}
+
+/** It was chosen which model gets the next request. */
+export interface ModelRouted {
+  by: "order" | "score";
+  candidates: RouteCandidate[];
+  contextWindow: number;
+  model: string;
+  others?: string[];
+  purpose: string;
+  reason: "first_step" | "after_reasoning" | "step" | "side_task";
+  tier?: "small" | "mid" | "frontier";
+  tokens: number;
+  wanted: "small" | "mid" | "frontier";
+}
+
+/** What the person knows of one model. What is absent is asked of its provider or taken from a table. */
+export interface ModelSettings {
+  contextWindow?: number;
+  editFormat?: "replace" | "patch" | "whole";
+  maxTokens?: number;
+  price?: Price;
+  reasoning?: boolean;
+  toolFormat?: "native" | "hermes" | "qwen3-coder-xml" | "llama3-json" | "pythonic" | "llama4-pythonic" | "mistral" | "deepseek" | "glm-xml" | "kimi" | "granite" | "harmony" | "minimax-xml" | "gemma" | "lfm2" | "json-array" | "bare-json" | "react" | "react-json" | "bracket" | "outrider";
+  toolStrength?: "weak" | "medium" | "strong";
+  vision?: boolean;
+}
+
+/** A model does not take tools as its provider has them, and gets and makes calls as text from now on. */
+export interface ModelSwitched {
+  messageId: string;
+  model: string;
+  reason: string;
+  toolFormat: string;
 }
 
 /** A rule to be saved. */
@@ -494,6 +548,13 @@ export interface Position {
   line: number;
 }
 
+/** What a million tokens cost, in one currency for all models. */
+export interface Price {
+  cached?: number;
+  input: number;
+  output: number;
+}
+
 /** One place that serves models. */
 export interface ProviderSettings {
   apiKeyEnv?: string;
@@ -557,6 +618,22 @@ export interface ReviewedHunk {
   id: string;
   reason?: string;
   text?: string;
+}
+
+/** A model that a request could have gone to. */
+export interface RouteCandidate {
+  leftOut?: string;
+  model: string;
+  price?: number;
+  score?: number;
+  tier?: "small" | "mid" | "frontier";
+}
+
+/** How one is chosen among the models of `tiers`. */
+export interface Routing {
+  by?: "order" | "score";
+  toolStrength?: "weak" | "medium" | "strong";
+  weights?: "text" | "voice";
 }
 
 /** A rule. */
@@ -657,6 +734,7 @@ export interface SessionStarted {
 
 /** What a session is doing now. */
 export interface SessionStatus {
+  latencies?: ModelLatency[];
   open: Open[];
   phase?: "start" | "prepare" | "assistant" | "tools" | "verify" | "finish";
   plan: PlanItem[];
@@ -696,11 +774,14 @@ export interface Settings {
   fallbackModels?: string[];
   limits?: Limits;
   model?: string;
+  models?: Record<string, ModelSettings>;
   permissionMode?: "read-only" | "ask" | "auto-edit" | "full";
   providers?: Record<string, ProviderSettings>;
+  routing?: Routing;
   stateDir?: string;
   store?: StoreSettings;
   testing?: TestingSettings;
+  tiers?: Tiers;
   tools?: ClientTool[];
   trusted?: boolean;
 }
@@ -755,6 +836,13 @@ export interface TestingClock {
 export interface TestingSettings {
   clock?: TestingClock;
   ids?: "sequential";
+}
+
+/** Models by what they are good for, each list in the order they are asked; a list in a list is of equals. */
+export interface Tiers {
+  frontier?: (string | string[])[];
+  mid?: (string | string[])[];
+  small?: (string | string[])[];
 }
 
 /** The client, or somebody in its place, gave the result of such a call. */
@@ -1057,6 +1145,8 @@ export interface EventData {
   "model.reset": ModelReset;
   "model.responded": ModelResponded;
   "model.retried": ModelRetried;
+  "model.routed": ModelRouted;
+  "model.switched": ModelSwitched;
   "plan.updated": PlanUpdated;
   "question.answered": QuestionAnswered;
   "question.asked": QuestionAsked;

@@ -383,6 +383,8 @@ class _Fold:
                 self._note(event, "warning", f"{data.get('model')} is asked again: {data.get('reason')}")
             case "model.fellBack":
                 self._note(event, "warning", f"It goes on with {data.get('to')}: {data.get('reason')}")
+            case "model.switched":
+                self._note(event, "info", f"{data.get('model')} takes no tools: its calls are text")
             case _:
                 pass
 

@@ -254,6 +254,13 @@ class AnthropicDecoder(Decoder):
         self._count()
         self._answer.end(items, _FINISH_REASONS.get(self._stop or "", "stop"), self._tokens)
 
+    @property
+    def tokens(self) -> Tokens | None:
+        """What the provider counted so far: it begins an answer with the tokens of the request."""
+        if self._usage:
+            self._count()
+        return self._tokens
+
     def _count(self) -> None:
         given, made = count(self._usage.get("input_tokens")), count(self._usage.get("output_tokens"))
         self._told = replace(self._told, finish_reason=self._stop, input_tokens=given, output_tokens=made)

@@ -58,6 +58,11 @@ class Decoder(ABC):
         """What the provider said in its own words."""
         return self._told
 
+    @property
+    def tokens(self) -> Tokens | None:
+        """What the provider counted so far; None where it has said nothing."""
+        return self._tokens
+
     def feed(self, payload: bytes) -> list[ModelItem]:
         """Take the data of one event, or one line; gives the deltas it holds, or a failure as the last item."""
         items: list[ModelItem] = []

@@ -6,12 +6,14 @@ A dialect is a subclass that says where its requests go, how they are written an
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from outrider.models.dialects.decoder import Decoder
 from outrider.models.provider import HttpProvider
+from outrider.models.routing.facts import Facts
 from outrider.ports.ids import Ids
 from outrider.ports.model import ModelFailure, ModelItem, ModelRequest, ReasoningDelta, TextDelta
+from outrider_protocol.settings import EditFormat, ProviderSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +31,19 @@ class HttpModel(ABC):
     lines: bool = False
     """Whether answers come as lines, not as server-sent events."""
 
-    def __init__(self, provider: HttpProvider, model: str, *, ids: Ids) -> None:
+    def __init__(
+        self, provider: HttpProvider, model: str, *, ids: Ids, settings: ProviderSettings | None = None
+    ) -> None:
         """Make a model.
 
         Args:
             provider: Where it is served; shared with other models and closed by who made it.
             model: Its name, as the provider writes it.
             ids: Makes the ids of calls that came without one.
+            settings: The provider's, where something about this model is set in another way.
         """
         self._provider = provider
-        self._settings = provider.settings
+        self._settings = settings or provider.settings
         self._model = model
         self._ids = ids
 
@@ -60,6 +65,11 @@ class HttpModel(ABC):
         return f"{self._provider.name}/{self._model}"
 
     @property
+    def facts(self) -> Facts | None:
+        """What its server told of it; None where it was not asked."""
+        return None
+
+    @property
     def source(self) -> str:
         """Who answers, for messages."""
         return f"provider {self._provider.name}"
@@ -78,6 +88,16 @@ class HttpModel(ABC):
     def max_tokens(self) -> int | None:
         """The most tokens of one answer, None for the provider's own."""
         return self._settings.max_tokens
+
+    @property
+    def tool_format(self) -> str | None:
+        """None: its tools go beside the text."""
+        return None
+
+    @property
+    def edit_format(self) -> EditFormat | None:
+        """None: nothing is known of it here."""
+        return None
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelItem, None]:
         """Ask. Deltas that arrived together are joined.
@@ -111,10 +131,13 @@ class HttpModel(ABC):
                 if failure is not None:
                     break
         if failure is not None and not (decoder.is_whole and failure.kind in ("cut_stream", "stalled")):
-            yield failure
+            yield replace(failure, tokens=decoder.tokens)
             return
         for item in decoder.finish():
-            yield self._provider.redacted(item) if isinstance(item, ModelFailure) else item
+            if isinstance(item, ModelFailure):
+                yield replace(self._provider.redacted(item), tokens=decoder.tokens)
+            else:
+                yield item
 
     def left_over(self) -> int:
         """Nothing is scripted: 0."""

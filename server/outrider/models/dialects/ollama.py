@@ -16,10 +16,9 @@ from outrider.models.dialects.decoder import Decoder
 from outrider.models.dialects.http_model import Call, HttpModel
 from outrider.models.failures import stream_failure
 from outrider.models.payload import count, encoded, mapping, mappings, object_of, string, tool_name
+from outrider.models.routing.facts import OLLAMA_WINDOW, Facts, facts_of_shown
 from outrider.ports.model import FinishReason, Message, ModelFailure, ModelItem, ModelRequest, Tokens
 
-_WINDOW = 32_768
-"""Tokens of the context where the settings say nothing: many models could take more, few machines."""
 _FINISH_REASONS: dict[str, FinishReason] = {"length": "length"}
 
 
@@ -31,22 +30,22 @@ class OllamaModel(HttpModel):
     """What the server told of the model."""
 
     @property
+    def facts(self) -> Facts | None:
+        """What its server told of it; None until it was asked."""
+        return None if self._known is None else facts_of_shown(self._known)
+
+    @property
     def context_window(self) -> int:
         """Tokens it can take, its answer included; never more than it was made for."""
         set_here = "context_window" in self._settings.model_fields_set
-        window = self._settings.context_window if set_here else _WINDOW
-        lengths = (
-            count(value)
-            for key, value in mapping((self._known or {}).get("model_info")).items()
-            if key.endswith(".context_length")
-        )
-        return min(window, next((length for length in lengths if length), window))
+        window = self._settings.context_window if set_here else OLLAMA_WINDOW
+        made_for = self.facts and self.facts.context_window
+        return min(window, made_for or window)
 
     @property
     def takes_tools(self) -> bool | None:
         """Whether it can call tools; None while it is not known."""
-        able = (self._known or {}).get("capabilities")
-        return "tools" in able if isinstance(able, list) else None
+        return self.facts.tools if self.facts else None
 
     async def _prepare(self, request: ModelRequest) -> ModelFailure | None:
         if self._known is None:

@@ -8,14 +8,17 @@ from outrider.models.dialects.http_model import Call, HttpModel
 from outrider.models.provider import HttpProvider
 from outrider.ports.ids import Ids
 from outrider.ports.model import ModelRequest
+from outrider_protocol.settings import ProviderSettings
 
 
 class OpenAiChatModel(HttpModel):
     """One model of a provider, for one conversation at a time."""
 
-    def __init__(self, provider: HttpProvider, model: str, *, ids: Ids) -> None:
+    def __init__(
+        self, provider: HttpProvider, model: str, *, ids: Ids, settings: ProviderSettings | None = None
+    ) -> None:
         """Make a model; see `HttpModel`."""
-        super().__init__(provider, model, ids=ids)
+        super().__init__(provider, model, ids=ids, settings=settings)
         self._server = chat_server(provider.settings.base_url)
         self._encoder = ChatRequestEncoder(
             model, provider.settings.extra_body, server=self._server, full_name=self.name

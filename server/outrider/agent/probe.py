@@ -1,0 +1,69 @@
+"""Whether a model calls tools, found out by asking it to: one small request, made only where a person wants it."""
+
+from contextlib import aclosing
+from typing import Final, Literal
+
+from outrider.agent.services import Services
+from outrider.models.catalog import ModelProblem
+from outrider.models.routing.choose import in_order
+from outrider.ports.model import Message, ModelFailure, ModelRequest, ModelResponse, Switched, ToolSpec
+from outrider_protocol.commands import Check
+from outrider_protocol.settings import Settings
+
+PROBE_SECONDS: Final = 60.0
+"""How long the answer may take."""
+_TOOL: Final = ToolSpec(
+    "report_ready",
+    "Says that tools can be called.",
+    {
+        "type": "object",
+        "properties": {"word": {"type": "string"}},
+        "required": ["word"],
+        "additionalProperties": False,
+    },
+)
+_TASK: Final = (
+    "This is a test by Outrider's doctor: can you call tools? "
+    "Call the tool report_ready once, with the word `ready`, and say nothing else."
+)
+
+
+def models_of(settings: Settings) -> list[str]:
+    """The models that a turn may ask, the one of its first step first."""
+    return [one.model for one in in_order(settings.tiers, "frontier", settings.model)]
+
+
+async def try_tools(services: Services, reference: str) -> Check:
+    """Ask a model to call a tool, and say what came of it.
+
+    Args:
+        services: The house.
+        reference: The model.
+    """
+
+    def check(status: Literal["ok", "warn", "fail"], detail: str) -> Check:
+        return Check(name="tools", status=status, detail=f"{reference}: {detail}")
+
+    model = await services.catalog.open(reference)
+    if isinstance(model, ModelProblem):
+        return check("fail", model.message)
+    request = ModelRequest("probe", [Message("user", _TASK)], [_TOOL])
+    form, answer = model.tool_format, None
+    try:
+        async with services.deadlines.timeout(PROBE_SECONDS), aclosing(model.stream(request)) as items:
+            async for item in items:
+                if isinstance(item, Switched):
+                    form = item.tool_format
+                elif isinstance(item, ModelResponse | ModelFailure):
+                    answer = item
+    except TimeoutError:
+        return check("fail", f"no answer in {PROBE_SECONDS:g} s")
+    finally:
+        await model.close()
+    if not isinstance(answer, ModelResponse):
+        return check("fail", answer.message if answer is not None else "it ended without an answer")
+    how = "as its provider has them" if form is None else f"as text, in the format {form}"
+    keep = "" if form is None else f"; to have it so from the start set models.{reference}.toolFormat"
+    if any(call.name == _TOOL.name for call in answer.tool_calls):
+        return check("ok", f"calls tools {how}{keep}")
+    return check("warn", f"was asked for a call, {how}, and made none{keep}")

@@ -1,0 +1,108 @@
+"""What is known of well-known families of models, for what neither the settings nor a server say.
+
+Last looked through in November 2025. Small on purpose: it holds what changes how Outrider asks. What differs by who
+serves a model (its price, its window) counts only at the address of who made it.
+
+Sources: the pages on models and prices of Anthropic, OpenAI and Google; for the formats of calls the chat templates
+in the models' repositories.
+"""
+
+import re
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final
+from urllib.parse import urlsplit
+
+from outrider.models.routing.facts import Facts
+from outrider_protocol.settings import Price, ToolFormat
+
+_FORMATS: Final[tuple[tuple[str, ToolFormat], ...]] = (
+    (r"qwen-?3(\.\d)?-?coder", "qwen3-coder-xml"),
+    (r"qwen|qwq|hermes", "hermes"),
+    (r"llama-?4", "llama4-pythonic"),
+    (r"llama-?3", "llama3-json"),
+    (r"mistral|mixtral|ministral|codestral|devstral|magistral", "mistral"),
+    (r"deepseek", "deepseek"),
+    (r"glm-?4", "glm-xml"),
+    (r"kimi", "kimi"),
+    (r"granite", "granite"),
+    (r"gpt-oss", "harmony"),
+    (r"minimax", "minimax-xml"),
+    (r"gemma", "gemma"),
+    (r"lfm-?2", "lfm2"),
+)
+"""How a family writes calls. A row fits where a word of the model's name begins so; the first one counts."""
+
+_ANTHROPIC, _OPENAI, _GOOGLE = "api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com"
+
+
+def _claude(price: tuple[float, float, float], *, reasoning: bool = True) -> Facts:
+    return Facts(
+        context_window=200_000,
+        vision=True,
+        reasoning=reasoning,
+        tool_strength="strong",
+        price=Price(input=price[0], output=price[1], cached=price[2]),
+        edit_format="replace",
+    )
+
+
+def _gpt(window: int, price: tuple[float, float, float], *, reasoning: bool = False) -> Facts:
+    return Facts(
+        context_window=window,
+        vision=True,
+        reasoning=reasoning,
+        tool_strength="strong",
+        price=Price(input=price[0], output=price[1], cached=price[2]),
+        edit_format="patch",
+    )
+
+
+_GEMINI: Final = Facts(context_window=1_048_576, vision=True, reasoning=True, tool_strength="strong")
+"""Prices depend on the length of the request, so none is given."""
+
+_MODELS: Final[tuple[tuple[str, str, Facts], ...]] = (
+    (_ANTHROPIC, r"claude-opus-4-5", _claude((5, 25, 0.5))),
+    (_ANTHROPIC, r"claude-opus-4", _claude((15, 75, 1.5))),
+    (_ANTHROPIC, r"claude-(sonnet-4|3-7-sonnet)", _claude((3, 15, 0.3))),
+    (_ANTHROPIC, r"claude-haiku-4-5", _claude((1, 5, 0.1))),
+    (_ANTHROPIC, r"claude-3-5-haiku", _claude((0.8, 4, 0.08), reasoning=False)),
+    (_OPENAI, r"gpt-5-nano", _gpt(400_000, (0.05, 0.4, 0.005), reasoning=True)),
+    (_OPENAI, r"gpt-5-mini", _gpt(400_000, (0.25, 2, 0.025), reasoning=True)),
+    (_OPENAI, r"gpt-5(-\d{4}-|$)", _gpt(400_000, (1.25, 10, 0.125), reasoning=True)),
+    (_OPENAI, r"gpt-4\.1-nano", _gpt(1_047_576, (0.1, 0.4, 0.025))),
+    (_OPENAI, r"gpt-4\.1-mini", _gpt(1_047_576, (0.4, 1.6, 0.1))),
+    (_OPENAI, r"gpt-4\.1", _gpt(1_047_576, (2, 8, 0.5))),
+    (_OPENAI, r"gpt-4o-mini", _gpt(128_000, (0.15, 0.6, 0.075))),
+    (_OPENAI, r"gpt-4o", _gpt(128_000, (2.5, 10, 1.25))),
+    (_OPENAI, r"o3(-\d{4}-|$)", _gpt(200_000, (2, 8, 0.5), reasoning=True)),
+    (_OPENAI, r"o4-mini", _gpt(200_000, (1.1, 4.4, 0.275), reasoning=True)),
+    (_GOOGLE, r"gemini-2\.5", _GEMINI),
+)
+"""Who makes it, how its name begins, and what is known; the first row that fits counts."""
+
+
+@lru_cache(maxsize=256)
+def family_of(model: str, base_url: str) -> Facts:
+    """What the table knows of a model.
+
+    Args:
+        model: Its name, as its provider writes it.
+        base_url: The address of its provider.
+    """
+    # The name may hold who made it, a folder or a tag.
+    name = model.lower().rpartition("/")[2]
+    text_format = next(
+        (form for pattern, form in _FORMATS if re.search(rf"(?<![a-z0-9]){pattern}", model.lower())), None
+    )
+    known = next((facts for _, pattern, facts in _MODELS if re.match(pattern, name)), Facts())
+    if _host(base_url) not in {host for host, pattern, _ in _MODELS if re.match(pattern, name)}:
+        known = replace(known, price=None, context_window=None)
+    return replace(known, text_format=text_format)
+
+
+def _host(base_url: str) -> str:
+    try:
+        return (urlsplit(base_url).hostname or "").lower()
+    except ValueError:
+        return ""

@@ -1,0 +1,154 @@
+"""A model, used by its profile: calls as text where it needs that, its price, and how fast it is.
+
+It stands below the attempts. A provider that says it does not take tools is believed: they are written into the
+text from there on, and the request is made again. It must never do that for any other failure.
+"""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import replace
+
+from outrider.models.routing.profile import Profile
+from outrider.models.text_tools.formats import FORMATS
+from outrider.models.with_text_tools import TextToolModel
+from outrider.models.wrapper import Wrapper
+from outrider.ports.clock import Clock
+from outrider.ports.ids import Ids
+from outrider.ports.model import (
+    Latency,
+    Model,
+    ModelFailure,
+    ModelItem,
+    ModelRequest,
+    ModelResponse,
+    ReasoningDelta,
+    Switched,
+    TextDelta,
+    Tokens,
+)
+from outrider_protocol.settings import EditFormat, Price, ToolFormat
+
+SHORTEST_STREAM = 0.05
+"""Seconds: what took less to come says nothing of how fast a model is."""
+
+
+class ProfiledModel(Wrapper):
+    """One model, for one conversation at a time."""
+
+    def __init__(
+        self,
+        model: Model,
+        profile: Callable[[], Profile],
+        *,
+        clock: Clock,
+        ids: Ids,
+        on_use: Callable[[str], None],
+        on_latency: Callable[[str, Latency], None],
+        on_switch: Callable[[str, ToolFormat], None],
+    ) -> None:
+        """Make it.
+
+        Args:
+            model: The model as its provider has it; closed with this one.
+            profile: What is known of it now: its server may tell more at the first request.
+            clock: What its answers are timed by.
+            ids: Makes the ids of calls that come as text.
+            on_use: Is told of each request.
+            on_latency: Is told how fast each answer was.
+            on_switch: Is told when it turns out that it does not take tools.
+        """
+        self._inner = model
+        self._profile = profile
+        self._clock = clock
+        self._ids = ids
+        self._on_use = on_use
+        self._on_latency = on_latency
+        self._on_switch = on_switch
+
+    @property
+    def _model(self) -> Model:
+        return self._inner
+
+    @property
+    def tool_format(self) -> str | None:
+        """How tools and calls are written into its text, None where they go beside it."""
+        form = self._profile().tool_format
+        return None if form == "native" else form
+
+    @property
+    def edit_format(self) -> EditFormat | None:
+        """The kind of tools for edits that suits it, None for all."""
+        return self._profile().edit_format
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelItem, None]:
+        """Ask.
+
+        Yields:
+            Deltas, `Switched` where its provider refused tools, then one `ModelResponse` or one `ModelFailure`.
+        """
+        self._on_use(self.name)
+        for _ in range(2):
+            refused: ModelFailure | None = None
+            offered = self.tool_format is None and bool(request.tools)
+            async with aclosing(self._timed(request)) as items:
+                async for item in items:
+                    if isinstance(item, ModelFailure) and item.kind == "no_tools" and offered:
+                        refused = item
+                        break
+                    yield item
+            if refused is None:
+                return
+            form = self._profile().text_format
+            self._on_switch(self.name, form)
+            yield Switched(self.name, form, refused.kind)
+
+    async def _timed(self, request: ModelRequest) -> AsyncGenerator[ModelItem, None]:
+        began, first = self._clock.monotonic(), None
+        form = self.tool_format
+        model = self._inner
+        if form is not None and _has_to_do_with_tools(request):
+            model = TextToolModel(self._inner, FORMATS[form], ids=self._ids)
+        async with aclosing(model.stream(request)) as items:
+            async for item in items:
+                if first is None and isinstance(item, TextDelta | ReasoningDelta | ModelResponse):
+                    first = self._clock.monotonic()
+                if isinstance(item, ModelResponse):
+                    latency = _latency(began, first or began, self._clock.monotonic(), item.tokens)
+                    self._on_latency(self.name, latency)
+                    yield replace(item, tokens=self._priced(item.tokens), latency=latency)
+                elif isinstance(item, ModelFailure):
+                    yield replace(item, tokens=self._priced(item.tokens))
+                else:
+                    yield item
+
+    def _priced(self, tokens: Tokens | None) -> Tokens | None:
+        price = self._profile().price
+        if tokens is None or tokens.cost is not None or price is None:
+            return tokens
+        return replace(tokens, cost=cost(price, tokens))
+
+
+def cost(price: Price, tokens: Tokens) -> float:
+    """What a request and its answer cost.
+
+    Args:
+        price: The price of the model.
+        tokens: As its provider counted them; those from its cache are part of `input`.
+    """
+    cached = min(tokens.cached or 0, tokens.input)
+    for_cached = price.input if price.cached is None else price.cached
+    total = (tokens.input - cached) * price.input + cached * for_cached + tokens.output * price.output
+    return round(total / 1e6, 9)
+
+
+def _has_to_do_with_tools(request: ModelRequest) -> bool:
+    """Whether tools are offered, or were called before: a server that knows none may refuse those too."""
+    return bool(request.tools) or any(
+        message.tool_calls or message.role == "tool" for message in request.messages
+    )
+
+
+def _latency(began: float, first: float, ended: float, tokens: Tokens | None) -> Latency:
+    made = tokens.output if tokens is not None else 0
+    rate = made / (ended - first) if made and ended - first >= SHORTEST_STREAM else None
+    return Latency(round((first - began) * 1000, 1), None if rate is None else round(rate, 1))

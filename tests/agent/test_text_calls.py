@@ -1,0 +1,218 @@
+"""A model without tools works like any other: its calls are text, and nobody but the log can tell."""
+
+import asyncio
+import json
+import re
+from contextlib import AsyncExitStack
+
+import pytest
+
+from outrider.testing.scenario import embedded, start_session
+from provider_server import ProviderServer, Said, fails, tells
+from replayed import assert_replays
+
+REFUSAL = fails(400, {"error": {"message": "registry.example/tiny does not support tools"}})
+READ = ("call_a", "read_file", {"path": "README.md"})
+LIST = ("call_b", "list_files", {"path": "."})
+
+
+def written(call):
+    """A call as a model of the Hermes family writes it."""
+    _, name, arguments = call
+    return f"<tool_call>\n{json.dumps({'name': name, 'arguments': arguments})}\n</tool_call>"
+
+
+@pytest.fixture
+async def begin(workspace):
+    """Starts sessions with a provider each, whose answers are to be filled in: `await begin(**settings)`."""
+    started = []
+    async with AsyncExitStack() as stack:
+
+        async def start(kind="openai-chat", model="my/tiny", **settings):
+            server = await stack.enter_async_context(ProviderServer())
+            url = server.url if kind != "ollama" else server.url.removesuffix("/v1")
+            given = {"providers": {"my": {"kind": kind, "baseUrl": url}}, **settings}
+            editor = await stack.enter_async_context(
+                start_session("stock", workspace, model, given, connection=embedded(workspace))
+            )
+            started.append(editor)
+            return editor, server
+
+        yield start
+        for editor in started:
+            await assert_replays(workspace.parent / editor.options["stateDir"])
+
+
+def data_of(editor, kind):
+    return [event["data"] for event in editor.events_of(kind)]
+
+
+def story(editor):
+    """The events of a session without what differs by run: ids, hashes of messages that hold ids, times."""
+    names = {}
+
+    def named(match):
+        kind = match[0].partition("_")[0]
+        return names.setdefault(match[0], f"{kind}_{len(names)}")
+
+    told = []
+    for event in editor.events:
+        data = {
+            key: value
+            for key, value in event["data"].items()
+            if key not in ("messages", "latency", "usage", "tokens", "toolFormat")
+        }
+        told.append(re.sub(r"\b(msg|call|turn|ses)_\w+", named, json.dumps([event["type"], data])))
+    return told
+
+
+async def test_native_and_text_calls_give_the_same_events(begin, workspace):
+    (workspace / "README.md").write_text("Hello.\n")
+    editor, server = await begin()
+    server.plays("openai-chat", Said("I look.", calls=[READ, LIST]), Said("There it is."))
+    assert (await editor.run("Look."))["summary"] == "There it is."
+    other, tiny = await begin(models={"my/tiny": {"toolFormat": "hermes"}})
+    tiny.plays("openai-chat", Said(f"I look.\n{written(READ)}\n{written(LIST)}"), Said("There it is."))
+    assert (await other.run("Look."))["summary"] == "There it is."
+    assert story(editor) == story(other)
+    assert [request.get("toolFormat") for request in data_of(other, "model.requested")] == ["hermes"] * 2
+    first, second = tiny.bodies
+    assert "tools" not in first
+    assert "<tool_call>" in first["messages"][0]["content"]
+    assert {message["role"] for message in second["messages"]} == {"system", "user", "assistant"}
+    assert "".join(frame["text"] for frame in other.frames) == "I look.There it is."
+
+
+async def test_a_model_that_refuses_tools_gets_them_as_text_for_the_rest_of_the_session(begin, workspace):
+    (workspace / "README.md").write_text("Hello.\n")
+    editor, server = await begin(model="my/qwen2.5")
+    server.plays("openai-chat", REFUSAL, Said(written(READ)), Said("Done."), Said("Again."))
+    assert (await editor.run("Look."))["outcome"] == "completed"
+    (switched,) = data_of(editor, "model.switched")
+    assert (switched["model"], switched["toolFormat"], switched["reason"]) == (
+        "my/qwen2.5",
+        "hermes",
+        "no_tools",
+    )
+    await editor.run("And again.", sessionId=editor.session_id)
+    assert ["tools" in body for body in server.bodies] == [True, False, False, False]
+    assert len(data_of(editor, "model.switched")) == 1
+
+
+async def test_a_server_that_tells_beforehand_is_not_asked_with_tools(begin):
+    editor, server = await begin("ollama")
+    server.known["/api/show"] = tells(
+        {"capabilities": ["completion"], "model_info": {"x.context_length": 4096}}
+    )
+    server.plays("ollama", Said("Hello."))
+    assert (await editor.run("Hi"))["summary"] == "Hello."
+    assert [switched["toolFormat"] for switched in data_of(editor, "model.switched")] == ["outrider"]
+    (body,) = server.bodies
+    assert "tools" not in body
+    assert body["options"]["num_ctx"] == 4096
+
+
+async def test_what_was_learned_holds_after_a_restart(begin, workspace):
+    editor, server = await begin()
+    server.plays("openai-chat", REFUSAL, Said("Done."))
+    await editor.run("Hi")
+    settings = editor.options
+    await editor.stop()
+    given = {key: settings[key] for key in ("providers", "stateDir")}
+    async with start_session("stock", workspace, "my/tiny", given, connection=embedded(workspace)) as later:
+        server.plays("openai-chat", Said("Again."))
+        assert (await later.run("Hi", sessionId=editor.session_id))["summary"] == "Again."
+    assert "tools" not in server.bodies[-1]
+
+
+async def test_other_failures_change_nothing(begin):
+    editor, server = await begin()
+    server.plays("openai-chat", fails(400, {"error": {"message": "no luck"}}))
+    assert (await editor.run("Hi"))["outcome"] == "failed"
+    assert data_of(editor, "model.switched") == []
+    assert len(server.bodies) == 1
+
+
+@pytest.mark.parametrize(
+    ("form", "lacks"),
+    [
+        ("replace", {"apply_patch"}),
+        ("patch", {"edit_file", "insert_lines"}),
+        ("whole", {"edit_file", "insert_lines", "apply_patch"}),
+        (None, set()),
+    ],
+)
+async def test_tools_for_edits_are_those_that_suit_the_model(form, lacks, begin):
+    editor, server = await begin(models={"my/tiny": {"editFormat": form}} if form else {})
+    server.plays("openai-chat", Said("Hello."))
+    await editor.run("Hi")
+    offered = {tool["function"]["name"] for tool in server.bodies[0]["tools"]}
+    assert {"edit_file", "insert_lines", "apply_patch", "write_file"} - offered == lacks
+    (requested,) = data_of(editor, "model.requested")
+    assert set(requested["tools"]) == offered
+    assert requested.get("editFormat") == form
+
+
+async def test_a_window_that_only_the_server_knows_counts_from_the_next_turn(begin):
+    editor, server = await begin()
+    asked = asyncio.Event()
+    entry = {"id": "tiny", "max_model_len": 20_000}
+
+    async def models(connection):
+        await tells({"data": [entry]})(connection)
+        asked.set()
+
+    server.known["/models"] = models
+    server.plays("openai-chat", Said("Hello."), Said("Again."))
+    await editor.run("Hi")
+    await asyncio.wait_for(asked.wait(), 10)
+    await editor.run("Hi", sessionId=editor.session_id)
+    assert [request["contextWindow"] for request in data_of(editor, "model.requested")] == [128_000, 20_000]
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"), [({"maxTokens": 50}, 50), ({}, None)], ids=["set", "only told by the server"]
+)
+async def test_the_length_of_an_answer_is_asked_for_only_where_it_is_set(given, sent, begin):
+    editor, server = await begin(models={"my/tiny": given})
+    server.known["/models"] = tells({"data": [{"id": "tiny", "max_tokens": 99}]})
+    server.plays("openai-chat", Said("Hello."), Said("Again."))
+    await editor.run("Hi")
+    await editor.run("Hi", sessionId=editor.session_id)
+    assert [body.get("max_tokens") for body in server.bodies] == [sent, sent]
+
+
+# --- the doctor ---------------------------------------------------------------------------------------------------
+
+
+def tools_check(checked):
+    return next((check for check in checked["checks"] if check["name"] == "tools"), None)
+
+
+async def test_the_doctor_asks_no_model_unless_it_is_told_to(begin):
+    editor, server = await begin()
+    assert tools_check(await editor.command("outrider.doctor", {})) is None
+    assert server.bodies == []
+
+
+@pytest.mark.parametrize(
+    ("answers", "status", "says"),
+    [
+        ([Said(calls=[("c", "report_ready", {"word": "ready"})])], "ok", "as its provider has them"),
+        ([Said("I am ready.")], "warn", "made none"),
+        ([fails(401, {"error": {"message": "bad key"}})], "fail", "bad key"),
+        (
+            [REFUSAL, Said(written(("c", "report_ready", {"word": "ready"})))],
+            "ok",
+            "in the format hermes; to have it so from the start set models.my/qwen.toolFormat",
+        ),
+    ],
+)
+async def test_the_doctor_has_a_model_call_a_tool(answers, status, says, begin):
+    editor, server = await begin(model="my/qwen")
+    server.plays("openai-chat", *answers)
+    check = tools_check(await editor.command("outrider.doctor", {"probe": True}))
+    assert check["status"] == status
+    assert says in check["detail"]
+    assert "test by Outrider's doctor" in server.bodies[0]["messages"][-1]["content"]
+    assert editor.events == []
