@@ -9,7 +9,7 @@ from outrider.tools.context import Action, SeenText, ToolContext
 from outrider.tools.result import ToolResult, error
 from outrider.workspace.diff import split_lines
 from outrider.workspace.editing import Change
-from outrider.workspace.overlay import same_text
+from outrider.workspace.overlay import as_seen
 from outrider.workspace.paths import Located
 from outrider.workspace.rebase import Clash, carried_over, clash
 
@@ -49,9 +49,10 @@ async def line_now(located: Located, text: str, after_line: int, context: ToolCo
         The line of `text`, from 1, or why there is none: somebody else has changed the place.
     """
     seen = await context.seen(located.display)
-    if seen is None or seen.text is None or seen.text == text:
+    known = None if seen is None or seen.text is None else as_seen(seen.text, text)
+    if known is None or known == text:
         return after_line
-    at = await asyncio.to_thread(carried_over, seen.text, text, after_line)
+    at = await asyncio.to_thread(carried_over, known, text, after_line)
     return _changed(located.display, text, at) if isinstance(at, Clash) else at
 
 
@@ -67,13 +68,13 @@ async def _clash(
         return error(
             f"{name} exists, and you have not read the text it has now. Read it before you replace it."
         )
-    if seen is None or seen.text == change.before:
+    # An editor may hide the mark of a file and the kind of its line ends, then or now.
+    known = None if seen is None or seen.text is None else as_seen(seen.text, change.before)
+    if seen is None or known == change.before:
         return None
-    if seen.text is not None and same_text(seen.text, change.before):
-        return None  # what is changed is the file on the disk, whose line ends an editor may hide
-    if action.whole or change.after is None or seen.text is None:
+    if action.whole or change.after is None or known is None:
         return _changed(change.located.display, change.before, Clash(0, len(split_lines(change.before))))
-    place = await asyncio.to_thread(clash, seen.text, change.before, change.after)
+    place = await asyncio.to_thread(clash, known, change.before, change.after)
     return None if place is None else _changed(change.located.display, change.before, place)
 
 
