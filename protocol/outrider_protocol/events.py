@@ -668,6 +668,42 @@ class WorkspaceSaved(EventData):
     """Those that are not, and why."""
 
 
+# --- background jobs -----------------------------------------------------------------------------------------
+
+JobStatus = Literal[
+    "exited", "killed_timeout", "killed_idle", "lost", "killed", "cancelled", "closed", "interrupted"
+]
+"""How a job ended: by itself, by a time-out, with its supervisor; by somebody; with its turn, its session, the server."""
+
+
+class JobStarted(EventData):
+    """A command runs in the background."""
+
+    TYPE = "job.started"
+    job_id: str
+    call_id: str
+    """The call that started it."""
+    command: str
+    cwd: str
+    sandboxed: bool
+
+
+class JobFinished(EventData):
+    """No process of a job is left."""
+
+    TYPE = "job.finished"
+    job_id: str
+    status: JobStatus
+    exit_code: int | None = None
+    signal: int | None = None
+    seconds: float | None = None
+    """How long it ran; absent where nobody saw its end."""
+    output: str | None = None
+    """What it printed, head and tail; absent where it ended with its turn, its session or the server."""
+    told: str | None = None
+    """What the model is told of it with the next request; absent where it knows."""
+
+
 # --- the rest ------------------------------------------------------------------------------------------------
 
 
@@ -736,7 +772,7 @@ EVENTS: tuple[type[EventData], ...] = (
     ToolRequested, ToolStarted, ToolFinished,
     ApprovalRequested, ApprovalResolved, QuestionAsked, QuestionAnswered, ToolAsked, ToolAnswered,
     EditProposed, EditApplying, EditApplied, EditRejected, EditMerged, UndoRequested, UndoAsked,
-    UndoFinished, WorkspaceChanged, WorkspaceSaved,
+    UndoFinished, WorkspaceChanged, WorkspaceSaved, JobStarted, JobFinished,
     PlanUpdated, ContextCompacted, ContextPruned, BudgetExhausted, SteeringReceived, ErrorRaised,
 )  # fmt: skip
 

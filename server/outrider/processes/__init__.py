@@ -3,6 +3,7 @@
 from outrider.processes.capture import Capture
 from outrider.processes.commands import Collected, CommandResult, CommandStatus, collect, run_command
 from outrider.processes.environment import command_environment, shell_argv
+from outrider.processes.jobs import Job, JobOrder, Jobs
 from outrider.processes.supervisor import Exit, Process, SpawnProblem, Supervisor
 
 __all__ = [
@@ -11,6 +12,9 @@ __all__ = [
     "CommandResult",
     "CommandStatus",
     "Exit",
+    "Job",
+    "JobOrder",
+    "Jobs",
     "Process",
     "SpawnProblem",
     "Supervisor",
