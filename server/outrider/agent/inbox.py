@@ -29,6 +29,7 @@ from outrider_protocol import (
     ANSWER_IN_DOCUMENT,
     REJECT,
     REVIEW,
+    RUN_OUTSIDE,
 )  # fmt: skip
 from outrider_protocol.events import (
     ApprovalRequested,
@@ -61,6 +62,7 @@ MARK_BYTES = 80
 
 _DECISIONS: dict[str, Decision] = {
     ALLOW_ONCE: "allow_once",
+    RUN_OUTSIDE: "allow_once",
     ALLOW_SESSION: "allow_session",
     ALWAYS_ALLOW: "allow_always",
     REJECT: "reject",
@@ -197,6 +199,8 @@ class Inbox:
         return Approval(_DECISIONS[answer.text], answer.note, answer.review)
 
     def _options(self, action: Action) -> list[str]:
+        if action.leaves_sandbox:
+            return [REJECT, RUN_OUTSIDE] if self._reject_first else [RUN_OUTSIDE, REJECT]
         reviewable = bool(action.changes) or _is_long(f"{action.title}\n{action.detail}")
         return [
             *([REJECT] if self._reject_first else []),
@@ -294,6 +298,8 @@ class Inbox:
         if waiting.answer.done():
             return Refusal("already_resolved", f"{item_id} was answered already")
         item = waiting.item
+        if way == "decision" and text == ALLOW_ONCE and RUN_OUTSIDE in item.options:
+            text = RUN_OUTSIDE
         if way not in _TAKES[item.kind]:
             return Refusal("invalid", f"{item_id} takes {' or '.join(_TAKES[item.kind])}")
         if item.kind == "approval" and (text not in _DECISIONS or text not in item.options):

@@ -14,6 +14,7 @@ from outrider.workspace.review import Review
 from outrider.workspace.seen import Seen
 from outrider_protocol.events import (
     Context,
+    JobFinished,
     Mode,
     Open,
     Outcome,
@@ -27,6 +28,16 @@ from outrider_protocol.settings import PermissionMode
 
 DETAIL_CHARACTERS = 2000
 """Characters of a call's arguments that an open item shows; `tool.requested` has them whole."""
+
+
+JOB_CHARACTERS = 60
+"""Characters of a job's command that name it."""
+ENDED_WITH = {
+    "cancelled": "was ended, because the task that started it was cancelled",
+    "closed": "was ended with the session",
+    "interrupted": "ended when the server stopped; its effect is unknown",
+}
+"""What became of a job, in words."""
 
 
 @dataclass(slots=True)
@@ -47,6 +58,8 @@ class CallState:
     """The ids of the changes that the latest approval was asked for."""
     answered: tuple[str, str] | None = None
     """The latest question of the call that was answered, and the answer."""
+    is_job: bool = False
+    """Whether what it started runs in the background."""
     handed: bool = False
     """Whether the client was asked to run it."""
     returned: ToolAnswer | None = None
@@ -90,6 +103,26 @@ class TurnState:
     started_at: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """A background job whose end is not known."""
+
+    job_id: str
+    turn_id: str
+    command: str
+
+    @property
+    def named(self) -> str:
+        """For a person and the model."""
+        line = next(iter(self.command.strip().splitlines()), "")
+        shown = line if len(line) <= JOB_CHARACTERS else f"{line[: JOB_CHARACTERS - 1]}…"
+        return f"{self.job_id} (`{shown}`)"
+
+    def ended(self, status: Literal["cancelled", "closed", "interrupted"]) -> JobFinished:
+        """Its end, with what it belonged to."""
+        return JobFinished(job_id=self.job_id, status=status, told=f"{self.named} {ENDED_WITH[status]}.")
+
+
 @dataclass(slots=True)
 class SessionState:
     """Everything that can be known of a session from its log."""
@@ -126,6 +159,8 @@ class SessionState:
     """Ids of all calls so far, which must stay unique."""
     undoing: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     """The data of each `edit.applying` outside a turn, by change, while it is not known how that went."""
+    jobs: dict[str, JobState] = field(default_factory=dict[str, JobState])
+    """Background jobs that run, as far as the log knows."""
     journal: Journal = field(default_factory=Journal)
     seen: Seen = field(default_factory=Seen)
     _grant_keys: dict[str, str] = field(default_factory=dict[str, str])
@@ -276,6 +311,8 @@ def _tool_finished(state: SessionState, _event: LoggedEvent, data: dict[str, Any
         return
     call.finished = True
     call.applying.clear()
+    if call.is_job:
+        return  # how that goes is not known yet
     if data["name"] == "run_command" and data["status"] in {"ok", "error"} and turn.evidence != "no_changes":
         turn.evidence = "checked" if data["status"] == "ok" else "check_failed"
 
@@ -418,6 +455,18 @@ def _changed(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> 
         state.news.append(Message("user", data["told"]))
 
 
+def _job_started(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> None:
+    state.jobs[data["jobId"]] = JobState(data["jobId"], event.turn_id or "", data["command"])
+    if state.turn and (call := state.turn.calls.get(data["callId"])):
+        call.is_job = True
+
+
+def _job_finished(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    state.jobs.pop(data["jobId"], None)
+    if "told" in data:
+        state.news.append(Message("user", data["told"]))
+
+
 def _sum(total: Usage, one: dict[str, Any]) -> Usage:
     def plus(a: float | None, b: float | None) -> Any:
         return None if a is None and b is None else (a or 0) + (b or 0)
@@ -472,4 +521,6 @@ _FOLDS = {
     "plan.updated": _plan,
     "steering.received": _steering,
     "workspace.changed": _changed,
+    "job.started": _job_started,
+    "job.finished": _job_finished,
 }

@@ -117,6 +117,7 @@ class Turn:
         except asyncio.CancelledError:
             if self.suspended:
                 return
+            await self._context.end_jobs()
             finish = Finish("cancelled", self._cancel_reason or "cancelled")
         except Exception as problem:
             log.exception("turn %s failed", self.id)
@@ -302,9 +303,9 @@ class Turn:
         if self._state.phase != "finish":
             self._enter("finish", finish.reason)
         usage = self._state.usage if self._state.steps else Usage()
-        self._append(
-            TurnFinished(outcome=finish.outcome, reason=finish.reason, summary=finish.summary, usage=usage)
-        )
+        running = ", ".join(job.named for job in self._record.state.jobs.values())
+        summary = f"{finish.summary}\n\nStill running: {running}.".lstrip() if running else finish.summary
+        self._append(TurnFinished(outcome=finish.outcome, reason=finish.reason, summary=summary, usage=usage))
 
     def _is_malformed(self, call: ToolCall) -> bool:
         tool = self._services.tools.get(call.name)

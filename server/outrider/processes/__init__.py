@@ -4,7 +4,7 @@ from outrider.processes.capture import Capture
 from outrider.processes.commands import Collected, CommandResult, CommandStatus, collect, run_command
 from outrider.processes.environment import command_environment, shell_argv
 from outrider.processes.jobs import Job, JobOrder, Jobs
-from outrider.processes.supervisor import Exit, Process, SpawnProblem, Supervisor
+from outrider.processes.supervisor import Exit, Process, SpawnProblem, Supervisor, can_run_commands
 
 __all__ = [
     "Capture",
@@ -18,6 +18,7 @@ __all__ = [
     "Process",
     "SpawnProblem",
     "Supervisor",
+    "can_run_commands",
     "collect",
     "command_environment",
     "run_command",

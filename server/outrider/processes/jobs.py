@@ -173,6 +173,7 @@ class Jobs:
         except BaseException:
             job.is_quiet = True
             await job.kill()
+            del self._jobs[order.id]
             raise
         if problem is not None:
             del self._jobs[order.id]
@@ -193,6 +194,13 @@ class Jobs:
         self.hush(turn_id)
         ending = [job.kill() for job in self.running if turn_id in (None, job.order.turn_id)]
         await asyncio.gather(*ending)
+
+    async def kill_those_of(self, turn_id: str) -> None:
+        """End the jobs of a turn as if somebody ended each."""
+        ending = [job for job in self.running if job.order.turn_id == turn_id]
+        for job in ending:
+            job.is_quiet = False
+        await asyncio.gather(*(job.kill() for job in ending))
 
     def _over(self, job: Job) -> None:
         if not job.is_quiet:

@@ -16,7 +16,9 @@ from outrider.permissions.guarded import Guarded
 from outrider.ports.clock import SystemClock
 from outrider.ports.events import LoggedEvent
 from outrider.processes import Supervisor
-from outrider.replay.recorded import RecordedCatalog, RecordedLedger, RecordedTools
+from outrider.processes.sandbox import Sandbox
+from outrider.replay.recorded import RecordedCatalog, RecordedTools
+from outrider.replay.rulings import RecordedLedger
 from outrider.replay.tape import Input, Tape
 from outrider.replay.world import (
     RecordedBriefing,
@@ -253,6 +255,7 @@ class _Player:
             search=Search(folders, documents, overlay, supervisor, SystemClock(), None),
             briefing=RecordedBriefing(tape),
             supervisor=supervisor,
+            sandbox=Sandbox(supervisor, SystemClock(), []),
             ledger=RecordedLedger(),
             guarded=Guarded([]),
             catalog=RecordedCatalog(tape, self._clock),

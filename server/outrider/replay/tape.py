@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from outrider.ports.events import LoggedEvent
 from outrider.tools.client import defined
@@ -44,7 +44,11 @@ _OF_TYPE: Mapping[str, InputKind] = {
     "question.answered": "answer",
     "tool.answered": "tool",
     "workspace.changed": "changed",
+    "job.started": "changed",
+    "job.finished": "changed",
 }
+_WITH_THEIR_OWNER: Final = frozenset({"cancelled", "closed", "interrupted"})
+"""Jobs that end so follow from the end of their turn, their session or the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +257,8 @@ def _inputs(events: Sequence[LoggedEvent]) -> Iterator[Input]:
                 continue  # it follows from the end of the turn before
             case "approval.resolved" if event.data["by"] != "person":
                 continue
+            case "job.finished" if event.data["status"] in _WITH_THEIR_OWNER:
+                continue
             case "turn.finished" if event.data["outcome"] == "cancelled":
                 if (due := _cancelled_after(events, event)) is not None:
                     yield Input("cancel", due, event)
@@ -286,7 +292,7 @@ def _follows_from_cancel(event: LoggedEvent, turn_id: str | None) -> bool:
     match event.type:
         case "turn.phase":
             return data["to"] == "finish"
-        case "tool.finished":
+        case "tool.finished" | "job.finished":
             return data["status"] == "cancelled"
         case "model.responded":
             return data["finishReason"] == "cancelled"

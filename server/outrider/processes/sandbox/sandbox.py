@@ -43,6 +43,8 @@ class Confined:
     """None: it runs without a sandbox."""
     told: str
     """For a person: sandboxed or not, and why."""
+    env_outside: Mapping[str, str]
+    """Its environment without a sandbox."""
     refused: bool = False
     """Whether it must not run at all: a sandbox is required, and there is none."""
     may_leave: bool = False
@@ -51,7 +53,7 @@ class Confined:
 
 def unconfined(argv: Sequence[str], env: Mapping[str, str], told: str, *, refused: bool = False) -> Confined:
     """A command without a sandbox."""
-    return Confined(tuple(argv), dict(env), None, told, refused)
+    return Confined(tuple(argv), dict(env), None, told, dict(env), refused)
 
 
 @dataclass(slots=True)
@@ -99,6 +101,7 @@ class Sandbox:
             environment_in(env),
             walls,
             f"Sandboxed: it can write in the workspace only, and runs {network}.",
+            dict(env),
             may_leave=not refused,
         )
 

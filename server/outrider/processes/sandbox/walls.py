@@ -53,6 +53,11 @@ class Walls:
         """The folders that can be written in."""
         return tuple(wall.path for wall in self.walls if wall.kind == "writable")
 
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The folders that it cannot look into."""
+        return tuple(wall.path for wall in self.walls if wall.kind == "hidden")
+
 
 @dataclass(frozen=True, slots=True)
 class NoWalls:
