@@ -34,7 +34,6 @@ InputKind = Literal[
 _OF_TYPE: Mapping[str, InputKind] = {
     "session.started": "begin",
     "session.restored": "restore",
-    "session.closed": "close",
     "turn.queued": "task",
     "turn.started": "task",
     "turn.parked": "park",
@@ -259,6 +258,9 @@ def _inputs(events: Sequence[LoggedEvent]) -> Iterator[Input]:
                 continue
             case "job.finished" if event.data["status"] in _WITH_THEIR_OWNER:
                 continue
+            case "session.closed":
+                yield Input("close", _closed_after(events, event), event)
+                continue
             case "turn.finished" if event.data["outcome"] == "cancelled":
                 if (due := _cancelled_after(events, event)) is not None:
                     yield Input("cancel", due, event)
@@ -269,6 +271,14 @@ def _inputs(events: Sequence[LoggedEvent]) -> Iterator[Input]:
                 pass
         if kind is not None:
             yield Input(kind, event.seq - 1, event)
+
+
+def _closed_after(events: Sequence[LoggedEvent], closed: LoggedEvent) -> int:
+    """The seq after which a session was closed: its jobs ended with it."""
+    seq = closed.seq - 1
+    while events[seq - 1].type == "job.finished" and events[seq - 1].data["status"] == "closed":
+        seq -= 1
+    return seq
 
 
 def _cancelled_after(events: Sequence[LoggedEvent], finished: LoggedEvent) -> int | None:
