@@ -7,6 +7,7 @@ import pytest
 from scripting import DONE, call, result, results, step, types
 
 from outrider.testing.connections import Stdio
+from outrider.testing.scenario import scripted, start_session
 from outrider.testing.wire_client import RpcError
 
 REAL = {"testing": {"clock": None}, "permissionMode": "full"}
@@ -25,9 +26,9 @@ def named(marker):
     ]
 
 
-async def gone(marker):
+async def until(true):
     async with asyncio.timeout(5):
-        while named(marker):
+        while not true():  # noqa: ASYNC110 - nobody tells when a process is gone
             await asyncio.sleep(0.01)
 
 
@@ -142,7 +143,7 @@ async def test_the_model_is_told_of_a_job_that_has_ended(begin, workspace):
     turns = [
         step(job("until test -e go; do sleep 0.01; done; exit 4")),
         DONE,
-        {"text": "I see."},
+        {"text": "I see.", "expect": {"messages_contain": told}},
     ]
     editor = await begin("stock", turns, COUNTED)
     await editor.run("Go.")
@@ -238,8 +239,6 @@ async def test_jobs_end_with_the_server_and_the_log_says_so(begin, workspace):
 
 
 async def test_promise_9_nothing_of_a_job_outlives_a_server_that_is_killed(workspace):
-    from outrider.testing.scenario import scripted, start_session
-
     # Forked twice, in a session of its own, deaf to TERM, its parent gone.
     daemon = f"( setsid bash -c 'trap \"\" TERM; echo up; while :; do sleep 1; done # {workspace}' & ) ; sleep 1000"
     model = scripted(
@@ -247,11 +246,8 @@ async def test_promise_9_nothing_of_a_job_outlives_a_server_that_is_killed(works
     )
     connection = Stdio(env={"HOME": str(workspace.parent)}, cwd=workspace.parent)
     async with start_session("stock", workspace, model, REAL, connection=connection) as editor:
-        started = await editor.command("outrider.run", {"prompt": "Go."})
+        await editor.command("outrider.run", {"prompt": "Go."})
         await editor.wait_for(lambda: any("up" in frame["text"] for frame in editor.frames), "the second one")
-        async with asyncio.timeout(5):
-            while len([one for one in named(str(workspace)) if "setsid" not in one.info["cmdline"]]) < 2:
-                await asyncio.sleep(0.01)
+        await until(lambda: len([one for one in named(str(workspace)) if one.ppid() != 1]) >= 2)
         connection.kill()
-        await gone(str(workspace))
-        assert started["sessionId"]
+        await until(lambda: not named(str(workspace)))

@@ -30,10 +30,14 @@ def wrapped(walls: Walls, cwd: str, argv: Sequence[str]) -> list[str]:
     options = [*_NAMESPACES, *(() if walls.network else ("--unshare-net",))]
     options += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     for wall in walls.walls:
-        if wall.kind == "hidden":
+        if wall.kind in {"hidden", "closed"}:
             options += ["--tmpfs", wall.path]
         else:
             options += [_MOUNTS[wall.kind], wall.path, wall.path]
     # A home that lies in a hidden place is there, and empty.
-    options += ["--dir", walls.home, "--chdir", cwd]
+    options += ["--dir", walls.home]
+    for wall in walls.walls:
+        if wall.kind == "closed":
+            options += ["--remount-ro", wall.path]
+    options += ["--chdir", cwd]
     return [PROGRAM, *options, "--", *argv]

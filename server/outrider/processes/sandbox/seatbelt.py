@@ -33,6 +33,8 @@ def profile(walls: Walls) -> str:
                 # That a path leads through it may be seen, as programs look at each folder on their way.
                 lines.append(f"(deny file-read* file-write* {place})")
                 lines.append(f"(allow file-read-metadata (literal {_quoted(wall.path)}))")
+            case "closed":
+                lines.append(f"(deny file-write* {place})")
             case "readable":
                 lines.append(f"(allow file-read* {place})")
             case "writable":

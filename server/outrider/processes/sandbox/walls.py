@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-Kind = Literal["hidden", "readable", "writable", "guarded"]
-"""Empty and private; to read; to write; to read, although it lies in what can be written."""
+Kind = Literal["hidden", "closed", "readable", "writable", "guarded"]
+"""Empty and private; empty, where nothing can be put; to read; to write; to read, although it lies in what can be written."""
 
 GUARDED: Final = (".git", ".outrider")
 """What decides about the next commands, in each workspace folder: hooks, settings, rules."""
@@ -95,6 +95,8 @@ def walls_of(
     _put(found, map(str, readable), "readable")
     for folder in writable:
         _put(found, filter(None, [_git_folder_of(folder)]), "readable")
+    for folder in writable:
+        _close_above(found, folder.resolve())
     _put(found, map(str, writable), "writable")
     for folder in writable:
         _put(found, [str(folder / name) for name in GUARDED], "guarded")
@@ -126,6 +128,14 @@ def _put(found: dict[str, Kind], paths: Iterable[str], kind: Kind, *, only_folde
             continue
         if is_there:
             found[str(real)] = kind
+
+
+def _close_above(found: dict[str, Kind], folder: Path) -> None:
+    """What a command puts beside its folder would be lost with the private place around it, so that it must fail."""
+    above = [*reversed(folder.parents)]
+    inner = next((path for path in reversed(above) if found.get(str(path)) == "hidden"), None)
+    if inner is not None and (below := [path for path in above if path.is_relative_to(inner)][1:]):
+        found.setdefault(str(below[0]), "closed")
 
 
 def _programs(search_path: str, home: Path) -> list[str]:
