@@ -50,6 +50,8 @@ class RulePattern(Wire):
     """Of `run_command`: the words that the command of each part begins with, quoted as in a shell."""
     exact: bool | None = None
     """Whether these are all its words."""
+    script: str | None = None
+    """Of a command that runs a file of the workspace: the SHA-256 of its content, or `any`."""
     path: str | None = None
     """A glob over paths, relative to a workspace folder or absolute: `*` stays within a name, `**` does not."""
     host: str | None = None

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from outrider.agent.record import Record
+from outrider.permissions.rules import with_script
 from outrider.ports.editor import Answered, Editor, ItemReply, ToolAnswer, ToolRequest, Unanswered
 from outrider.ports.model import ToolCall
 from outrider.processes import Capture
@@ -558,7 +559,8 @@ def _resolved(item: Open, answer: _Answer, channel: Channel) -> EventData:
 
 def _told(rule: RulePattern) -> str:
     if rule.command is not None:
-        return f"{rule.tool} “{rule.command}”" if rule.exact else f"{rule.tool} “{rule.command} …”"
+        script = f" {with_script(rule.script)}" if rule.script is not None else ""
+        return f"{rule.tool} “{rule.command}{'' if rule.exact else ' …'}”{script}"
     return " ".join(part for part in (rule.tool, rule.path, rule.host) if part is not None)
 
 

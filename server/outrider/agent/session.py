@@ -487,7 +487,7 @@ class Session:
         folders = self._services.folders.folders
         workspace = str(folders[0].path) if scope == "workspace" and folders else None
         rules = [
-            Rule("allow", one.tool, one.command, bool(one.exact), one.path, one.host, workspace)
+            Rule("allow", one.tool, one.command, bool(one.exact), one.script, one.path, one.host, workspace)
             for one in item.always or ()
         ]
         saved = await self._services.ledger.add(rules)

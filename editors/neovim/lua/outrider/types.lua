@@ -291,12 +291,57 @@
 ---@field text string
 ---@field turnId string
 
+--- No process of a job is left.
+---@class outrider.JobFinished
+---@field exitCode? integer
+---@field jobId string
+---@field output? string
+---@field seconds? number
+---@field signal? integer
+---@field status 'exited'|'killed_timeout'|'killed_idle'|'lost'|'killed'|'cancelled'|'closed'|'interrupted'
+---@field told? string
+
+--- A background job of this process.
+---@class outrider.JobInfo
+---@field command string
+---@field cwd string
+---@field exitCode? integer
+---@field jobId string
+---@field sandboxed boolean
+---@field seconds number
+---@field sessionId string
+---@field signal? integer
+---@field status 'exited'|'killed_timeout'|'killed_idle'|'lost'|'killed'|'cancelled'|'closed'|'interrupted'|'running'
+---@field turnId string
+
+--- A command runs in the background.
+---@class outrider.JobStarted
+---@field callId string
+---@field command string
+---@field cwd string
+---@field jobId string
+---@field sandboxed boolean
+
+--- Lists the background jobs, or reads, waits for or ends the one of an id.
+---@class outrider.JobsParams
+---@field action? 'list'|'read'|'wait'|'kill'
+---@field id? string
+---@field sessionId? string
+---@field timeout? number
+
+--- The jobs as they are now, the oldest first; with an id, that one.
+---@class outrider.JobsResult
+---@field jobs outrider.JobInfo[]
+---@field output? string
+
 --- Budgets of one turn and time-outs. A spent budget ends the turn as `budget_exhausted` with a summary.
 ---@class outrider.Limits
 ---@field askSeconds? number
 ---@field commandIdleSeconds? number
 ---@field commandSeconds? number
 ---@field cost? number
+---@field jobIdleSeconds? number
+---@field jobSeconds? number
 ---@field outputBytes? integer
 ---@field seconds? number
 ---@field steps? integer
@@ -308,6 +353,8 @@
 ---@field commandIdleSeconds? number
 ---@field commandSeconds? number
 ---@field cost? number
+---@field jobIdleSeconds? number
+---@field jobSeconds? number
 ---@field outputBytes? integer
 ---@field seconds? number
 ---@field steps? integer
@@ -373,6 +420,7 @@
 ---@field host? string
 ---@field path? string
 ---@field scope? 'workspace'|'everywhere'
+---@field script? string
 ---@field tool string
 
 --- A document that the client did not save.
@@ -508,6 +556,7 @@
 ---@field origin string
 ---@field path? string
 ---@field scope 'session'|'workspace'|'everywhere'
+---@field script? string
 ---@field text string
 ---@field tool string
 ---@field workspace? string
@@ -518,6 +567,7 @@
 ---@field exact? boolean
 ---@field host? string
 ---@field path? string
+---@field script? string
 ---@field tool string
 
 --- A task. Without `sessionId` a new session is made.
@@ -534,6 +584,13 @@
 ---@field queued? boolean
 ---@field sessionId string
 ---@field turnId string
+
+--- What holds commands to the workspace; a mode alone may stand for the whole.
+---@class outrider.SandboxSettings
+---@field mode? 'off'|'auto'|'required'
+---@field network? boolean
+---@field readable? string[]
+---@field writable? string[]
 
 --- A document that could not be saved.
 ---@class outrider.SaveFailure
@@ -611,12 +668,14 @@
 --- Everything that can be set.
 ---@class outrider.Settings
 ---@field codeLens? boolean
+---@field commandEnvironment? string[]
 ---@field events? boolean
 ---@field fallbackModels? string[]
 ---@field limits? outrider.Limits
 ---@field model? string
 ---@field permissionMode? 'read-only'|'ask'|'auto-edit'|'full'
 ---@field providers? table<string, outrider.ProviderSettings>
+---@field sandbox? outrider.SandboxSettings
 ---@field stateDir? string
 ---@field testing? outrider.TestingSettings
 ---@field tools? outrider.ClientTool[]
@@ -866,7 +925,7 @@
 ---@field paths string[]
 
 --- A command of `workspace/executeCommand`.
----@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.open' | 'outrider.permissions' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.undo' | 'outrider.wait'
+---@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.jobs' | 'outrider.open' | 'outrider.permissions' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.undo' | 'outrider.wait'
 
 --- The type of an event, and what its data is.
 ---@alias outrider.EventType
@@ -881,6 +940,8 @@
 ---| 'edit.proposed' # EditProposed
 ---| 'edit.rejected' # EditRejected
 ---| 'error' # ErrorRaised
+---| 'job.finished' # JobFinished
+---| 'job.started' # JobStarted
 ---| 'model.failed' # ModelFailed
 ---| 'model.fellBack' # ModelFellBack
 ---| 'model.requested' # ModelRequested

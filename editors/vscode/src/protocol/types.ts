@@ -324,12 +324,62 @@ export interface Frame {
   turnId: string;
 }
 
+/** No process of a job is left. */
+export interface JobFinished {
+  exitCode?: number;
+  jobId: string;
+  output?: string;
+  seconds?: number;
+  signal?: number;
+  status: "exited" | "killed_timeout" | "killed_idle" | "lost" | "killed" | "cancelled" | "closed" | "interrupted";
+  told?: string;
+}
+
+/** A background job of this process. */
+export interface JobInfo {
+  command: string;
+  cwd: string;
+  exitCode?: number;
+  jobId: string;
+  sandboxed: boolean;
+  seconds: number;
+  sessionId: string;
+  signal?: number;
+  status: "exited" | "killed_timeout" | "killed_idle" | "lost" | "killed" | "cancelled" | "closed" | "interrupted" | "running";
+  turnId: string;
+}
+
+/** A command runs in the background. */
+export interface JobStarted {
+  callId: string;
+  command: string;
+  cwd: string;
+  jobId: string;
+  sandboxed: boolean;
+}
+
+/** Lists the background jobs, or reads, waits for or ends the one of an id. */
+export interface JobsParams {
+  action?: "list" | "read" | "wait" | "kill";
+  id?: string;
+  sessionId?: string;
+  timeout?: number;
+}
+
+/** The jobs as they are now, the oldest first; with an id, that one. */
+export interface JobsResult {
+  jobs: JobInfo[];
+  output?: string;
+}
+
 /** Budgets of one turn and time-outs. A spent budget ends the turn as `budget_exhausted` with a summary. */
 export interface Limits {
   askSeconds?: number;
   commandIdleSeconds?: number;
   commandSeconds?: number;
   cost?: number;
+  jobIdleSeconds?: number;
+  jobSeconds?: number;
   outputBytes?: number;
   seconds?: number;
   steps?: number;
@@ -342,6 +392,8 @@ export interface LimitsPatch {
   commandIdleSeconds?: number;
   commandSeconds?: number;
   cost?: number;
+  jobIdleSeconds?: number;
+  jobSeconds?: number;
   outputBytes?: number;
   seconds?: number;
   steps?: number;
@@ -414,6 +466,7 @@ export interface NewRule {
   host?: string;
   path?: string;
   scope?: "workspace" | "everywhere";
+  script?: string;
   tool: string;
 }
 
@@ -569,6 +622,7 @@ export interface RuleInfo {
   origin: string;
   path?: string;
   scope: "session" | "workspace" | "everywhere";
+  script?: string;
   text: string;
   tool: string;
   workspace?: string;
@@ -580,6 +634,7 @@ export interface RulePattern {
   exact?: boolean;
   host?: string;
   path?: string;
+  script?: string;
   tool: string;
 }
 
@@ -598,6 +653,14 @@ export interface RunResult {
   queued?: boolean;
   sessionId: string;
   turnId: string;
+}
+
+/** What holds commands to the workspace; a mode alone may stand for the whole. */
+export interface SandboxSettings {
+  mode?: "off" | "auto" | "required";
+  network?: boolean;
+  readable?: string[];
+  writable?: string[];
 }
 
 /** A document that could not be saved. */
@@ -689,12 +752,14 @@ export interface SessionsResult {
 /** Everything that can be set. */
 export interface Settings {
   codeLens?: boolean;
+  commandEnvironment?: string[];
   events?: boolean;
   fallbackModels?: string[];
   limits?: Limits;
   model?: string;
   permissionMode?: "read-only" | "ask" | "auto-edit" | "full";
   providers?: Record<string, ProviderSettings>;
+  sandbox?: SandboxSettings;
   stateDir?: string;
   testing?: TestingSettings;
   tools?: ClientTool[];
@@ -990,6 +1055,7 @@ export interface Commands {
   "outrider.events": { params: EventsParams; result: EventsResult };
   "outrider.explore": { params: ExploreParams; result: RunResult };
   "outrider.export": { params: ExportParams; result: Export };
+  "outrider.jobs": { params: JobsParams; result: JobsResult };
   "outrider.open": { params: OpenParams; result: OpenResult };
   "outrider.permissions": { params: PermissionsParams; result: PermissionsResult };
   "outrider.redo": { params: UndoParams; result: UndoResult };
@@ -1023,6 +1089,8 @@ export interface EventData {
   "edit.proposed": EditProposed;
   "edit.rejected": EditRejected;
   "error": ErrorRaised;
+  "job.finished": JobFinished;
+  "job.started": JobStarted;
   "model.failed": ModelFailed;
   "model.fellBack": ModelFellBack;
   "model.requested": ModelRequested;
