@@ -82,11 +82,10 @@ async def _sandbox(services: Services) -> Check:
     folders = services.folders.folders
     cwd = await asyncio.to_thread((folders[0].path if folders else Path.home()).resolve)
     confined = await confined_in(services, shell_argv("true"), cwd)
-    if confined.walls is not None:
+    if confined.walls is not None or services.settings().sandbox.mode == "off":
         return Check(name="sandbox", status="ok", detail=confined.told)
-    hint = "" if services.settings().sandbox.mode == "off" else INSTALL
     status = "fail" if confined.refused else "warn"
-    return Check(name="sandbox", status=status, detail=f"{confined.told}{hint}")
+    return Check(name="sandbox", status=status, detail=f"{confined.told}{INSTALL}")
 
 
 async def _search(services: Services) -> Check:
