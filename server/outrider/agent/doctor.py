@@ -62,7 +62,7 @@ async def _log(services: Services) -> Check:
 
 async def _commands(services: Services) -> Check:
     if not can_run_commands():
-        detail = "commands are not run on Windows, so the tools for them are not offered; all else works"
+        detail = "commands are not run on Windows, so the tools for them are not offered"
         return Check(name="commands", status="warn", detail=detail)
     result = await collect(
         services.supervisor,

@@ -48,6 +48,8 @@ from outrider_protocol.settings import Effect
 
 _AGAIN = frozenset({"model.retried", "model.fellBack"})
 _CANCELLED = "[cancelled]"
+_OF_COMMANDS = frozenset({"run_command", "read_job"})
+"""One of these is offered in every mode, where commands can be run."""
 _UNFINISHED = frozenset({"cancelled", "interrupted"})
 _WORKED_OUT = frozenset(
     {
@@ -224,9 +226,11 @@ class RecordedTools(Registry):
     def __init__(self, tape: Tape) -> None:
         """Take the tools from the tape."""
         self._tape = tape
-        self._own = own_tools()
-        tools = {tool.name: self._tool(tool.spec()) for tool in self._own.offered(read_only=False)}
         requests = [event for event in tape.events if event.type == "model.requested"]
+        offered = {name for request in requests for name in request.data["tools"]}
+        # The system of then may have been one that runs no commands.
+        self._own = own_tools(with_commands=not offered or not _OF_COMMANDS.isdisjoint(offered))
+        tools = {tool.name: self._tool(tool.spec()) for tool in self._own.offered(read_only=False)}
         for request in reversed(requests):
             tools |= {tool.name: tool for tool in self._of_request(request)}
         super().__init__(tools.values())
