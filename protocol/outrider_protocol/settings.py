@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, Field, StringConstraints
+from pydantic import AwareDatetime, Field, StringConstraints, model_validator
 
 from outrider_protocol.wire import Wire
 
@@ -118,6 +118,11 @@ class SandboxSettings(Wire):
     """Further paths that they can read, in the home and in other places that are hidden from them."""
     writable: list[NamedPath] = Field(default_factory=list)
     """Further paths that they can write."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _mode_alone(cls, given: Any) -> Any:
+        return {"mode": given} if isinstance(given, str) else given
 
 
 class ClientTool(Wire):
