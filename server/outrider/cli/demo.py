@@ -48,7 +48,13 @@ async def run_demo(
         workspace = base / "parking"
         script = await asyncio.to_thread(lay_out, base, workspace)
         scripted = "model" not in options
-        played = {"permissionMode": "ask", "stateDir": str(base / "state")} | options
+        # Its commands run this Python, which may lie in a place that the sandbox hides.
+        python = [str(Path(prefix).resolve()) for prefix in (sys.prefix, sys.base_prefix)]
+        played = {
+            "permissionMode": "ask",
+            "stateDir": str(base / "state"),
+            "sandbox": {"readable": python},
+        } | options
         if scripted:
             played["model"] = f"scripted:{script}"
         _introduce(console, workspace, scripted, keyboard is None)
