@@ -48,12 +48,10 @@ async def run_demo(
         workspace = base / "parking"
         script = await asyncio.to_thread(lay_out, base, workspace)
         scripted = "model" not in options
-        # Its commands run this Python, which may lie in a place that the sandbox hides.
-        python = [str(Path(prefix).resolve()) for prefix in (sys.prefix, sys.base_prefix)]
         played = {
             "permissionMode": "ask",
             "stateDir": str(base / "state"),
-            "sandbox": {"readable": python},
+            "sandbox": {"readable": _own_python()},
         } | options
         if scripted:
             played["model"] = f"scripted:{script}"
@@ -71,6 +69,11 @@ async def run_demo(
     finally:
         if not keep:
             await asyncio.to_thread(shutil.rmtree, base, ignore_errors=True)
+
+
+def _own_python() -> list[str]:
+    """Where this Python lies, which the demo's commands run: it may be a place that the sandbox hides."""
+    return [str(Path(prefix).resolve()) for prefix in (sys.prefix, sys.base_prefix)]
 
 
 def _temporary_folder() -> Path:
