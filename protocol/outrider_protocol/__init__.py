@@ -29,10 +29,11 @@ DOCTOR: Final = "outrider.doctor"
 OPEN: Final = "outrider.open"
 EXPORT: Final = "outrider.export"
 PERMISSIONS: Final = "outrider.permissions"
+JOBS: Final = "outrider.jobs"
 
 COMMAND_NAMES: Final = (
     RUN, EXPLORE, STEER, CANCEL, ANSWER, STATUS, WAIT, EVENTS, SESSIONS, RESUME, UNDO, REDO, CHANGES, TOOLS,
-    DOCTOR, OPEN, EXPORT, PERMISSIONS,
+    DOCTOR, OPEN, EXPORT, PERMISSIONS, JOBS,
 )  # fmt: skip
 
 # Notifications to the client, sent only where it set `events: true`.
@@ -68,6 +69,7 @@ REJECT: Final = "Reject"
 SAVE_AND_CONTINUE: Final = "Save and continue"
 RUN_WITHOUT_SAVING: Final = "Run without saving"
 SAVE_CANCEL: Final = "Cancel"
+RUN_OUTSIDE: Final = "Run outside once"
 ANSWER_IN_DOCUMENT: Final = "Answer in a document…"
 KEEP_MINE: Final = "Keep mine"
 TAKE_THE_UNDO: Final = "Take the undo"

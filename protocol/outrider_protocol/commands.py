@@ -10,6 +10,7 @@ from outrider_protocol.events import (
     Conflict,
     Context,
     Decision,
+    JobStatus,
     Mode,
     NotUndoable,
     Open,
@@ -418,6 +419,50 @@ class PermissionsResult(Wire):
     """Why that file cannot be read; then nothing but reading is possible."""
 
 
+class JobsParams(Wire):
+    """Lists the background jobs, or reads, waits for or ends the one of an id."""
+
+    action: Literal["list", "read", "wait", "kill"] = "list"
+    id: str | None = None
+    timeout: Annotated[float, Field(ge=0)] | None = None
+    """Seconds that `wait` waits at most; absent: until it ends."""
+    session_id: str | None = None
+    """With `list`: only the jobs of that session."""
+
+    @model_validator(mode="after")
+    def _what_it_needs(self) -> "JobsParams":
+        if (self.id is None) != (self.action == "list"):
+            raise ValueError("an id goes with read, wait and kill, and each of them needs one")
+        if self.timeout is not None and self.action != "wait":
+            raise ValueError("a timeout goes with wait")
+        return self
+
+
+class JobInfo(Wire):
+    """A background job of this process."""
+
+    job_id: str
+    session_id: str
+    turn_id: str
+    """The turn that started it."""
+    command: str
+    cwd: str
+    sandboxed: bool
+    status: JobStatus | Literal["running"]
+    exit_code: int | None = None
+    signal: int | None = None
+    seconds: float
+    """How long it has run."""
+
+
+class JobsResult(Wire):
+    """The jobs as they are now, the oldest first; with an id, that one."""
+
+    jobs: list[JobInfo]
+    output: str | None = None
+    """With an id: what it has printed, head and tail."""
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """One row of the command table: its name, what it takes, what it gives, what it is for."""
@@ -458,5 +503,6 @@ COMMANDS: dict[str, Command] = {
             PermissionsResult,
             "List, add, remove and open what may happen without a question.",
         ),
+        Command(names.JOBS, JobsParams, JobsResult, "List, read, wait for and end background jobs."),
     )
 }

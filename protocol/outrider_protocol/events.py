@@ -53,6 +53,8 @@ class RulePattern(Wire):
     """Of `run_command`: the words that the command of each part begins with, quoted as in a shell."""
     exact: bool | None = None
     """Whether these are all its words."""
+    script: str | None = None
+    """Of a command that runs a file of the workspace: the SHA-256 of its content, or `any`."""
     path: str | None = None
     """A glob over paths, relative to a workspace folder or absolute: `*` stays within a name, `**` does not."""
     host: str | None = None
@@ -775,6 +777,42 @@ class WorkspaceSaved(EventData):
     """Those that are not, and why."""
 
 
+# --- background jobs -----------------------------------------------------------------------------------------
+
+JobStatus = Literal[
+    "exited", "killed_timeout", "killed_idle", "lost", "killed", "cancelled", "closed", "interrupted"
+]
+"""How a job ended: by itself, by a time-out, with its supervisor; by somebody; with its turn, its session, the server."""
+
+
+class JobStarted(EventData):
+    """A command runs in the background."""
+
+    TYPE = "job.started"
+    job_id: str
+    call_id: str
+    """The call that started it."""
+    command: str
+    cwd: str
+    sandboxed: bool
+
+
+class JobFinished(EventData):
+    """No process of a job is left."""
+
+    TYPE = "job.finished"
+    job_id: str
+    status: JobStatus
+    exit_code: int | None = None
+    signal: int | None = None
+    seconds: float | None = None
+    """How long it ran; absent where nobody saw its end."""
+    output: str | None = None
+    """What it printed, head and tail; absent where it ended with its turn, its session or the server."""
+    told: str | None = None
+    """What the model is told of it with the next request; absent where it knows."""
+
+
 # --- the rest ------------------------------------------------------------------------------------------------
 
 
@@ -844,7 +882,7 @@ EVENTS: tuple[type[EventData], ...] = (
     ToolRequested, ToolStarted, ToolFinished,
     ApprovalRequested, ApprovalResolved, QuestionAsked, QuestionAnswered, ToolAsked, ToolAnswered,
     EditProposed, EditApplying, EditApplied, EditRejected, EditMerged, UndoRequested, UndoAsked,
-    UndoFinished, WorkspaceChanged, WorkspaceTouched, WorkspaceSaved,
+    UndoFinished, WorkspaceChanged, WorkspaceTouched, WorkspaceSaved, JobStarted, JobFinished,
     PlanUpdated, ContextCompacted, ContextPruned, BudgetExhausted, SteeringReceived, ErrorRaised,
 )  # fmt: skip
 

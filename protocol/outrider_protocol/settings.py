@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, Field, StringConstraints
+from pydantic import AwareDatetime, Field, StringConstraints, model_validator
 
 from outrider_protocol.wire import Wire
 
@@ -156,6 +156,10 @@ class Limits(Wire):
     """Total time of one command."""
     command_idle_seconds: Annotated[float, Field(gt=0)] = 120.0
     """How long a command may print nothing."""
+    job_seconds: Annotated[float, Field(gt=0)] = 3600.0
+    """Total time of one background job."""
+    job_idle_seconds: Annotated[float, Field(gt=0)] = 1800.0
+    """How long a background job may print nothing."""
     output_bytes: Annotated[int, Field(ge=1024)] = 64_000
     """Bytes of one tool's output the model sees; head and tail are kept."""
 
@@ -170,7 +174,36 @@ class LimitsPatch(Wire):
     ask_seconds: Annotated[float, Field(gt=0)] | None = None
     command_seconds: Annotated[float, Field(gt=0)] | None = None
     command_idle_seconds: Annotated[float, Field(gt=0)] | None = None
+    job_seconds: Annotated[float, Field(gt=0)] | None = None
+    job_idle_seconds: Annotated[float, Field(gt=0)] | None = None
     output_bytes: Annotated[int, Field(ge=1024)] | None = None
+
+
+SandboxMode = Literal["off", "auto", "required"]
+
+SANDBOX_MODES: tuple[SandboxMode, ...] = ("off", "auto", "required")
+"""From the widest to the narrowest."""
+
+NamedPath = Annotated[str, StringConstraints(pattern=r"^(/|~/)")]
+"""A path that is absolute, or begins in the home."""
+
+
+class SandboxSettings(Wire):
+    """What holds commands to the workspace; a mode alone may stand for the whole."""
+
+    mode: SandboxMode = "auto"
+    """`auto`: commands run in a sandbox where the system can do it. `required`: they do not run without one."""
+    network: bool = False
+    """Whether commands in the sandbox reach the network."""
+    readable: list[NamedPath] = Field(default_factory=list)
+    """Further paths that they can read, in the home and in other places that are hidden from them."""
+    writable: list[NamedPath] = Field(default_factory=list)
+    """Further paths that they can write."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _mode_alone(cls, given: Any) -> Any:
+        return {"mode": given} if isinstance(given, str) else given
 
 
 class ClientTool(Wire):
@@ -230,6 +263,10 @@ class Settings(Wire):
     """What may happen without a question."""
     limits: Limits = Limits()
     """Budgets and time-outs."""
+    sandbox: SandboxSettings = SandboxSettings()
+    """What holds commands to the workspace."""
+    command_environment: list[EnvName] = Field(default_factory=list)
+    """Names of further environment variables that commands get."""
     state_dir: str | None = None
     """Folder of the log; absent means the user's state folder."""
     store: StoreSettings = StoreSettings()

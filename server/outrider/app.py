@@ -32,7 +32,8 @@ from outrider.ports.events import FrameListener
 from outrider.ports.ids import Ids, RandomIds, SequentialIds
 from outrider.ports.outside import ClientStart, Outside
 from outrider.ports.secrets import EnvironmentSecrets
-from outrider.processes import Supervisor
+from outrider.processes import Supervisor, can_run_commands
+from outrider.processes.sandbox import Sandbox
 from outrider.settings import Layered, from_layers, narrowed, read_user_file
 from outrider.store.log import Store
 from outrider.store.problem import StoreProblem, StoreReadError
@@ -135,6 +136,7 @@ class App:
         if self.retention is not None:
             await self.retention.close()
         await self.services.ledger.write_hits()
+        await self.services.sandbox.close()
         await self.services.supervisor.close()
         await self.services.catalog.close()
         await self.services.store.close()
@@ -201,10 +203,11 @@ async def start(
         census=census,
         briefing=Briefing(folders, overlay, documents),
         supervisor=supervisor,
+        sandbox=Sandbox(supervisor, deadlines, [_state_dir(settings, around), around.user_settings.parent]),
         ledger=ledger,
         guarded=guarded,
         catalog=catalog,
-        tools=own_tools().with_others(handed_tools(settings.tools)),
+        tools=own_tools(with_commands=can_run_commands()).with_others(handed_tools(settings.tools)),
         env=around.env,
         host=around.host,
         settings=lambda: app.current,

@@ -15,9 +15,17 @@ from pydantic import ValidationError
 from outrider.permissions.decide import narrowest
 from outrider.tools.all import own_tools
 from outrider.tools.client import schema_problem
-from outrider_protocol.settings import MOST_TOOLS, PERMISSION_MODES, ClientTool, Limits, Settings
+from outrider_protocol.settings import (
+    MOST_TOOLS,
+    PERMISSION_MODES,
+    SANDBOX_MODES,
+    ClientTool,
+    Limits,
+    SandboxSettings,
+    Settings,
+)  # fmt: skip
 
-_OF_PARTS: Final = ("limits", "models", "providers", "routing", "store", "testing", "tiers")
+_OF_PARTS: Final = ("limits", "models", "providers", "routing", "sandbox", "store", "testing", "tiers")
 """Settings that are merged part by part."""
 _LONGEST_SHOWN: Final = 80
 """Characters of a value that are put in a message."""
@@ -61,7 +69,9 @@ def from_layers(*layers: tuple[str, Any]) -> Layered:
 def _entries(layer: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
     """What a layer sets, part by part, so that one wrong value takes no others with it. Null sets nothing."""
     for key, value in layer.items():
-        if key in _OF_PARTS and isinstance(value, Mapping):
+        if key == "sandbox" and isinstance(value, str):
+            yield (key, "mode"), value
+        elif key in _OF_PARTS and isinstance(value, Mapping):
             for part, inner in _object(value).items():
                 if inner is not None:
                     given = _object(inner) if isinstance(inner, Mapping) else None
@@ -198,7 +208,7 @@ def read_user_file(path: Path) -> tuple[dict[str, Any], str | None]:
 def narrowed(base: Settings, values: Any) -> Layered:
     """Apply what `workspace/configuration` says, which the repository may have written, to `base`.
 
-    `permissionMode` may only become narrower, limits only smaller, `trusted` only false; `model` may name
+    `permissionMode` may only become narrower, limits and the sandbox only smaller, `trusted` only false; `model` may name
     another model of a provider that is configured already; `events` and `codeLens` are harmless. All else is ignored, and said
     unless it is what holds anyway.
 
@@ -219,6 +229,8 @@ def narrowed(base: Settings, values: Any) -> Layered:
                 _narrow_mode(base, value, update, messages)
             case "limits":
                 _narrow_limits(base, value, update, messages)
+            case "sandbox":
+                _narrow_sandbox(base, value, update, messages)
             case "trusted" if isinstance(value, bool):
                 if not value:
                     update["trusted"] = False
@@ -264,6 +276,30 @@ def _narrow_limits(base: Settings, value: Any, update: dict[str, Any], messages:
         else:
             limits[key] = limit
     update["limits"] = Limits.from_wire(limits)
+
+
+def _narrow_sandbox(base: Settings, value: Any, update: dict[str, Any], messages: list[str]) -> None:
+    if not isinstance(value, (str, Mapping)):
+        messages.append(f"sandbox: must be a mode or an object; {_shown(value)} is ignored")
+        return
+    given = {"mode": value} if isinstance(value, str) else _without_nulls(_object(value))
+    sandbox: dict[str, Any] = base.sandbox.to_wire()
+    for key, one in given.items():
+        if problem := _problem({"sandbox": {key: one}}, ("sandbox",)):
+            messages.append(f"{problem}; {_used_instead({'sandbox': sandbox}, ('sandbox', key))}")
+        elif _widens_sandbox(sandbox[key], one):
+            messages.append(f"sandbox.{key}: {_shown(one)} would widen; {sandbox[key]!r} stays in use")
+        else:
+            sandbox[key] = one
+    update["sandbox"] = SandboxSettings.from_wire(sandbox)
+
+
+def _widens_sandbox(before: Any, after: Any) -> bool:
+    if isinstance(after, bool):
+        return after and not before
+    if isinstance(after, list):
+        return any(path not in before for path in cast("list[str]", after))
+    return SANDBOX_MODES.index(after) < SANDBOX_MODES.index(before)
 
 
 def _choose_model(base: Settings, value: str, update: dict[str, Any], messages: list[str]) -> None:

@@ -309,7 +309,15 @@ async def test_promise_6_no_way_to_an_effect_in_a_read_only_turn(mode, effect, b
         {
             **step(effect),
             "expect": {
-                "tools": ["read_file", "list_files", "find_files", "search", "ask_user", "update_plan"]
+                "tools": [
+                    "read_file",
+                    "list_files",
+                    "find_files",
+                    "search",
+                    "read_job",
+                    "ask_user",
+                    "update_plan",
+                ]
             },
         },
         DONE,

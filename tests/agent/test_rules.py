@@ -1,5 +1,7 @@
 """Rules at work: what they allow goes, what they forbid does not, and both are in the log; always means what was shown."""
 
+import hashlib
+
 import pytest
 from scripting import DONE, FIX, call, results, step
 
@@ -129,6 +131,37 @@ async def test_a_grant_does_not_cover_a_script_that_changed(begin, workspace):
         "change": "ok",
         "again": "denied",
     }
+
+
+async def test_a_rule_for_a_script_is_for_what_it_holds(begin, rules, workspace):
+    (workspace / "do.sh").write_text("echo one\n")
+    run = call("run_command", command="bash do.sh", called="run")
+    change = call("run_command", command="echo 'echo two' > do.sh", called="change")
+    turns = [step(run), step({**run, "id": "same"}), step(change), step({**run, "id": "again"}), DONE]
+    answers = ["Always allow…", "Always in this workspace", "Allow once", "Reject"]
+    editor = await begin("stock", turns, answers=answers)
+    await editor.run("Run it.")
+    digest = hashlib.sha256(b"echo one\n").hexdigest()
+    saved = f"allow run_command “bash do.sh …” with the script as it is ({digest[:16]})"
+    assert saved in editor.questions[1].message
+    assert {name: status for name, (status, _) in results(editor).items()} == {
+        "run": "ok",
+        "same": "ok",
+        "change": "ok",
+        "again": "denied",
+    }
+    (rule,) = (await editor.command("outrider.permissions", {}))["rules"]
+    assert rule["script"] == digest
+
+
+@pytest.mark.parametrize(("script", "status"), [(None, "denied"), ("any", "ok"), ("0" * 64, "denied")])
+async def test_a_rule_without_the_right_script_does_not_allow_it(script, status, begin, rules, workspace):
+    (workspace / "do.sh").write_text("echo one\n")
+    line = f'script = "{script}"\n' if script else ""
+    rules(f'[[rule]]\ndecision = "allow"\ntool = "run_command"\ncommand = "bash do.sh"\n{line}')
+    editor = await begin("stock", [step(call("run_command", command="bash do.sh")), DONE], answers=["Reject"])
+    await editor.run("Run it.")
+    assert [status for status, _ in results(editor).values()] == [status]
 
 
 async def test_a_damaged_ledger_lets_nothing_but_reading_happen(begin, rules):

@@ -443,9 +443,25 @@ async def test_the_doctor_looks_and_changes_nothing(begin):
     checks = {check["name"]: check for check in (await editor.command("outrider.doctor"))["checks"]}
     assert {check["status"] for check in checks.values()} == {"ok"}, checks
     assert list(checks) == [
-        "outrider", "workspace", "model", "log", "commands", "search", "editor", "permissions",
+        "outrider", "workspace", "model", "log", "commands", "sandbox", "search", "editor", "permissions",
     ]  # fmt: skip
     assert editor.events == []
+
+
+async def test_where_commands_cannot_be_run_all_else_works(begin, monkeypatch):
+    for place in ("outrider.app", "outrider.agent.doctor", "outrider.processes.supervisor"):
+        monkeypatch.setattr(f"{place}.can_run_commands", lambda: False)
+    turns = [step(call("run_command", command="true", called="run")), step(FIX), DONE]
+    editor = await begin("stock", turns, FULL)
+    assert (await editor.run("Go."))["outcome"] == "completed"
+    status, content = results(editor)["run"]
+    assert (status, results(editor)["fix"][0]) == ("error", "ok")
+    assert content.startswith("There is no tool 'run_command'.")
+    names = {tool["name"] for tool in (await editor.command("outrider.tools"))["tools"]}
+    assert not {"run_command", "read_job", "kill_job"} & names
+    checks = {check["name"]: check for check in (await editor.command("outrider.doctor"))["checks"]}
+    assert checks["commands"]["status"] == "warn"
+    assert "Windows" in checks["commands"]["detail"]
 
 
 async def test_the_tools_are_listed(begin):
@@ -455,7 +471,7 @@ async def test_the_tools_are_listed(begin):
         "read_file": "read", "list_files": "read", "find_files": "read", "search": "read",
         "edit_file": "edit", "apply_patch": "edit", "insert_lines": "edit", "write_file": "edit",
         "delete_file": "edit", "rename_file": "edit",
-        "run_command": "execute", "ask_user": "ask", "update_plan": "ask",
+        "run_command": "execute", "read_job": "read", "kill_job": "execute", "ask_user": "ask", "update_plan": "ask",
     }  # fmt: skip
     for tool in tools:
         assert tool["inputSchema"]["type"] == "object"

@@ -3,6 +3,7 @@
 from collections import defaultdict
 
 from outrider.agent.phases import TRANSITIONS
+from outrider_protocol import RUN_OUTSIDE
 from outrider_protocol.events import EVENT_TYPES
 
 
@@ -141,7 +142,9 @@ class _Log:
         assert data["id"] not in self.items
         assert data["id"] not in self.resolved
         # A call that was handed to the client before a restart may need a yes under a mode that is narrower now.
-        assert data["callId"] not in self.started - self.handed, "asked after it began"
+        # One that failed in the sandbox has begun: it may be run once more, outside.
+        leaves = RUN_OUTSIDE in data["options"]
+        assert leaves or data["callId"] not in self.started - self.handed, "asked after it began"
         self.items[data["id"]] = data
 
     def on_approval_resolved(self, _turn, data):
@@ -151,7 +154,7 @@ class _Log:
         assert asked or data["by"] in {"mode", "rule"}, f"{data['id']} was never asked"
         if asked and data["by"] == "person":
             titles = {
-                "allow_once": "Allow once",
+                "allow_once": RUN_OUTSIDE if RUN_OUTSIDE in asked["options"] else "Allow once",
                 "allow_session": "Allow for this session",
                 "allow_always": "Always allow…",
                 "reject": "Reject",

@@ -268,5 +268,5 @@ def test_what_is_offered_for_always(workspace, command, expected):
         f"{pattern.text}{'!' if pattern.is_exact else ''}".replace("'x'", "x") for pattern in looked.patterns
     ] == expected
     if expected and not any(text.startswith("git!") for text in expected):
-        rules = [Rule("allow", RUN, pattern.text, pattern.is_exact) for pattern in looked.patterns]
+        rules = [Rule("allow", RUN, one.text, one.is_exact, script) for one, script in looked.allowing]
         assert decided(command, workspace, "ask", rules).verdict == "allow"

@@ -27,6 +27,7 @@ from outrider.processes import (
     shell_argv,
 )
 from outrider.processes.capture import Capture
+from outrider.processes.environment import holds_key
 
 ENV = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
 
@@ -232,25 +233,19 @@ def test_a_cut_never_damages_a_character(text: str, limit: int) -> None:
         ("PATH", True),
         ("HOME", True),
         ("LANG", True),
+        ("LC_ALL", True),
         ("VIRTUAL_ENV", True),
         ("CI", True),
-        ("SSH_AUTH_SOCK", True),
-        ("MONKEY", True),
-        ("KEYBOARD", True),
-        ("TOKENIZERS_PARALLELISM", True),
         ("PWD", True),
         ("OLDPWD", True),
-        ("INIT_CWD", True),
-        ("COMPASS", True),
-        ("BYPASS", True),
-        ("XDG_SEAT_PATH", True),
-        ("KEYTIMEOUT", True),
-        ("MAX_TOKENS", True),
-        ("KEY_REPEAT_RATE", True),
-        ("AUTHOR", True),
         ("GIT_AUTHOR_NAME", True),
-        ("SECRETARY", True),
-        ("HOME_PATH", True),
+        ("UV_CACHE_DIR", True),
+        ("SSH_AUTH_SOCK", False),
+        ("MONKEY", False),
+        ("EDITOR_OF_MINE", False),
+        ("UV_INDEX_PASSWORD", False),
+        ("CARGO_REGISTRY_TOKEN", False),
+        ("POETRY_PYPI_TOKEN_PYPI", False),
         ("SECRET_KEY_BASE", False),
         ("DB_PASS", False),
         ("MYSQL_PWD", False),
@@ -285,6 +280,30 @@ def test_a_cut_never_damages_a_character(text: str, limit: int) -> None:
 )
 def test_the_environment_of_a_command(name: str, kept: bool) -> None:
     assert (name in command_environment({name: "value"})) is kept
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [("http://proxy.test:3128", True), ("http://ada:lovelace@proxy.test:3128", False)],
+)
+def test_an_address_with_a_password_stays_here(value: str, kept: bool) -> None:
+    assert ("HTTPS_PROXY" in command_environment({"HTTPS_PROXY": value})) is kept
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["MONKEY", "KEYBOARD", "TOKENIZERS_PARALLELISM", "INIT_CWD", "COMPASS", "BYPASS", "KEYTIMEOUT", "MAX_TOKENS",
+     "KEY_REPEAT_RATE", "AUTHOR", "SECRETARY", "HOME_PATH", "XDG_SEAT_PATH"],
+)  # fmt: skip
+def test_a_name_that_only_sounds_like_a_key_is_none(name: str) -> None:
+    assert not holds_key(name)
+
+
+def test_what_the_person_names_is_there() -> None:
+    env = {"DEPLOY_TOKEN": "t", "OTHER": "o", "BASH_ENV": "/x", "ls": "() { rm x; }"}
+    given = command_environment(env, ["DEPLOY_TOKEN", "BASH_ENV", "ls"])
+    assert given["DEPLOY_TOKEN"] == "t"
+    assert not {"OTHER", "BASH_ENV", "ls"} & set(given)
 
 
 def test_pagers_prompts_and_colours_are_off_whatever_was_set() -> None:

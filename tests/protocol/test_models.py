@@ -64,7 +64,7 @@ def strategy(annotation: Any, metadata: list[Any]) -> st.SearchStrategy[Any]:
     if is_model(annotation):
         return instances(annotation)
     if annotation is str and pattern:
-        samples = ("MY_KEY", "_", "https://models.example/v1", "http://localhost:8000", "755")
+        samples = ("MY_KEY", "_", "https://models.example/v1", "http://localhost:8000", "755", "~/notes")
         return st.sampled_from([sample for sample in samples if re.search(pattern, sample)])
     plain: dict[Any, st.SearchStrategy[Any]] = {
         str: st.text(min_size=shortest, max_size=5),

@@ -41,6 +41,7 @@ VALUES: dict[str, type[Wire]] = {
     "SessionSummary": commands.SessionSummary,
     "TouchedFile": events.TouchedFile,
     "NotSaved": events.NotSaved,
+    "JobInfo": commands.JobInfo,
     "UndonePath": commands.UndonePath,
     "Conflict": commands.Conflict,
     "NotUndoable": commands.NotUndoable,
@@ -157,6 +158,8 @@ def test_what_the_page_lets_the_workspace_set_is_what_it_may_set(page: Page) -> 
         "providers": {},
         "stateDir": "/elsewhere",
         "store": {"keepDays": 1},
+        "sandbox": "required",
+        "commandEnvironment": ["DEPLOY_TOKEN"],
         "testing": {"ids": "sequential"},
         "tools": [{"name": "x", "description": "x", "inputSchema": {"type": "object"}, "effect": "read"}],
     }
@@ -236,7 +239,8 @@ def test_every_title_is_described(page: Page) -> None:
         names.ALLOW_ONCE, names.ALLOW_SESSION, names.ALWAYS_ALLOW, names.ALWAYS_HERE,
         names.ALWAYS_EVERYWHERE, names.ALWAYS_BACK, names.REVIEW, names.REJECT,
         names.SAVE_AND_CONTINUE, names.RUN_WITHOUT_SAVING, names.SAVE_CANCEL,
-        names.ANSWER_IN_DOCUMENT, names.KEEP_MINE, names.TAKE_THE_UNDO, names.TAKE_THE_REDO, names.OPEN_BOTH,
+        names.RUN_OUTSIDE, names.ANSWER_IN_DOCUMENT, names.KEEP_MINE, names.TAKE_THE_UNDO, names.TAKE_THE_REDO,
+        names.OPEN_BOTH,
     }  # fmt: skip
     assert {quoted(row["title"])[0] for row in page.table("Titles", "title").rows} == titles
     others = {

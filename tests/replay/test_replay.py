@@ -200,7 +200,7 @@ async def test_a_difference_has_the_texts_of_the_replay(workspace):
 
 
 @pytest.mark.parametrize(
-    "env", [{}, {"SHELL_OF": "another"}], ids=["same environment", "another environment"]
+    "env", [{}, {"MAKEFLAGS": "another"}], ids=["same environment", "another environment"]
 )
 @pytest.mark.parametrize(
     "end", ["saved before", "answered", "run without saving", "stopped", "left open again"]

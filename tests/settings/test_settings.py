@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outrider.settings import Layered, from_layers, narrowed, read_user_file
-from outrider_protocol.settings import PERMISSION_MODES, Limits, Settings
+from outrider_protocol.settings import PERMISSION_MODES, Limits, SandboxSettings, Settings
 
 TOOL = {"name": "t", "description": "t", "inputSchema": {"type": "object"}, "effect": "read"}
 PROVIDER = {"kind": "openai-chat", "baseUrl": "https://models.example/v1", "apiKeyEnv": "MY_KEY"}
@@ -439,3 +439,53 @@ def test_how_long_texts_are_kept_is_the_users_and_not_the_repositorys() -> None:
     refused = narrowed(layered.settings, {"store": {"keepDays": 0}})
     assert refused.settings.store == layered.settings.store
     assert refused.messages == ("workspace settings: store: cannot be set by the workspace; it is ignored",)
+
+
+# --- the sandbox ---------------------------------------------------------------------------------------------
+
+
+def test_a_text_is_the_mode_of_the_sandbox() -> None:
+    layered = from_layers(
+        ("file", {"sandbox": {"network": True, "readable": ["~/notes"]}}),
+        ("initializationOptions", {"sandbox": "required"}),
+    )
+    assert layered.messages == ()
+    assert layered.settings.sandbox == SandboxSettings(mode="required", network=True, readable=["~/notes"])
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"mode": "none"}, "sandbox.mode"),
+        ("none", "sandbox.mode"),
+        ({"readable": ["notes"]}, "sandbox.readable.0"),
+        ({"writable": ["~"]}, "sandbox.writable.0"),
+        ({"hosts": []}, "sandbox.hosts"),
+        (3, "sandbox"),
+    ],
+)
+def test_a_wrong_value_of_the_sandbox_is_left_out(value: Any, said: str) -> None:
+    layered = one(sandbox=value)
+    assert layered.settings.sandbox == SandboxSettings()
+    assert layered.messages[0].startswith(f"initializationOptions: {said}:")
+
+
+@pytest.mark.parametrize(
+    ("said", "comes_to"),
+    [
+        ("required", {"mode": "required"}),
+        ("off", {}),
+        ({"mode": "off", "network": False}, {"network": False}),
+        ({"network": False, "readable": []}, {"network": False, "readable": []}),
+        ({"readable": ["/a", "/etc"]}, {}),
+        ({"writable": ["/"]}, {}),
+        (["off"], {}),
+        ({"mode": 3}, {}),
+    ],
+)
+def test_a_workspace_can_only_narrow_the_sandbox(said: Any, comes_to: dict[str, Any]) -> None:
+    base = Settings(sandbox=SandboxSettings(network=True, readable=["/a"]))
+    layered = narrowed(base, {"sandbox": said})
+    assert layered.settings.sandbox == base.sandbox.model_copy(update=comes_to)
+    wanted = len(said) if isinstance(said, dict) else 1
+    assert bool(layered.messages) is (len(comes_to) < wanted)

@@ -2,10 +2,12 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from outrider.agent.awareness import seen_text
 from outrider.agent.budget import Budget
+from outrider.agent.confinement import confined
 from outrider.agent.inbox import Asking, Inbox
 from outrider.agent.record import Record
 from outrider.agent.services import Services
@@ -17,7 +19,8 @@ from outrider.ports.editor import ToolAnswer
 from outrider.ports.events import StreamFrame
 from outrider.ports.ids import IdKind
 from outrider.ports.model import ToolCall
-from outrider.processes import Supervisor
+from outrider.processes import Jobs, Supervisor
+from outrider.processes.sandbox import Confined
 from outrider.tools.context import Action, Approval, SeenText
 from outrider.workspace.census import Census
 from outrider.workspace.documents import DocumentStore
@@ -40,6 +43,7 @@ class TurnContext:
         record: Record,
         inbox: Inbox,
         touched: dict[str, int],
+        jobs: Jobs,
         *,
         turn_id: str | None,
         label: str,
@@ -53,6 +57,7 @@ class TurnContext:
             record: The session's log.
             inbox: The session's open items.
             touched: The session's own changes of buffers: URI → how often it had been saved at that time.
+            jobs: The session's background jobs.
             turn_id: The turn, None for an undo.
             label: What the editor's undo list calls its changes.
             mode: `plan` and `explore` are read-only.
@@ -62,6 +67,7 @@ class TurnContext:
         self._record = record
         self._inbox = inbox
         self._touched = touched
+        self._jobs = jobs
         self._turn_id = turn_id
         self._label = label
         self._mode = mode
@@ -110,10 +116,25 @@ class TurnContext:
         return self._services.deadlines
 
     @property
-    def env(self) -> Mapping[str, str]:
-        """The environment of the server, without the keys of the providers, whatever their names."""
-        keys = {provider.api_key_env for provider in self._services.settings().providers.values()}
-        return {name: value for name, value in self._services.env.items() if name not in keys}
+    def jobs(self) -> Jobs:
+        """The session's background jobs."""
+        return self._jobs
+
+    @property
+    def turn_id(self) -> str:
+        """The turn."""
+        return self._turn_id or ""
+
+    async def confine(self, argv: Sequence[str], cwd: Path) -> Confined:
+        """Put a command into the sandbox, as far as that is wanted and possible."""
+        return await confined(self._services, argv, cwd)
+
+    async def end_jobs(self) -> None:
+        """End the jobs of the turn, as it is cancelled."""
+        await self._jobs.end(self.turn_id)
+        for job in list(self._record.state.jobs.values()):
+            if job.turn_id == self._turn_id:
+                self.record(job.ended("cancelled"))
 
     @property
     def limits(self) -> Limits:

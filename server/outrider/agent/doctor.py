@@ -4,13 +4,16 @@ import asyncio
 import sys
 from pathlib import Path
 
+from outrider.agent.confinement import confined as confined_in
 from outrider.agent.probe import models_of, try_tools
 from outrider.agent.services import Services
 from outrider.models.catalog import ModelProblem
-from outrider.processes import SpawnProblem, collect, shell_argv
+from outrider.processes import SpawnProblem, can_run_commands, collect, shell_argv
 from outrider.store.problem import StoreProblem
 from outrider.workspace.search import find_ripgrep
 from outrider_protocol.commands import Check
+
+INSTALL = " On Linux, install bubblewrap (`bwrap`); where it is there, the system may forbid user namespaces, which it needs."
 
 
 async def examine(services: Services, *, probe: bool = False) -> list[Check]:
@@ -26,6 +29,7 @@ async def examine(services: Services, *, probe: bool = False) -> list[Check]:
         await _model(services),
         await _log(services),
         await _commands(services),
+        await _sandbox(services),
         await _search(services),
         _editor(services),
         _permissions(services),
@@ -72,6 +76,9 @@ async def _log(services: Services) -> Check:
 
 
 async def _commands(services: Services) -> Check:
+    if not can_run_commands():
+        detail = "commands are not run on Windows, so the tools for them are not offered"
+        return Check(name="commands", status="warn", detail=detail)
     result = await collect(
         services.supervisor,
         shell_argv("true"),
@@ -84,6 +91,16 @@ async def _commands(services: Services) -> Check:
     if isinstance(result, SpawnProblem):
         return Check(name="commands", status="fail", detail=f"commands cannot be run: {result.message}")
     return Check(name="commands", status="ok", detail="bash runs under the supervisor")
+
+
+async def _sandbox(services: Services) -> Check:
+    folders = services.folders.folders
+    cwd = await asyncio.to_thread((folders[0].path if folders else Path.home()).resolve)
+    confined = await confined_in(services, shell_argv("true"), cwd)
+    if confined.walls is not None or services.settings().sandbox.mode == "off":
+        return Check(name="sandbox", status="ok", detail=confined.told)
+    status = "fail" if confined.refused else "warn"
+    return Check(name="sandbox", status=status, detail=f"{confined.told}{INSTALL}")
 
 
 async def _search(services: Services) -> Check:

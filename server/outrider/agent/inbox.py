@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from outrider.agent.record import Record
+from outrider.permissions.rules import with_script
 from outrider.ports.editor import Answered, Editor, ItemReply, ToolAnswer, ToolRequest, Unanswered
 from outrider.ports.model import ToolCall
 from outrider.processes import Capture
@@ -29,6 +30,7 @@ from outrider_protocol import (
     ANSWER_IN_DOCUMENT,
     REJECT,
     REVIEW,
+    RUN_OUTSIDE,
 )  # fmt: skip
 from outrider_protocol.events import (
     ApprovalRequested,
@@ -61,6 +63,7 @@ MARK_BYTES = 80
 
 _DECISIONS: dict[str, Decision] = {
     ALLOW_ONCE: "allow_once",
+    RUN_OUTSIDE: "allow_once",
     ALLOW_SESSION: "allow_session",
     ALWAYS_ALLOW: "allow_always",
     REJECT: "reject",
@@ -197,6 +200,8 @@ class Inbox:
         return Approval(_DECISIONS[answer.text], answer.note, answer.review)
 
     def _options(self, action: Action) -> list[str]:
+        if action.leaves_sandbox:
+            return [REJECT, RUN_OUTSIDE] if self._reject_first else [RUN_OUTSIDE, REJECT]
         reviewable = bool(action.changes) or _is_long(f"{action.title}\n{action.detail}")
         return [
             *([REJECT] if self._reject_first else []),
@@ -294,6 +299,8 @@ class Inbox:
         if waiting.answer.done():
             return Refusal("already_resolved", f"{item_id} was answered already")
         item = waiting.item
+        if way == "decision" and text == ALLOW_ONCE and RUN_OUTSIDE in item.options:
+            text = RUN_OUTSIDE
         if way not in _TAKES[item.kind]:
             return Refusal("invalid", f"{item_id} takes {' or '.join(_TAKES[item.kind])}")
         if item.kind == "approval" and (text not in _DECISIONS or text not in item.options):
@@ -552,7 +559,8 @@ def _resolved(item: Open, answer: _Answer, channel: Channel) -> EventData:
 
 def _told(rule: RulePattern) -> str:
     if rule.command is not None:
-        return f"{rule.tool} “{rule.command}”" if rule.exact else f"{rule.tool} “{rule.command} …”"
+        script = f" {with_script(rule.script)}" if rule.script is not None else ""
+        return f"{rule.tool} “{rule.command}{'' if rule.exact else ' …'}”{script}"
     return " ".join(part for part in (rule.tool, rule.path, rule.host) if part is not None)
 
 

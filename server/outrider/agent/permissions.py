@@ -55,6 +55,7 @@ def info(rule: Rule) -> RuleInfo:
         tool=rule.tool,
         command=rule.command,
         exact=True if rule.is_exact else None,
+        script=rule.script,
         path=rule.path,
         host=rule.host,
         scope="everywhere" if rule.workspace is None else "workspace",
@@ -73,6 +74,7 @@ def _rule(given: NewRule, workspace: str | None) -> Rule:
         given.tool,
         given.command,
         bool(given.exact),
+        given.script,
         given.path,
         given.host,
         workspace if given.scope == "workspace" else None,
@@ -84,7 +86,7 @@ def _granted(key: str, approval: str) -> RuleInfo:
     """A grant of a session: it holds for what it names exactly, until the session ends."""
     kind, _, what = key.partition(":")
     shown = what.partition("\0")[2] or what
-    tool = {"run": "run_command", "edit": "edit"}.get(kind, what.partition("\0")[0])
+    tool = {"run": "run_command", "edit": "edit"}.get(kind.partition("-")[0], what.partition("\0")[0])
     return RuleInfo(
         id=approval,
         decision="allow",

@@ -12,6 +12,7 @@ from outrider.ports.editor import Editor
 from outrider.ports.events import FrameListener
 from outrider.ports.ids import Ids
 from outrider.processes import Supervisor
+from outrider.processes.sandbox import Sandbox
 from outrider.store.log import Store
 from outrider.tools.registry import Registry
 from outrider.workspace.census import Census
@@ -45,6 +46,7 @@ class Services:
     briefing: Briefing
     """What a turn's first messages say."""
     supervisor: Supervisor
+    sandbox: Sandbox
     ledger: Ledger
     """The rules that hold."""
     guarded: Guarded

@@ -23,8 +23,10 @@ from outrider.permissions.decide import narrowest
 from outrider.permissions.ledger import LedgerProblem
 from outrider.permissions.rules import Rule
 from outrider.ports.model import Message, Model, content_hash
+from outrider.processes import Job, Jobs
 from outrider.store.locks import SessionLock
 from outrider.tools.client import definition_of
+from outrider.tools.jobs import how_it_ended
 from outrider_protocol.commands import (
     AnswerParams,
     ModelLatency,
@@ -38,6 +40,7 @@ from outrider_protocol.commands import (
     WaitResult,
 )  # fmt: skip
 from outrider_protocol.events import (
+    JobFinished,
     Open,
     Outcome,
     Scope,
@@ -103,6 +106,7 @@ class Session:
         self._undoing = asyncio.Lock()
         self._ending = asyncio.Event()
         self._waiters: list[asyncio.Future[None]] = []
+        self.jobs = Jobs(services.supervisor, services.deadlines, self._job_ended)
         self.inbox = Inbox(
             record,
             services.editor,
@@ -129,7 +133,8 @@ class Session:
     def is_idle(self) -> bool:
         """Whether it has nothing to do and nothing to wait for."""
         state = self._record.state
-        return state.current is None and not state.queue and not self._undoing.locked()
+        is_busy = self._undoing.locked() or bool(self.jobs.running)
+        return state.current is None and not state.queue and not is_busy
 
     @property
     def turns(self) -> dict[str, TurnState]:
@@ -165,6 +170,8 @@ class Session:
             ),
             blobs=tools,
         )
+        for job in list(state.jobs.values()):
+            self._record.append(job.ended("interrupted"), turn_id=state.current)
         context = self._context("Outrider")
         for data in list(state.undoing.values()):
             await recovery.settle_change(context, self._services.store, data)
@@ -191,6 +198,7 @@ class Session:
         """Let go of the session: a running turn is cancelled, one that waits for the person waits for its resume."""
         self._closing = True
         self._ending.set()
+        self.jobs.hush()
         with contextlib.suppress(TimeoutError):  # an undo is brought to its end, without further questions
             async with self._services.deadlines.timeout(CANCEL_SECONDS), self._undoing:
                 pass
@@ -200,6 +208,9 @@ class Session:
                 self._turn.suspended = True
             self._turn.cancel(reason)
             await asyncio.wait([self._task], timeout=CANCEL_SECONDS)
+        await self.jobs.end()
+        for job in list(self._record.state.jobs.values()):
+            self._record.append(job.ended("closed"))
         for task in self._tasks:
             task.cancel()
         left_over = self._model.left_over() if self._model is not None else 0
@@ -214,6 +225,7 @@ class Session:
         self._closing = True
         if self._turn is not None:
             self._turn.suspended = True
+        await self.jobs.end()
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -284,8 +296,11 @@ class Session:
             if self._turn is None or self._turn.id != turn_id:  # its start is being committed
                 self._cancelled_early[turn_id] = reason
             else:
+                self.jobs.hush(turn_id)
                 self._turn.cancel(reason)
             await self._ended(turn)
+        if turn.outcome != "cancelled":
+            await self.jobs.kill_those_of(turn_id)
         await self._record.settled()
         return turn.outcome or "cancelled"
 
@@ -408,6 +423,7 @@ class Session:
             self._record,
             self.inbox,
             self._touched,
+            self.jobs,
             turn_id=turn.turn_id,
             label=f"Outrider: {_first_line(turn.prompt)}",
             mode=turn.mode,
@@ -497,14 +513,16 @@ class Session:
 
     def _context(self, label: str) -> TurnContext:
         """What belongs to no turn sees this of the house."""
-        return TurnContext(self._services, self._record, self.inbox, self._touched, turn_id=None, label=label)
+        return TurnContext(
+            self._services, self._record, self.inbox, self._touched, self.jobs, turn_id=None, label=label
+        )
 
     async def _save_rules(self, item: Open, scope: Scope) -> None:
         """Save the rules of an approval that was always allowed; if that fails, it was allowed this time."""
         folders = self._services.folders.folders
         workspace = str(folders[0].path) if scope == "workspace" and folders else None
         rules = [
-            Rule("allow", one.tool, one.command, bool(one.exact), one.path, one.host, workspace)
+            Rule("allow", one.tool, one.command, bool(one.exact), one.script, one.path, one.host, workspace)
             for one in item.always or ()
         ]
         saved = await self._services.ledger.add(rules)
@@ -512,6 +530,24 @@ class Session:
             self._services.editor.say(
                 "warning", f"Outrider allowed it this time, but did not save that: {saved.message}"
             )
+
+    def _job_ended(self, job: Job) -> None:
+        """Record how a job ended by itself, or that somebody ended it."""
+        state = self._record.state
+        known = state.jobs.get(job.id)
+        if known is None:
+            return
+        told = None if job.is_watched else f"{known.named} has ended: {how_it_ended(job)}."
+        finished = JobFinished(
+            job_id=job.id,
+            status="lost" if job.status == "running" else job.status,
+            exit_code=job.exit_code,
+            signal=job.signal,
+            seconds=round(job.seconds, 3),
+            output=job.output,
+            told=told,
+        )
+        self._record.append(finished, turn_id=known.turn_id if known.turn_id == state.current else None)
 
     def _on_parked(self, items: Sequence[Open]) -> None:
         turn = self._record.state.turn

@@ -17,6 +17,7 @@ from outrider.workspace.review import Review
 from outrider.workspace.seen import Seen
 from outrider_protocol.events import (
     Context,
+    JobFinished,
     Mode,
     Open,
     Outcome,
@@ -30,6 +31,16 @@ from outrider_protocol.settings import PermissionMode
 
 DETAIL_CHARACTERS = 2000
 """Characters of a call's arguments that an open item shows; `tool.requested` has them whole."""
+
+
+JOB_CHARACTERS = 60
+"""Characters of a job's command that name it."""
+ENDED_WITH = {
+    "cancelled": "was ended, because the task that started it was cancelled",
+    "closed": "was ended with the session",
+    "interrupted": "ended when the server stopped; its effect is unknown",
+}
+"""What became of a job, in words."""
 
 
 @dataclass(slots=True)
@@ -52,6 +63,8 @@ class CallState:
     """The ids of the changes that the latest approval was asked for."""
     answered: tuple[str, str] | None = None
     """The latest question of the call that was answered, and the answer."""
+    is_job: bool = False
+    """Whether what it started runs in the background."""
     handed: bool = False
     """Whether the client was asked to run it."""
     returned: ToolAnswer | None = None
@@ -103,6 +116,26 @@ class TurnState:
         return self.account.usage
 
 
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """A background job whose end is not known."""
+
+    job_id: str
+    turn_id: str
+    command: str
+
+    @property
+    def named(self) -> str:
+        """For a person and the model."""
+        line = next(iter(self.command.strip().splitlines()), "")
+        shown = line if len(line) <= JOB_CHARACTERS else f"{line[: JOB_CHARACTERS - 1]}…"
+        return f"{self.job_id} (`{shown}`)"
+
+    def ended(self, status: Literal["cancelled", "closed", "interrupted"]) -> JobFinished:
+        """Its end, with what it belonged to."""
+        return JobFinished(job_id=self.job_id, status=status, told=f"{self.named} {ENDED_WITH[status]}.")
+
+
 @dataclass(slots=True)
 class SessionState:
     """Everything that can be known of a session from its log."""
@@ -148,6 +181,8 @@ class SessionState:
     """Ids of all calls so far, which must stay unique."""
     undoing: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     """The data of each `edit.applying` outside a turn, by change, while it is not known how that went."""
+    jobs: dict[str, JobState] = field(default_factory=dict[str, JobState])
+    """Background jobs that run, as far as the log knows."""
     journal: Journal = field(default_factory=Journal)
     seen: Seen = field(default_factory=Seen)
     _grant_keys: dict[str, str] = field(default_factory=dict[str, str])
@@ -320,6 +355,8 @@ def _tool_finished(state: SessionState, _event: LoggedEvent, data: dict[str, Any
         return
     call.finished = True
     call.applying.clear()
+    if call.is_job:
+        return  # how that goes is not known yet
     if data["name"] == "run_command" and data["status"] in {"ok", "error"} and turn.evidence != "no_changes":
         turn.evidence = "checked" if data["status"] == "ok" else "check_failed"
 
@@ -464,6 +501,18 @@ def _changed(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> 
         state.news.append(Message("user", data["told"]))
 
 
+def _job_started(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> None:
+    state.jobs[data["jobId"]] = JobState(data["jobId"], event.turn_id or "", data["command"])
+    if state.turn and (call := state.turn.calls.get(data["callId"])):
+        call.is_job = True
+
+
+def _job_finished(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    state.jobs.pop(data["jobId"], None)
+    if "told" in data:
+        state.news.append(Message("user", data["told"]))
+
+
 def usage_of(tokens: Tokens | None) -> Usage | None:
     """A response's tokens, as they stand on the wire."""
     if tokens is None:
@@ -509,4 +558,6 @@ _FOLDS = {
     "plan.updated": _plan,
     "steering.received": _steering,
     "workspace.changed": _changed,
+    "job.started": _job_started,
+    "job.finished": _job_finished,
 }

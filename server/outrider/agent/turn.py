@@ -116,6 +116,7 @@ class Turn:
         except asyncio.CancelledError:
             if self.suspended:
                 return
+            await self._context.end_jobs()
             finish = Finish("cancelled", self._cancel_reason or "cancelled")
         except Exception as problem:
             log.exception("turn %s failed", self.id)
@@ -301,9 +302,11 @@ class Turn:
         self._skip(calls, f"Not finished: the turn ended ({finish.reason}).", status)
         if self._state.phase != "finish":
             self._enter("finish", finish.reason)
+        running = ", ".join(job.named for job in self._record.state.jobs.values())
+        summary = f"{finish.summary}\n\nStill running: {running}.".lstrip() if running else finish.summary
         self._append(
             TurnFinished(
-                outcome=finish.outcome, reason=finish.reason, summary=finish.summary, usage=self._state.usage
+                outcome=finish.outcome, reason=finish.reason, summary=summary, usage=self._state.usage
             )
         )
 

@@ -182,10 +182,13 @@ class Answerer:
     async def __call__(self, question: Question) -> str | None:
         """Give the title to answer with, None to leave the question open."""
         item = self.items.asked_by(question)
-        if item and names.ALLOW_ONCE in question.titles and (rule := self.rules.allowing(item)):
+        once = next((one for one in (names.ALLOW_ONCE, names.RUN_OUTSIDE) if one in question.titles), None)
+        rule = self.rules.allowing(item) if item else None
+        # A yes to a command is none to leave its sandbox; a yes to all is.
+        if once and rule and (once == names.ALLOW_ONCE or "all" in self.rules.patterns):
             self.used.add(rule)
-            self._say(f"  > {names.ALLOW_ONCE} (--yes-to {rule})", "green")
-            return names.ALLOW_ONCE
+            self._say(f"  > {once} (--yes-to {rule})", "green")
+            return once
         if self.always in question.titles and item and item.kind == "approval":
             self._say(f"  > {self.always}", "green")
             return self.always

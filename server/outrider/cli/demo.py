@@ -48,7 +48,11 @@ async def run_demo(
         workspace = base / "parking"
         script = await asyncio.to_thread(lay_out, base, workspace)
         scripted = "model" not in options
-        played = {"permissionMode": "ask", "stateDir": str(base / "state")} | options
+        played = {
+            "permissionMode": "ask",
+            "stateDir": str(base / "state"),
+            "sandbox": {"readable": _own_python()},
+        } | options
         if scripted:
             played["model"] = f"scripted:{script}"
         _introduce(console, workspace, scripted, keyboard is None)
@@ -65,6 +69,11 @@ async def run_demo(
     finally:
         if not keep:
             await asyncio.to_thread(shutil.rmtree, base, ignore_errors=True)
+
+
+def _own_python() -> list[str]:
+    """Where this Python lies, which the demo's commands run: it may be a place that the sandbox hides."""
+    return [str(Path(prefix).resolve()) for prefix in (sys.prefix, sys.base_prefix)]
 
 
 def _temporary_folder() -> Path:

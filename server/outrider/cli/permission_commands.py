@@ -75,6 +75,12 @@ def add(
         ),
     ] = "",
     tool: Annotated[str, typer.Option(help="The tool.")] = "run_command",
+    script: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HASH", help="For a script of the workspace: its SHA-256, or `any` whatever it holds."
+        ),
+    ] = None,
     exact: Annotated[bool, typer.Option("--exact", help="These are all the words of the command.")] = False,
     everywhere: Annotated[
         bool, typer.Option("--everywhere", help="In every workspace, not in this one alone.")
@@ -101,6 +107,7 @@ def add(
         tool,
         what or None if is_command else None,
         exact,
+        script,
         None if is_command else what or None,
         workspace=None if everywhere else str(folder),
         expires=ends,

@@ -31,6 +31,7 @@ from outrider_protocol import (
     REJECT,
     REVIEW,
     RUN,
+    RUN_OUTSIDE,
     UNDO,
 )  # fmt: skip
 from outrider_protocol.events import ReviewedHunk
@@ -42,7 +43,12 @@ _INSTRUCTION = re.compile(
 """A comment that is an instruction, in whatever comment signs the language has."""
 _MOST_DIAGNOSTICS = 5
 _LONGEST_PROBLEM = 120
-_DECISIONS = {ALLOW_ONCE: "allow_once", ALLOW_SESSION: "allow_session", REJECT: "reject"}
+_DECISIONS = {
+    ALLOW_ONCE: "allow_once",
+    RUN_OUTSIDE: "allow_once",
+    ALLOW_SESSION: "allow_session",
+    REJECT: "reject",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +275,7 @@ def _for_open_item(app: App, reviewed: str | None) -> Iterator[dict[str, Any]]:
         titles = [title for title in item.options if title in _DECISIONS]
         if app.services.editor.traits.can_show_documents:
             # A client that shows no questions has no other way to see what it is asked for.
-            titles = [ALLOW_ONCE, REVIEW, REJECT]
+            titles = [RUN_OUTSIDE if RUN_OUTSIDE in titles else ALLOW_ONCE, REVIEW, REJECT]
         for title in titles[:3]:
             if title == REVIEW:
                 yield _action(f"{title} — {what}", ACTION_KIND, OPEN, {"what": "review", "id": item.id})

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
 from outrider.agent import doctor, papers
+from outrider.agent.background import jobs
 from outrider.agent.export import export_session
 from outrider.agent.permissions import permissions
 from outrider.agent.session import Refused
@@ -25,6 +26,7 @@ from outrider_protocol import (
     EXPLORE,
     EXPORT,
     INVALID_PARAMS,
+    JOBS,
     OPEN,
     PERMISSIONS,
     REDO,
@@ -52,6 +54,8 @@ from outrider_protocol.commands import (
     EventsResult,
     ExploreParams,
     ExportParams,
+    JobsParams,
+    JobsResult,
     OpenParams,
     OpenResult,
     PermissionsParams,
@@ -111,6 +115,7 @@ class Commands:
             OPEN: self._open,
             EXPORT: self._export,
             PERMISSIONS: self._permissions,
+            JOBS: self._jobs,
         }
 
     async def execute(self, name: str, argument: Any) -> dict[str, Any]:
@@ -144,7 +149,7 @@ class Commands:
             ) from None
         doing = asyncio.ensure_future(self._handlers[name](params))
         try:
-            if name == WAIT:
+            if name == WAIT or (isinstance(params, JobsParams) and params.action == "wait"):
                 return (await doing).to_wire()
             # A request that is cancelled in the middle must not leave a turn that never runs, or half an undo.
             self._doing.add(doing)
@@ -255,6 +260,9 @@ class Commands:
         if isinstance(done, LedgerProblem):
             raise CommandError(REQUEST_FAILED, _cut(done.message), {"reason": done.reason})
         return done
+
+    async def _jobs(self, params: JobsParams) -> JobsResult:
+        return _accepted(await jobs(self._app.sessions.running, params))
 
     async def _export(self, params: ExportParams) -> Export:
         return _accepted(await export_session(self._app.services, params.session_id))

@@ -34,9 +34,12 @@ def load_house(command_line: dict[str, Any]) -> StartBridge:
     """
     from outrider import app
     from outrider.lsp import bridge
+    from outrider.processes import command_environment
+    from outrider.processes.own_environment import hide_environment
 
     gc.freeze()  # what is imported by now stays for good: the collector need not walk over it in every step
     outside = replace(app.surroundings(), command_line=command_line)
+    hide_environment(outside.env, command_environment(outside.env))
     return lambda client, editor, documents, progress, _: bridge.start(
         client, editor, documents, progress, outside
     )

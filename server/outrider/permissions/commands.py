@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from outrider.permissions.programs.patterns import Pattern, fits, may_fit, pattern_of, problem_of_program
-from outrider.permissions.rules import Rule
+from outrider.permissions.rules import ANY_SCRIPT, Rule
 from outrider.permissions.shell.builtins import PLAIN
 from outrider.permissions.shell.model import CommandLine, Program
 from outrider_protocol.settings import PermissionMode
@@ -22,6 +22,8 @@ class Command:
     """For each program: None if it only reads, inside the workspace; else why that is not known."""
     scripts: dict[str, str] = field(default_factory=dict[str, str])
     """Files of the workspace that it runs: path → hash of the content."""
+    ran: Sequence[str | None] = ()
+    """For each program: the hash of the file of the workspace that it runs; None for none."""
 
     @property
     def only_reads(self) -> bool:
@@ -30,19 +32,28 @@ class Command:
 
     @property
     def patterns(self) -> tuple[Pattern, ...]:
-        """The rules that would allow all that does not only read; empty where none can."""
+        """The words of the rules that would allow all that does not only read; empty where none can."""
+        return tuple(pattern for pattern, _ in self.allowing)
+
+    @property
+    def allowing(self) -> tuple[tuple[Pattern, str | None], ...]:
+        """The same, each with the hash of the script that it runs."""
         if self.line.problems:
             return ()
-        found: list[Pattern] = []
-        for program, why in zip(self.line.programs, self.reads, strict=True):
+        found: list[tuple[Pattern, str | None]] = []
+        for number, (program, why) in enumerate(zip(self.line.programs, self.reads, strict=True)):
             if why is None and program.name in PLAIN:
                 continue
             pattern = pattern_of(program)
             if pattern is None:
                 return ()
-            if pattern not in found:
-                found.append(pattern)
+            if (pattern, self.script_of(number)) not in found:
+                found.append((pattern, self.script_of(number)))
         return tuple(found)
+
+    def script_of(self, number: int) -> str | None:
+        """The hash of the file of the workspace that a program of the line runs."""
+        return self.ran[number] if number < len(self.ran) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +82,8 @@ def parts_of(command: Command, rules: Sequence[Rule], mode: PermissionMode) -> l
     problem = next(iter(command.line.problems), None)
     sorted_rules = _Sorted(rules)
     return [
-        _part(program, why, problem, sorted_rules, mode)
-        for program, why in zip(command.line.programs, command.reads, strict=True)
+        _part(program, why, problem, sorted_rules, mode, command.script_of(number))
+        for number, (program, why) in enumerate(zip(command.line.programs, command.reads, strict=True))
     ]
 
 
@@ -93,7 +104,12 @@ class _Sorted:
 
 
 def _part(
-    program: Program, why: str | None, problem: str | None, rules: _Sorted, mode: PermissionMode
+    program: Program,
+    why: str | None,
+    problem: str | None,
+    rules: _Sorted,
+    mode: PermissionMode,
+    script: str | None,
 ) -> Part:
     for rule, pattern in rules.forbidding:
         if pattern is None or may_fit(pattern, program):
@@ -103,7 +119,7 @@ def _part(
         return Part(program, "allow", "it only changes how the line itself goes on")
     if problem is None and problem_of_program(program) is None:
         for rule, pattern in rules.allowing.get(program.name, ()):
-            if fits(pattern, program):
+            if fits(pattern, program) and rule.script in {script, ANY_SCRIPT}:
                 return Part(program, "allow", f"rule: {rule.text}", rule)
     if problem is None and why is None and mode in {"read-only", "auto-edit"}:
         return Part(program, "allow", "it only reads, inside the workspace")

@@ -15,6 +15,9 @@ from outrider_protocol.settings import Effect, PermissionMode
 
 Verdict = Literal["allow", "ask", "deny"]
 
+ENDS_OWN = "it only ends what this session started"
+"""Why that is allowed."""
+
 _WIDTH: dict[PermissionMode, int] = {"read-only": 0, "ask": 1, "auto-edit": 2, "full": 3}
 
 
@@ -33,6 +36,8 @@ class Access:
     """The machines it reaches."""
     command: Command | None = None
     """The command line it runs."""
+    ends_own: bool = False
+    """Whether all it does is end what this session started."""
 
     @property
     def only_reads(self) -> bool:
@@ -84,6 +89,8 @@ def decide(
         return Judgement("ask", ruling.reason, "rule", ruling.ids, guard.reason if guard else "")
     if guard is not None and not _is_settled(guard, access, mode, grants, ruling):
         return Judgement("ask", guard.reason, warning=guard.reason)
+    if access.ends_own:
+        return Judgement("allow", ENDS_OWN)
     if access.grant is not None and access.grant in grants:
         return Judgement("allow", "allowed for this session", by="rule")
     is_named = ruling is not None and ruling.names_files

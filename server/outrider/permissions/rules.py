@@ -13,6 +13,8 @@ from outrider.permissions.programs.patterns import Pattern, too_wide
 
 RuleDecision = Literal["allow", "ask", "deny"]
 RUN: Final = "run_command"
+ANY_SCRIPT: Final = "any"
+"""What a rule that allows says instead of a hash, where the script may become another one."""
 FAMILIES: Final = frozenset({"edit", "read", "execute"})
 """What a tool does, which a rule may say instead of a tool's name."""
 OWN_EDITS: Final = frozenset({"edit", "edit_file", "write_file", "delete_file", "rename_file"})
@@ -29,6 +31,8 @@ class Rule:
     """Of `run_command`: the words that a command begins with."""
     is_exact: bool = False
     """Whether these are all its words."""
+    script: str | None = None
+    """Of a command that runs a file of the workspace: the SHA-256 of its content, or `any`."""
     path: str | None = None
     """A glob over paths: relative to a workspace folder, or absolute."""
     host: str | None = None
@@ -46,6 +50,7 @@ class Rule:
     def id(self) -> str:
         """What it is called: the same rule has the same id, wherever it is read."""
         parts = [self.decision, self.tool, self.command, self.is_exact, self.path, self.host, self.workspace]
+        parts += [] if self.script is None else [self.script]
         return f"rule_{hashlib.sha256(repr(parts).encode()).hexdigest()[:10]}"
 
     @property
@@ -59,9 +64,18 @@ class Rule:
         what = [self.decision, self.tool]
         if self.command is not None:
             what.append(f"“{self.command}”" if self.is_exact else f"“{self.command} …”")
+        if self.script is not None:
+            what.append(with_script(self.script))
         what += [named for named in (self.path, self.host) if named is not None]
         what.append("everywhere" if self.workspace is None else f"in {self.workspace}")
         return " ".join(what)
+
+
+def with_script(script: str) -> str:
+    """What a rule says of the script, for a person."""
+    return (
+        "whatever the script holds" if script == ANY_SCRIPT else f"with the script as it is ({script[:16]})"
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -82,6 +96,10 @@ def problem_of(rule: Rule) -> str | None:
             return "its command is empty"
         if rule.decision == "allow" and (problem := too_wide(words, is_exact=rule.is_exact)):
             return problem
+    if rule.script is not None and (rule.command is None or rule.decision != "allow"):
+        return "a script belongs to a command that it allows"
+    if rule.script not in {None, ANY_SCRIPT} and not re.fullmatch(r"[0-9a-f]{64}", rule.script or ""):
+        return f"its script is neither a SHA-256 nor {ANY_SCRIPT!r}"
     if rule.decision != "allow":
         return None
     if rule.tool == RUN and rule.command is None:

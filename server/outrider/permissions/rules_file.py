@@ -16,7 +16,7 @@ HEADING: Final = (
     "# Deny beats ask, ask beats allow."
 )
 _KEYS: Final[Mapping[str, type]] = {
-    "decision": str, "tool": str, "command": str, "exact": bool, "path": str, "host": str, "workspace": str, "origin": str,
+    "decision": str, "tool": str, "command": str, "exact": bool, "script": str, "path": str, "host": str, "workspace": str, "origin": str,
     "added": datetime, "expires": datetime, "hits": int,
 }  # fmt: skip
 
@@ -118,6 +118,7 @@ def _rule(value: Any, workspace: str | None) -> Rule | str:
         tool=tool,
         command=given.get("command"),
         is_exact=given.get("exact", False),
+        script=given.get("script"),
         path=given.get("path"),
         host=given.get("host"),
         workspace=workspace or given.get("workspace"),
@@ -155,6 +156,7 @@ def _values(rule: Rule) -> dict[str, Any]:
         "tool": rule.tool,
         "command": rule.command,
         "exact": True if rule.is_exact else None,
+        "script": rule.script,
         "path": rule.path,
         "host": rule.host,
         "workspace": rule.workspace,

@@ -3,7 +3,8 @@
 from outrider.processes.capture import Capture
 from outrider.processes.commands import Collected, CommandResult, CommandStatus, collect, run_command
 from outrider.processes.environment import command_environment, shell_argv
-from outrider.processes.supervisor import Exit, Process, SpawnProblem, Supervisor
+from outrider.processes.jobs import Job, JobOrder, Jobs
+from outrider.processes.supervisor import Exit, Process, SpawnProblem, Supervisor, can_run_commands
 
 __all__ = [
     "Capture",
@@ -11,9 +12,13 @@ __all__ = [
     "CommandResult",
     "CommandStatus",
     "Exit",
+    "Job",
+    "JobOrder",
+    "Jobs",
     "Process",
     "SpawnProblem",
     "Supervisor",
+    "can_run_commands",
     "collect",
     "command_environment",
     "run_command",

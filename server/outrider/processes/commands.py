@@ -59,6 +59,7 @@ async def run_command(
     idle_seconds: float | None,
     output_limit: int,
     on_output: Callable[[str], None] | None = None,
+    on_start: Callable[[], None] | None = None,
 ) -> CommandResult | SpawnProblem:
     """Run a command to its end, or to the end of its time.
 
@@ -73,6 +74,7 @@ async def run_command(
         idle_seconds: The longest it may say nothing; None for no limit.
         output_limit: How many bytes of its output are kept.
         on_output: Called with each piece of the whole output, in order, as text.
+        on_start: Called when it runs.
 
     Returns:
         What came of it, or why it was not started. A cancel ends the command before it goes on.
@@ -81,6 +83,8 @@ async def run_command(
     process = await supervisor.spawn(argv, cwd=cwd, env=env, stdin=stdin)
     if isinstance(process, SpawnProblem):
         return process
+    if on_start is not None:
+        on_start()
     capture = Capture(output_limit)
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
 

@@ -1,10 +1,10 @@
-"""What a command of the person finds around itself: their environment, without keys, pagers and prompts.
+"""What a command of the person finds around itself: what programs need of their environment, no keys, no pagers, no prompts.
 
 It only decides: it reads no environment itself.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 _START_FILES = frozenset({"BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND", "PS4"})
 """Would run code or change the shell's rules before the command that was approved."""
@@ -21,8 +21,124 @@ _KEY_NAME = re.compile(
 )
 """Names that look like keys: what a command prints goes to the model."""
 
-_ASKING = frozenset({"GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "FORCE_COLOR", "CLICOLOR_FORCE"})
-"""Programs that open a window to ask, and orders that contradict NO_COLOR."""
+_KEPT = frozenset(
+    [
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "SHELL",
+        "PWD",
+        "OLDPWD",
+        "TZ",
+        "LANG",
+        "LANGUAGE",
+        "TMPDIR",
+        "TMP",
+        "TEMP",
+        "HOSTNAME",
+        "HOSTTYPE",
+        "OSTYPE",
+        "MACHTYPE",
+        "CI",
+        "VIRTUAL_ENV",
+        "PYTHONPATH",
+        "PYTHONHOME",
+        "PYTHONUTF8",
+        "PYTHONIOENCODING",
+        "PYTHONHASHSEED",
+        "PYTHONDONTWRITEBYTECODE",
+        "PYTHONWARNINGS",
+        "NODE_PATH",
+        "NODE_ENV",
+        "NODE_OPTIONS",
+        "NODE_EXTRA_CA_CERTS",
+        "COREPACK_HOME",
+        "PNPM_HOME",
+        "BUN_INSTALL",
+        "DENO_DIR",
+        "GOPATH",
+        "GOROOT",
+        "GOBIN",
+        "GOCACHE",
+        "GOMODCACHE",
+        "GOFLAGS",
+        "GOPROXY",
+        "GONOSUMDB",
+        "GOPRIVATE",
+        "CGO_ENABLED",
+        "RUST_BACKTRACE",
+        "RUST_LOG",
+        "RUSTFLAGS",
+        "JAVA_HOME",
+        "JDK_HOME",
+        "JAVA_TOOL_OPTIONS",
+        "MAVEN_HOME",
+        "M2_HOME",
+        "ANDROID_HOME",
+        "ANDROID_SDK_ROOT",
+        "GEM_HOME",
+        "GEM_PATH",
+        "BUNDLE_PATH",
+        "RUBYLIB",
+        "RUBYOPT",
+        "PERL5LIB",
+        "CC",
+        "CXX",
+        "CPP",
+        "LD",
+        "AR",
+        "CFLAGS",
+        "CXXFLAGS",
+        "CPPFLAGS",
+        "LDFLAGS",
+        "MAKEFLAGS",
+        "CMAKE_PREFIX_PATH",
+        "PKG_CONFIG_PATH",
+        "CPATH",
+        "LIBRARY_PATH",
+        "LD_LIBRARY_PATH",
+        "DYLD_LIBRARY_PATH",
+        "DYLD_FALLBACK_LIBRARY_PATH",
+        "MANPATH",
+        "INFOPATH",
+        "CUDA_HOME",
+        "CUDA_VISIBLE_DEVICES",
+        "DEVELOPER_DIR",
+        "SDKROOT",
+        "MACOSX_DEPLOYMENT_TARGET",
+        "LOCALE_ARCHIVE",
+        "IN_NIX_SHELL",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "REQUESTS_CA_BUNDLE",
+        "CURL_CA_BUNDLE",
+        "GIT_SSL_CAINFO",
+        "PIP_CERT",
+        "NO_PROXY",
+        "no_proxy",
+        "HTTP_PROXY",
+        "http_proxy",
+        "HTTPS_PROXY",
+        "https_proxy",
+        "ALL_PROXY",
+        "all_proxy",
+        "SOURCE_DATE_EPOCH",
+    ]
+)
+"""What programs find their parts, their language and their way out by."""
+
+_KEPT_BEGINNINGS = (
+    "LC_", "XDG_", "PIP_", "UV_", "PYENV_", "CONDA_", "POETRY_", "PIPX_", "PYTEST_", "NVM_", "FNM_", "VOLTA_", "ASDF_", "MISE_",
+    "CARGO_", "RUSTUP_", "RBENV_", "SDKMAN_", "NIX_", "HOMEBREW_", "GIT_AUTHOR_", "GIT_COMMITTER_", "OMP_", "TOKENIZERS_",
+)  # fmt: skip
+"""The same, of programs with many of them."""
+
+_KEY_PART = re.compile(r"(^|_)(TOKENS?|KEYS?|SECRETS?|PASS|AUTH)(_|$)", re.IGNORECASE)
+"""Of the settings of programs, this says enough."""
+
+_IN_ADDRESS = re.compile(r"://[^/@\s]*@")
+"""A password in the address of a proxy or a package index."""
 
 _QUIET = {
     # Nobody can press a key in a pager.
@@ -47,12 +163,16 @@ _QUIET = {
 }
 
 
-def command_environment(env: Mapping[str, str]) -> dict[str, str]:
+def command_environment(env: Mapping[str, str], named: Collection[str] = ()) -> dict[str, str]:
     """The environment of a person's command, from the server's.
 
     CI is left as it is: setting it changes what test runners do.
+
+    Args:
+        env: The server's environment.
+        named: What the person wants commands to have besides, whatever it holds.
     """
-    kept = {name: value for name, value in env.items() if not _is_dropped(name)}
+    kept = {name: value for name, value in env.items() if _is_kept(name, value, named)}
     return kept | _QUIET
 
 
@@ -61,13 +181,14 @@ def holds_key(name: str) -> bool:
     return _KEY_NAME.search(name) is not None
 
 
-def _is_dropped(name: str) -> bool:
-    return (
-        name in _START_FILES
-        or name in _ASKING
-        or _EXPORTED_FUNCTION.match(name) is not None
-        or holds_key(name)
-    )
+def _is_kept(name: str, value: str, named: Collection[str]) -> bool:
+    # A function begins with its parentheses, under whatever name it was exported.
+    if name in _START_FILES or _EXPORTED_FUNCTION.match(name) is not None or value.startswith("() {"):
+        return False
+    if name in named:
+        return True
+    is_listed = name in _KEPT or (name.startswith(_KEPT_BEGINNINGS) and _KEY_PART.search(name) is None)
+    return is_listed and not holds_key(name) and _IN_ADDRESS.search(value) is None
 
 
 def shell_argv(command: str) -> list[str]:

@@ -24,6 +24,7 @@ from outrider.processes.supervisor_main import GIVE_UP_SECONDS, GRACE_SECONDS, H
 _PROGRAM = Path(__file__).with_name("supervisor_main.py")
 _START_SECONDS = 10.0
 """A machine under load may take this long to start a process; then something is wrong."""
+_OF_INTERPRETER = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
 _CLOSE_SECONDS = 1.0
 _STARTS_AT_ONCE = 8
 """Bounds the descriptors on their way and the messages the supervisor has not taken yet."""
@@ -51,6 +52,11 @@ class Exit:
     def lost(self) -> bool:
         """Whether nobody saw how it ended."""
         return self.code is None and self.signal is None
+
+
+def can_run_commands(platform: str = sys.platform) -> bool:
+    """Whether commands can be run and ended with all they start; not on Windows, which has no such sessions."""
+    return platform != "win32"
 
 
 class _Pipe:
@@ -280,7 +286,7 @@ class Supervisor:
             The running command; or why there is none: no such program or folder, arguments too long, an
             unsupported platform, a supervisor that does not start.
         """
-        if sys.platform == "win32":
+        if not can_run_commands():
             return SpawnProblem("commands need Linux or macOS")
         if not argv:
             return SpawnProblem("the command is empty")
@@ -387,6 +393,8 @@ def _start_program(control: socket.socket) -> subprocess.Popen[bytes]:
         stdin=control.fileno(),
         stdout=subprocess.DEVNULL,
         cwd="/",
+        # Its environment can be read by every command, in /proc: it has none but what finds the interpreter's libraries.
+        env={name: os.environ[name] for name in _OF_INTERPRETER if name in os.environ},
         start_new_session=True,
     )
 

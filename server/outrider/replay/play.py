@@ -17,8 +17,10 @@ from outrider.permissions.secret_files import is_secret_file
 from outrider.ports.clock import SystemClock
 from outrider.ports.events import LoggedEvent
 from outrider.processes import Supervisor
-from outrider.replay.recorded import RecordedLedger, RecordedTools
+from outrider.processes.sandbox import Sandbox
+from outrider.replay.recorded import RecordedTools
 from outrider.replay.recorded_model import RecordedCatalog
+from outrider.replay.rulings import RecordedLedger
 from outrider.replay.tape import Input, Tape
 from outrider.replay.world import (
     RecordedBriefing,
@@ -258,6 +260,7 @@ class _Player:
             census=Census(search, SystemClock(), is_secret_file),
             briefing=RecordedBriefing(tape),
             supervisor=supervisor,
+            sandbox=Sandbox(supervisor, SystemClock(), []),
             ledger=RecordedLedger(),
             guarded=Guarded([]),
             catalog=RecordedCatalog(tape, self._clock),

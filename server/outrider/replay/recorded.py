@@ -4,22 +4,19 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from pathlib import Path
 from typing import Any
 
 from pydantic import ConfigDict
 
 from outrider import __version__
-from outrider.permissions.commands import Command, Part
-from outrider.permissions.decide import Access
-from outrider.permissions.ledger import LEDGER, Ledger
-from outrider.permissions.rules import Rule
+from outrider.permissions.decide import ENDS_OWN, Access
 from outrider.permissions.ruling import Ruling
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import (
     ToolCall,
     ToolSpec,
 )
+from outrider.replay.rulings import RecordedAccess
 from outrider.replay.tape import Tape
 from outrider.replay.world import located
 from outrider.tools.all import own_tools
@@ -33,9 +30,11 @@ from outrider.tools.review import untold
 from outrider.workspace.editing import Change
 from outrider.workspace.review import Review
 from outrider_protocol.events import ReviewedHunk, RulePattern, WorkspaceSaved
-from outrider_protocol.settings import Effect, PermissionMode
+from outrider_protocol.settings import Effect
 
 _CANCELLED = "[cancelled]"
+_OF_COMMANDS = frozenset({"run_command", "read_job"})
+"""One of these is offered in every mode, where commands can be run."""
 _UNFINISHED = frozenset({"cancelled", "interrupted"})
 _WORKED_OUT = frozenset(
     {
@@ -53,49 +52,6 @@ _WORKED_OUT = frozenset(
 
 
 # --- tools ---------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedAccess(Access):
-    """What a call wanted, and what rules said of it then."""
-
-    ruling: Ruling | None = None
-    was_reading: bool = False
-    """Whether it was a command that only reads."""
-
-    @property
-    def only_reads(self) -> bool:
-        """Whether it was a command that only reads."""
-        return self.was_reading
-
-
-class RecordedLedger(Ledger):
-    """Rules that say what they said; none is read or written."""
-
-    def __init__(self) -> None:
-        """Make a ledger without a file."""
-        self.path = Path(LEDGER)
-
-    async def refresh(self) -> None:
-        """There is nothing to read."""
-
-    def ruling(self, tool: str, access: Access, mode: PermissionMode) -> Ruling | None:
-        """What the rules said then."""
-        return access.ruling if isinstance(access, RecordedAccess) else None
-
-    def parts(self, command: Command, mode: PermissionMode) -> list[Part]:
-        """Never asked for: no command is taken apart."""
-        return []
-
-    async def add(self, rules: Sequence[Rule]) -> list[Rule]:
-        """They were saved then."""
-        return list(rules)
-
-    def count(self, ids: Sequence[str]) -> None:
-        """They were counted then."""
-
-    async def write_hits(self) -> None:
-        """There is nothing to write."""
 
 
 class _Anything(Params):
@@ -121,9 +77,11 @@ class RecordedTools(Registry):
     def __init__(self, tape: Tape) -> None:
         """Take the tools from the tape."""
         self._tape = tape
-        self._own = own_tools()
-        tools = {tool.name: self._tool(tool.spec()) for tool in self._own.offered(read_only=False)}
         requests = [event for event in tape.events if event.type == "model.requested"]
+        offered = {name for request in requests for name in request.data["tools"]}
+        # The system of then may have been one that runs no commands.
+        self._own = own_tools(with_commands=not offered or not _OF_COMMANDS.isdisjoint(offered))
+        tools = {tool.name: self._tool(tool.spec()) for tool in self._own.offered(read_only=False)}
         for request in reversed(requests):
             tools |= {tool.name: tool for tool in self._of_request(request)}
         super().__init__(tools.values())
@@ -221,8 +179,10 @@ class RecordedTools(Registry):
             if finished is None and effect == "read":
                 return ToolResult("ok", "")  # its neighbours may have come to an end before the log broke off
             if finished is None or finished.data["status"] in _UNFINISHED:
+                await self._asked_outside(call, context, story)
                 await tape.hang()
                 return ToolResult("cancelled", "")
+            await self._asked_outside(call, context, story)
             await tape.fed_before(finished)
             return _result(tape, finished)
 
@@ -252,6 +212,7 @@ class RecordedTools(Registry):
                 grant=grant,
                 ruling=Ruling("ask", "it was asked") if asked else _ruling(by_rule),
                 was_reading=decided is not None and decided is not by_rule and effect == "execute",
+                ends_own=decided is not None and decided.data.get("rule") == ENDS_OWN,
             ),
             perform=perform,
             prepare=prepare if questions or saves else None,
@@ -264,6 +225,24 @@ class RecordedTools(Registry):
             partial=None if partial is None else lambda: partial,
             as_reviewed=asked.data.get("reviewed", False) if asked is not None else reviewed is not None,
         )
+
+    async def _asked_outside(self, call: ToolCall, context: ToolContext, story: list[LoggedEvent]) -> None:
+        """Ask what the call asked in its middle: whether a command may run without its sandbox."""
+        begun = next((index for index, e in enumerate(story) if e.type == "tool.started"), len(story))
+        asked = next((e for e in story[begun:] if e.type == "approval.requested"), None)
+        if asked is None:
+            return
+        await self._tape.fed_before(asked)
+        data = asked.data
+        action = Action(
+            access=RecordedAccess("execute"),
+            perform=_nothing,
+            title=data["title"],
+            detail=data["detail"],
+            digest=data["digest"],
+            leaves_sandbox=True,
+        )
+        await context.approve(call, action, [])
 
     def _digest(self, call: ToolCall, asked: LoggedEvent | None, given: LoggedEvent | None) -> str:
         if given is None:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from outrider.ports.events import LoggedEvent
 from outrider.tools.client import defined
@@ -34,7 +34,6 @@ InputKind = Literal[
 _OF_TYPE: Mapping[str, InputKind] = {
     "session.started": "begin",
     "session.restored": "restore",
-    "session.closed": "close",
     "turn.queued": "task",
     "turn.started": "task",
     "turn.parked": "park",
@@ -45,7 +44,11 @@ _OF_TYPE: Mapping[str, InputKind] = {
     "tool.answered": "tool",
     "workspace.changed": "changed",
     "workspace.touched": "changed",
+    "job.started": "changed",
+    "job.finished": "changed",
 }
+_WITH_THEIR_OWNER: Final = frozenset({"cancelled", "closed", "interrupted"})
+"""Jobs that end so follow from the end of their turn, their session or the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +261,11 @@ def _inputs(events: Sequence[LoggedEvent]) -> Iterator[Input]:
                 continue  # it follows from the end of the turn before
             case "approval.resolved" if event.data["by"] != "person":
                 continue
+            case "job.finished" if event.data["status"] in _WITH_THEIR_OWNER:
+                continue
+            case "session.closed":
+                yield Input("close", _closed_after(events, event), event)
+                continue
             case "turn.finished" if event.data["outcome"] == "cancelled":
                 if (due := _cancelled_after(events, event)) is not None:
                     yield Input("cancel", due, event)
@@ -277,6 +285,14 @@ def _inputs(events: Sequence[LoggedEvent]) -> Iterator[Input]:
                 pass
         if kind is not None:
             yield Input(kind, event.seq - 1, event)
+
+
+def _closed_after(events: Sequence[LoggedEvent], closed: LoggedEvent) -> int:
+    """The seq after which a session was closed: its jobs ended with it."""
+    seq = closed.seq - 1
+    while events[seq - 1].type == "job.finished" and events[seq - 1].data["status"] == "closed":
+        seq -= 1
+    return seq
 
 
 def _cancelled_after(events: Sequence[LoggedEvent], finished: LoggedEvent) -> int | None:
@@ -300,7 +316,7 @@ def _follows_from_cancel(event: LoggedEvent, turn_id: str | None) -> bool:
     match event.type:
         case "turn.phase":
             return data["to"] == "finish"
-        case "tool.finished":
+        case "tool.finished" | "job.finished":
             return data["status"] == "cancelled"
         case "model.responded":
             return data["finishReason"] == "cancelled"

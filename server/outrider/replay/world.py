@@ -86,6 +86,7 @@ _ID_FIELDS: Final[Mapping[str, str]] = {
     "chg": "changeId",
     "open": "id",
     "pend": "pendingId",
+    "job": "jobId",
 }
 
 

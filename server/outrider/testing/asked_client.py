@@ -7,7 +7,7 @@ from outrider.testing.answers import Answer, Answers, Dismiss, Fail, Late, Never
 from outrider.testing.checks import Watch, capability
 from outrider.testing.profiles import Profile
 from outrider.testing.tool_client import ToolClient
-from outrider_protocol import ALLOW_ONCE, ALLOW_SESSION, ALWAYS_ALLOW, REJECT
+from outrider_protocol import ALLOW_ONCE, ALLOW_SESSION, ALWAYS_ALLOW, REJECT, RUN_OUTSIDE
 
 Object = dict[str, Any]
 
@@ -15,6 +15,7 @@ METHOD_NOT_FOUND = -32601
 
 _DECISIONS = {
     ALLOW_ONCE: "allow_once",
+    RUN_OUTSIDE: "allow_once",
     ALLOW_SESSION: "allow_session",
     ALWAYS_ALLOW: "allow_always",
     REJECT: "reject",

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from outrider.models.recorded import script_of
 from outrider.ports.events import LoggedEvent
 from outrider.replay.tape import Input, Tape
-from outrider_protocol import ALWAYS_ALLOW, ALWAYS_EVERYWHERE, ALWAYS_HERE
+from outrider_protocol import ALWAYS_ALLOW, ALWAYS_EVERYWHERE, ALWAYS_HERE, RUN_OUTSIDE
 from outrider_protocol.events import Decision, ReviewedHunk
 from outrider_protocol.export import Export
 from outrider_protocol.scenario import (
@@ -247,6 +247,14 @@ def _answers(tape: Tape) -> Iterator[str | Answer]:
                 yield _answer(tape, item, event.seq)
 
 
+def _title(tape: Tape, resolved: LoggedEvent) -> str:
+    """The button that was pressed."""
+    data = resolved.data
+    asked = next(e for e in tape.events if e.type == "approval.requested" and e.data["id"] == data["id"])
+    left = data["decision"] == "allow_once" and RUN_OUTSIDE in asked.data["options"]
+    return RUN_OUTSIDE if left else _TITLES[data["decision"]]
+
+
 def _answer(tape: Tape, item: str, seq: int) -> str | Answer:
     """What the person did with a question that came on the screen after event `seq`."""
     parked = False
@@ -256,7 +264,7 @@ def _answer(tape: Tape, item: str, seq: int) -> str | Answer:
             break
         if event.type in {"approval.resolved", "question.answered"} and data["id"] == item:
             if data.get("channel") == "message":
-                title = str(data.get("answer") or _TITLES[data["decision"]])
+                title = str(data.get("answer") or _title(tape, event))
                 first = [
                     step
                     for one in tape.inputs

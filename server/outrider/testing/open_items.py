@@ -20,6 +20,7 @@ _YES: Final = (names.ALLOW_ONCE, names.SAVE_AND_CONTINUE)
 _NO: Final = (names.REJECT, names.SAVE_CANCEL)
 _DECISIONS: Final = {
     names.ALLOW_ONCE: "allow_once",
+    names.RUN_OUTSIDE: "allow_once",
     names.ALLOW_SESSION: "allow_session",
     names.ALWAYS_ALLOW: "allow_always",
     names.REJECT: "reject",

@@ -59,6 +59,8 @@ def options(workspace: Path, model: str, settings: Mapping[str, Any] | None = No
         "trusted": True,
         "stateDir": str(workspace.parent / f"{workspace.name}.state"),
         "testing": dict(TESTING),
+        # What a machine can do must not be seen in a test.
+        "sandbox": "off",
     }
     return _merged(defaults, settings or {})
 

@@ -2,6 +2,7 @@
 
 from outrider.tools.commands import RUN_COMMAND
 from outrider.tools.edits import EDIT_FILE, INSERT_LINES, WRITE_FILE
+from outrider.tools.jobs import KILL_JOB, READ_JOB
 from outrider.tools.patches import APPLY_PATCH
 from outrider.tools.person import ASK_USER, UPDATE_PLAN
 from outrider.tools.reading import FIND_FILES, LIST_FILES, READ_FILE, SEARCH
@@ -9,12 +10,17 @@ from outrider.tools.registry import Registry
 from outrider.tools.removal import DELETE_FILE, RENAME_FILE
 
 
-def own_tools() -> Registry:
-    """The registry of Outrider's own tools."""
+def own_tools(*, with_commands: bool = True) -> Registry:
+    """The registry of Outrider's own tools.
+
+    Args:
+        with_commands: Whether commands can be run here.
+    """
+    commands = [RUN_COMMAND, READ_JOB, KILL_JOB] if with_commands else []
     return Registry(
         [
             READ_FILE, LIST_FILES, FIND_FILES, SEARCH,
             EDIT_FILE, APPLY_PATCH, INSERT_LINES, WRITE_FILE, DELETE_FILE, RENAME_FILE,
-            RUN_COMMAND, ASK_USER, UPDATE_PLAN,
+            *commands, ASK_USER, UPDATE_PLAN,
         ]
     )  # fmt: skip

@@ -37,12 +37,15 @@ def look_at(text: str, folders: Folders, cwd: Path) -> Command:
     places = [_Place(folders, cwd), _Place(folders, base)]
     reads: list[str | None] = []
     scripts: dict[str, str] = {}
+    ran: list[str | None] = []
     for number, program in enumerate(line.programs):
         place = places[min(number, 1)]
         reads.append(place.why_not(program))
-        if (word := runs_scripts(program)) is not None:
-            scripts |= place.hashed(word)
-    return Command(line, reads, scripts)
+        word = runs_scripts(program)
+        found = place.hashed(word) if word is not None else {}
+        ran.append(next(iter(found.values()), None))
+        scripts |= found
+    return Command(line, reads, scripts, ran)
 
 
 class _Place:
@@ -119,8 +122,8 @@ class _Place:
 def rules_for(command: Command) -> tuple[RulePattern, ...]:
     """The rules that would allow a command from now on; empty where none can."""
     return tuple(
-        RulePattern(tool=RUN, command=pattern.text, exact=True if pattern.is_exact else None)
-        for pattern in command.patterns
+        RulePattern(tool=RUN, command=pattern.text, exact=True if pattern.is_exact else None, script=script)
+        for pattern, script in command.allowing
     )
 
 

@@ -1,30 +1,29 @@
-"""The tool that runs a command, after the buffers it would read from the disk were saved."""
+"""The tool that runs a command, after the buffers it would read from the disk were saved.
+
+It runs in the sandbox where there is one; if that stands in its way, the person may have it run once more without.
+"""
 
 import asyncio
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import Field
 
+from outrider.permissions.commands import Command
 from outrider.permissions.decide import Access
 from outrider.ports.model import ToolCall
-from outrider.processes import (
-    Capture,
-    CommandResult,
-    SpawnProblem,
-    command_environment,
-    run_command,
-    shell_argv,
-)
+from outrider.processes import Capture, CommandResult, JobOrder, SpawnProblem, run_command, shell_argv
+from outrider.processes.sandbox import Confined, sign_of_sandbox
 from outrider.tools import aftermath
 from outrider.tools.command_line import described, look_at, rules_for
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error, ok
 from outrider.workspace.paths import PathProblem
-from outrider_protocol import RUN_WITHOUT_SAVING, SAVE_AND_CONTINUE, SAVE_CANCEL
-from outrider_protocol.events import NotSaved, WorkspaceSaved
+from outrider_protocol import RUN_OUTSIDE, RUN_WITHOUT_SAVING, SAVE_AND_CONTINUE, SAVE_CANCEL
+from outrider_protocol.events import JobFinished, JobStarted, NotSaved, WorkspaceSaved
 
 
 class RunCommand(Params):
@@ -33,6 +32,10 @@ class RunCommand(Params):
     command: str = Field(min_length=1, description="A bash command. It has no terminal and no input.")
     cwd: str | None = Field(default=None, description="Folder to run it in, relative to the workspace.")
     timeout: float | None = Field(default=None, gt=0, description="Seconds after which it is ended.")
+    background: bool = Field(
+        default=False,
+        description="Start it as a job and go on, for servers and watchers; read_job and kill_job are for it.",
+    )
 
 
 async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> Action | ToolResult:
@@ -47,66 +50,165 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
     if "\0" in params.command:
         return error("a command cannot hold NUL bytes")
     command = await asyncio.to_thread(look_at, params.command, context.folders, located.resolved)
-    cwd, argv, env = located.resolved, shell_argv(params.command), command_environment(context.env)
-    seconds = min(params.timeout or context.limits.command_seconds, context.limits.command_seconds)
-    shown = Capture(context.limits.output_bytes)
+    confined = await context.confine(shell_argv(params.command), located.resolved)
+    if confined.refused:
+        return error(confined.told)
+    run = _Run(params, call, context, located.resolved, confined, command)
 
     async def prepare() -> ToolResult | None:
         if await _saved_first(call, context):
             return None
         return ToolResult("denied", "The person cancelled the command, because of unsaved files.")
 
-    async def perform() -> ToolResult:
+    where = (
+        "the workspace folder"
+        if located.display == "."
+        else located.display
+        if located.inside
+        else str(run.cwd)
+    )
+    manner = "In the background, in" if params.background else "In"
+    # A grant is for the scripts as they were, and for how it is run: with other ones it is another command.
+    key = ["run", *(["job"] if params.background else []), *(["sandboxed"] if confined.walls else [])]
+    scripts = "".join(sorted(command.scripts.values()))
+    grant = f"{'-'.join(key)}:{run.cwd}\0{params.command}{scripts}" if located.inside else None
+    return Action(
+        access=Access("execute", inside=located.inside, grant=grant, command=command),
+        perform=run.start if params.background else run.run,
+        prepare=prepare,
+        title=f"Run: {params.command}",
+        detail=f"{manner} {where}, for {run.seconds:g} s at most.\n{confined.told}\n"
+        f"{described(command, context.parts_of(command))}".rstrip(),
+        digest=run.digest(confined),
+        covers=f"this exact command in {where}" if grant else "",
+        always=rules_for(command) if grant else (),
+        partial=run.shown.text,
+    )
+
+
+class _Run:
+    """A command that is about to run."""
+
+    def __init__(
+        self,
+        params: RunCommand,
+        call: ToolCall,
+        context: ToolContext,
+        cwd: Path,
+        confined: Confined,
+        command: Command,
+    ) -> None:
+        limits = context.limits
+        most = limits.job_seconds if params.background else limits.command_seconds
+        self.cwd = cwd
+        self.seconds = min(params.timeout or most, most)
+        self.shown = Capture(limits.output_bytes)
+        self._params = params
+        self._call = call
+        self._context = context
+        self._confined = confined
+        self._command = command
+
+    def digest(self, confined: Confined) -> str:
+        """Of all that the run depends on: the whole command line, walls included, the folder, environment and scripts."""
+        env = json.dumps(sorted(confined.env.items())).encode("utf-8", "surrogatepass")
+        parts = [list(confined.argv), str(self.cwd), hashlib.sha256(env).hexdigest()]
+        rest = [*sorted(self._command.scripts.values()), *(["job"] if self._params.background else [])]
+        return hashlib.sha256(json.dumps([*parts, *rest]).encode("utf-8", "surrogatepass")).hexdigest()
+
+    async def start(self) -> ToolResult:
+        """Start it as a job."""
+        context, limits = self._context, self._context.limits
+        order = JobOrder(
+            id=context.new_id("job"),
+            turn_id=context.turn_id,
+            command=self._params.command,
+            argv=self._confined.argv,
+            cwd=self.cwd,
+            env=self._confined.env,
+            sandboxed=self._confined.walls is not None,
+            total_seconds=self.seconds,
+            idle_seconds=limits.job_idle_seconds,
+            output_limit=limits.output_bytes,
+        )
+        context.record(
+            JobStarted(
+                job_id=order.id,
+                call_id=self._call.id,
+                command=order.command,
+                cwd=str(order.cwd),
+                sandboxed=order.sandboxed,
+            )
+        )
+        job = await context.jobs.start(order)
+        if isinstance(job, SpawnProblem):
+            context.record(JobFinished(job_id=order.id, status="lost"))
+            return error(f"The job could not be started: {job.message}")
+        return ok(
+            f"Started as {job.id}. It goes on when you have finished; what it changes in files cannot be undone."
+        )
+
+    async def run(self) -> ToolResult:
+        """Run it to its end."""
+        context, confined = self._context, self._confined
+        came, unsaved, changed = await self._once(confined)
+        sign = self._sandbox_stood_in_the_way(came)
+        if sign is not None:
+            outside = replace(
+                confined, argv=tuple(shell_argv(self._params.command)), env=confined.env_outside
+            )
+            action = Action(
+                access=Access("execute"),
+                perform=self.run,
+                title=f"{RUN_OUTSIDE}: {self._params.command}",
+                detail=f"It failed in the sandbox: {sign}. Outside it can write everywhere that you can, and reach "
+                f"the network. What it did until it failed is done twice.\n"
+                f"{described(self._command, context.parts_of(self._command))}".rstrip(),
+                digest=self.digest(outside),
+                leaves_sandbox=True,
+            )
+            if (await context.approve(self._call, action, ())).decision == "reject":
+                changed.append("it failed in the sandbox, and the person chose not to run it outside")
+            else:
+                self._show("\n[once more, outside the sandbox]\n")
+                came, unsaved, again = await self._once(outside)
+                changed = [*changed, *again, "it was run once more outside the sandbox"]
+        return _told(came, self.seconds, context.limits.command_idle_seconds, unsaved, changed)
+
+    async def _once(self, confined: Confined) -> tuple[CommandResult | SpawnProblem, list[str], list[str]]:
+        context = self._context
         unsaved = [context.folders.display_of(uri) for uri in await context.overlay.unsaved()]
-        files = await aftermath.before(context, command)
+        files = await aftermath.before(context, self._command)
         try:
             result = await run_command(
                 context.supervisor,
-                argv,
-                cwd=cwd,
-                env=env,
+                confined.argv,
+                cwd=self.cwd,
+                env=confined.env,
                 clock=context.clock,
-                total_seconds=seconds,
+                total_seconds=self.seconds,
                 idle_seconds=context.limits.command_idle_seconds,
                 output_limit=context.limits.output_bytes,
-                on_output=show,
+                on_output=self._show,
             )
         except asyncio.CancelledError:
             # What it did until then is there all the same.
-            await aftermath.record(context, call, params.command, files)
+            await aftermath.record(context, self._call, self._params.command, files)
             raise
-        changed = await aftermath.record(context, call, params.command, files)
-        return _told(result, seconds, context.limits.command_idle_seconds, unsaved, changed)
+        changed = await aftermath.record(context, self._call, self._params.command, files)
+        return result, unsaved, changed
 
-    def show(text: str) -> None:
-        shown.feed(text.encode("utf-8", "replace"))
-        context.stream_output(call, text)
+    def _sandbox_stood_in_the_way(self, came: CommandResult | SpawnProblem) -> str | None:
+        walls = self._confined.walls
+        if walls is None or not self._confined.may_leave or isinstance(came, SpawnProblem):
+            return None
+        if came.status != "exited" or came.exit is None or came.exit.code in {0, None}:
+            return None
+        return sign_of_sandbox(came.output, network=walls.network, hidden=walls.hidden)
 
-    where = (
-        "the workspace folder" if located.display == "." else located.display if located.inside else str(cwd)
-    )
-    # A grant is for the scripts as they were: with other ones it is another command.
-    grant = (
-        f"run:{cwd}\0{params.command}{''.join(sorted(command.scripts.values()))}" if located.inside else None
-    )
-    return Action(
-        access=Access("execute", inside=located.inside, grant=grant, command=command),
-        perform=perform,
-        prepare=prepare,
-        title=f"Run: {params.command}",
-        detail=f"In {where}, for {seconds:g} s at most.\n{described(command, context.parts_of(command))}".rstrip(),
-        digest=_digest(argv, cwd, env, command.scripts),
-        covers=f"this exact command in {where}" if grant else "",
-        always=rules_for(command) if grant else (),
-        partial=shown.text,
-    )
-
-
-def _digest(argv: list[str], cwd: Path, env: dict[str, str], scripts: dict[str, str]) -> str:
-    hashed_env = hashlib.sha256(json.dumps(sorted(env.items())).encode("utf-8", "surrogatepass")).hexdigest()
-    return hashlib.sha256(
-        json.dumps([argv, str(cwd), hashed_env, *sorted(scripts.items())]).encode("utf-8", "surrogatepass")
-    ).hexdigest()
+    def _show(self, text: str) -> None:
+        self.shown.feed(text.encode("utf-8", "replace"))
+        self._context.stream_output(self._call, text)
 
 
 async def _saved_first(call: ToolCall, context: ToolContext) -> bool:

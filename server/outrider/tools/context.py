@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from outrider.permissions.commands import Command, Part
@@ -10,7 +11,8 @@ from outrider.ports.clock import Clock
 from outrider.ports.editor import ToolAnswer
 from outrider.ports.ids import IdKind
 from outrider.ports.model import ToolCall
-from outrider.processes import Supervisor
+from outrider.processes import Jobs, Supervisor
+from outrider.processes.sandbox import Confined
 from outrider.tools.result import ToolResult
 from outrider.workspace.census import Census
 from outrider.workspace.documents import DocumentStore
@@ -50,6 +52,8 @@ class Action:
     """Whether it puts a text in the place of whatever is in the file."""
     partial: Callable[[], str] | None = None
     """What was gathered so far, for a call that is cancelled in the middle."""
+    leaves_sandbox: bool = False
+    """Whether it runs a command without the sandbox that it failed in: its yes has a title of its own."""
     as_reviewed: bool = False
     """Whether what the person decided about its hunks is in it already."""
 
@@ -113,13 +117,27 @@ class ToolContext(Protocol):
         ...
 
     @property
-    def clock(self) -> Clock:
-        """Time."""
+    def jobs(self) -> Jobs:
+        """The session's background jobs."""
         ...
 
     @property
-    def env(self) -> Mapping[str, str]:
-        """The environment of the server."""
+    def turn_id(self) -> str:
+        """The turn."""
+        ...
+
+    async def confine(self, argv: Sequence[str], cwd: Path) -> Confined:
+        """Put a command into the sandbox, as far as that is wanted and possible, with the environment of commands.
+
+        Args:
+            argv: The command.
+            cwd: Where it runs; a real path.
+        """
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """Time."""
         ...
 
     @property

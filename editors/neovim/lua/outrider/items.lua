@@ -9,6 +9,7 @@ local M = {}
 
 local DECISIONS = {
   ['Allow once'] = 'allow_once',
+  ['Run outside once'] = 'allow_once',
   ['Allow for this session'] = 'allow_session',
   ['Reject'] = 'reject',
 }

@@ -295,6 +295,49 @@
 ---@field text string
 ---@field turnId string
 
+--- No process of a job is left.
+---@class outrider.JobFinished
+---@field exitCode? integer
+---@field jobId string
+---@field output? string
+---@field seconds? number
+---@field signal? integer
+---@field status 'exited'|'killed_timeout'|'killed_idle'|'lost'|'killed'|'cancelled'|'closed'|'interrupted'
+---@field told? string
+
+--- A background job of this process.
+---@class outrider.JobInfo
+---@field command string
+---@field cwd string
+---@field exitCode? integer
+---@field jobId string
+---@field sandboxed boolean
+---@field seconds number
+---@field sessionId string
+---@field signal? integer
+---@field status 'exited'|'killed_timeout'|'killed_idle'|'lost'|'killed'|'cancelled'|'closed'|'interrupted'|'running'
+---@field turnId string
+
+--- A command runs in the background.
+---@class outrider.JobStarted
+---@field callId string
+---@field command string
+---@field cwd string
+---@field jobId string
+---@field sandboxed boolean
+
+--- Lists the background jobs, or reads, waits for or ends the one of an id.
+---@class outrider.JobsParams
+---@field action? 'list'|'read'|'wait'|'kill'
+---@field id? string
+---@field sessionId? string
+---@field timeout? number
+
+--- The jobs as they are now, the oldest first; with an id, that one.
+---@class outrider.JobsResult
+---@field jobs outrider.JobInfo[]
+---@field output? string
+
 --- How fast an answer came.
 ---@class outrider.Latency
 ---@field firstTokenMs number
@@ -306,6 +349,8 @@
 ---@field commandIdleSeconds? number
 ---@field commandSeconds? number
 ---@field cost? number
+---@field jobIdleSeconds? number
+---@field jobSeconds? number
 ---@field outputBytes? integer
 ---@field seconds? number
 ---@field steps? integer
@@ -317,6 +362,8 @@
 ---@field commandIdleSeconds? number
 ---@field commandSeconds? number
 ---@field cost? number
+---@field jobIdleSeconds? number
+---@field jobSeconds? number
 ---@field outputBytes? integer
 ---@field seconds? number
 ---@field steps? integer
@@ -426,6 +473,7 @@
 ---@field host? string
 ---@field path? string
 ---@field scope? 'workspace'|'everywhere'
+---@field script? string
 ---@field tool string
 
 --- A document that the client did not save.
@@ -581,6 +629,7 @@
 ---@field origin string
 ---@field path? string
 ---@field scope 'session'|'workspace'|'everywhere'
+---@field script? string
 ---@field text string
 ---@field tool string
 ---@field workspace? string
@@ -591,6 +640,7 @@
 ---@field exact? boolean
 ---@field host? string
 ---@field path? string
+---@field script? string
 ---@field tool string
 
 --- A task. Without `sessionId` a new session is made.
@@ -607,6 +657,13 @@
 ---@field queued? boolean
 ---@field sessionId string
 ---@field turnId string
+
+--- What holds commands to the workspace; a mode alone may stand for the whole.
+---@class outrider.SandboxSettings
+---@field mode? 'off'|'auto'|'required'
+---@field network? boolean
+---@field readable? string[]
+---@field writable? string[]
 
 --- A document that could not be saved.
 ---@class outrider.SaveFailure
@@ -685,6 +742,7 @@
 --- Everything that can be set.
 ---@class outrider.Settings
 ---@field codeLens? boolean
+---@field commandEnvironment? string[]
 ---@field events? boolean
 ---@field fallbackModels? string[]
 ---@field limits? outrider.Limits
@@ -693,6 +751,7 @@
 ---@field permissionMode? 'read-only'|'ask'|'auto-edit'|'full'
 ---@field providers? table<string, outrider.ProviderSettings>
 ---@field routing? outrider.Routing
+---@field sandbox? outrider.SandboxSettings
 ---@field stateDir? string
 ---@field store? outrider.StoreSettings
 ---@field testing? outrider.TestingSettings
@@ -971,7 +1030,7 @@
 ---@field unseen? string
 
 --- A command of `workspace/executeCommand`.
----@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.open' | 'outrider.permissions' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.undo' | 'outrider.wait'
+---@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.jobs' | 'outrider.open' | 'outrider.permissions' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.undo' | 'outrider.wait'
 
 --- The type of an event, and what its data is.
 ---@alias outrider.EventType
@@ -986,6 +1045,8 @@
 ---| 'edit.proposed' # EditProposed
 ---| 'edit.rejected' # EditRejected
 ---| 'error' # ErrorRaised
+---| 'job.finished' # JobFinished
+---| 'job.started' # JobStarted
 ---| 'model.failed' # ModelFailed
 ---| 'model.fellBack' # ModelFellBack
 ---| 'model.requested' # ModelRequested

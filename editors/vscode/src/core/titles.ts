@@ -3,6 +3,7 @@
 import type { AnswerParams } from "../protocol/types.js";
 
 export const ALLOW_ONCE = "Allow once";
+export const RUN_OUTSIDE = "Run outside once";
 export const ALLOW_SESSION = "Allow for this session";
 export const REJECT = "Reject";
 export const SAVE_AND_CONTINUE = "Save and continue";
@@ -11,6 +12,7 @@ export type Decision = NonNullable<AnswerParams["decision"]>;
 
 const DECISIONS: Readonly<Record<string, Decision>> = {
   [ALLOW_ONCE]: "allow_once",
+  [RUN_OUTSIDE]: "allow_once",
   [ALLOW_SESSION]: "allow_session",
   [REJECT]: "reject",
 };

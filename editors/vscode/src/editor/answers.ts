@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { SessionBook } from "../core/book.js";
 import type { OpenItem, SessionState } from "../core/session.js";
-import { ALLOW_ONCE, REJECT, SAVE_AND_CONTINUE, type Decision, decisionOf } from "../core/titles.js";
+import { ALLOW_ONCE, REJECT, RUN_OUTSIDE, SAVE_AND_CONTINUE, type Decision, decisionOf } from "../core/titles.js";
 import { oneLine } from "../core/words.js";
 import { CommandFailure, type Connection } from "./connection.js";
 import { uriOf } from "./places.js";
@@ -151,7 +151,7 @@ export class Answers {
     const options = item.options ?? [];
     const buttons =
       item.kind === "approval"
-        ? [ALLOW_ONCE, ...(item.proposals.length > 0 ? [SHOW_DIFF] : [SHOW]), REJECT]
+        ? [options.includes(RUN_OUTSIDE) ? RUN_OUTSIDE : ALLOW_ONCE, ...(item.proposals.length > 0 ? [SHOW_DIFF] : [SHOW]), REJECT]
         : options.length > 0 && options.length <= 3
           ? [...options]
           : [SHOW];

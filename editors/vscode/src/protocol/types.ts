@@ -327,6 +327,54 @@ export interface Frame {
   turnId: string;
 }
 
+/** No process of a job is left. */
+export interface JobFinished {
+  exitCode?: number;
+  jobId: string;
+  output?: string;
+  seconds?: number;
+  signal?: number;
+  status: "exited" | "killed_timeout" | "killed_idle" | "lost" | "killed" | "cancelled" | "closed" | "interrupted";
+  told?: string;
+}
+
+/** A background job of this process. */
+export interface JobInfo {
+  command: string;
+  cwd: string;
+  exitCode?: number;
+  jobId: string;
+  sandboxed: boolean;
+  seconds: number;
+  sessionId: string;
+  signal?: number;
+  status: "exited" | "killed_timeout" | "killed_idle" | "lost" | "killed" | "cancelled" | "closed" | "interrupted" | "running";
+  turnId: string;
+}
+
+/** A command runs in the background. */
+export interface JobStarted {
+  callId: string;
+  command: string;
+  cwd: string;
+  jobId: string;
+  sandboxed: boolean;
+}
+
+/** Lists the background jobs, or reads, waits for or ends the one of an id. */
+export interface JobsParams {
+  action?: "list" | "read" | "wait" | "kill";
+  id?: string;
+  sessionId?: string;
+  timeout?: number;
+}
+
+/** The jobs as they are now, the oldest first; with an id, that one. */
+export interface JobsResult {
+  jobs: JobInfo[];
+  output?: string;
+}
+
 /** How fast an answer came. */
 export interface Latency {
   firstTokenMs: number;
@@ -339,6 +387,8 @@ export interface Limits {
   commandIdleSeconds?: number;
   commandSeconds?: number;
   cost?: number;
+  jobIdleSeconds?: number;
+  jobSeconds?: number;
   outputBytes?: number;
   seconds?: number;
   steps?: number;
@@ -351,6 +401,8 @@ export interface LimitsPatch {
   commandIdleSeconds?: number;
   commandSeconds?: number;
   cost?: number;
+  jobIdleSeconds?: number;
+  jobSeconds?: number;
   outputBytes?: number;
   seconds?: number;
   steps?: number;
@@ -471,6 +523,7 @@ export interface NewRule {
   host?: string;
   path?: string;
   scope?: "workspace" | "everywhere";
+  script?: string;
   tool: string;
 }
 
@@ -649,6 +702,7 @@ export interface RuleInfo {
   origin: string;
   path?: string;
   scope: "session" | "workspace" | "everywhere";
+  script?: string;
   text: string;
   tool: string;
   workspace?: string;
@@ -660,6 +714,7 @@ export interface RulePattern {
   exact?: boolean;
   host?: string;
   path?: string;
+  script?: string;
   tool: string;
 }
 
@@ -678,6 +733,14 @@ export interface RunResult {
   queued?: boolean;
   sessionId: string;
   turnId: string;
+}
+
+/** What holds commands to the workspace; a mode alone may stand for the whole. */
+export interface SandboxSettings {
+  mode?: "off" | "auto" | "required";
+  network?: boolean;
+  readable?: string[];
+  writable?: string[];
 }
 
 /** A document that could not be saved. */
@@ -770,6 +833,7 @@ export interface SessionsResult {
 /** Everything that can be set. */
 export interface Settings {
   codeLens?: boolean;
+  commandEnvironment?: string[];
   events?: boolean;
   fallbackModels?: string[];
   limits?: Limits;
@@ -778,6 +842,7 @@ export interface Settings {
   permissionMode?: "read-only" | "ask" | "auto-edit" | "full";
   providers?: Record<string, ProviderSettings>;
   routing?: Routing;
+  sandbox?: SandboxSettings;
   stateDir?: string;
   store?: StoreSettings;
   testing?: TestingSettings;
@@ -1106,6 +1171,7 @@ export interface Commands {
   "outrider.events": { params: EventsParams; result: EventsResult };
   "outrider.explore": { params: ExploreParams; result: RunResult };
   "outrider.export": { params: ExportParams; result: Export };
+  "outrider.jobs": { params: JobsParams; result: JobsResult };
   "outrider.open": { params: OpenParams; result: OpenResult };
   "outrider.permissions": { params: PermissionsParams; result: PermissionsResult };
   "outrider.redo": { params: UndoParams; result: UndoResult };
@@ -1139,6 +1205,8 @@ export interface EventData {
   "edit.proposed": EditProposed;
   "edit.rejected": EditRejected;
   "error": ErrorRaised;
+  "job.finished": JobFinished;
+  "job.started": JobStarted;
   "model.failed": ModelFailed;
   "model.fellBack": ModelFellBack;
   "model.requested": ModelRequested;

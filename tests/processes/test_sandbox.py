@@ -1,0 +1,377 @@
+"""The walls around a command, by a real bubblewrap; what macOS would be told, as text."""
+
+import asyncio
+import functools
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from outrider.ports.clock import SystemClock
+from outrider.processes import CommandResult, Supervisor, run_command, shell_argv
+from outrider.processes.sandbox import (
+    Confined,
+    Sandbox,
+    SandboxWish,
+    Walls,
+    bubblewrap,
+    seatbelt,
+    sign_of_sandbox,
+    walls_of,
+)
+from outrider.processes.sandbox.walls import NoWalls, Wall
+
+PATH = os.environ["PATH"]
+
+
+@functools.cache
+def why_not() -> str | None:
+    """Why bubblewrap cannot be used here, as it says itself."""
+    if shutil.which("bwrap") is None:
+        return "bubblewrap is not installed"
+    argv = bubblewrap.wrapped(Walls((), network=False, home="/"), "/", ["true"])
+    tried = subprocess.run(argv, capture_output=True, text=True, check=False)
+    return f"bubblewrap cannot be used here: {tried.stderr.strip()}" if tried.returncode else None
+
+
+needs_bubblewrap = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
+
+
+class House:
+    """A workspace, a home and a place of the server's own, and commands between them."""
+
+    def __init__(self, folder: Path, supervisor: Supervisor) -> None:
+        self.workspace = folder / "workspace"
+        self.home = folder / "home"
+        self.own = folder / "own"
+        for place in (self.workspace / ".git", self.workspace / ".outrider", self.home / ".ssh", self.own):
+            place.mkdir(parents=True)
+        (self.home / ".ssh" / "id").write_text("key")
+        (self.own / "rules.toml").write_text("")
+        (self.workspace / ".git" / "config").write_text("")
+        self._supervisor = supervisor
+        self.sandbox = Sandbox(supervisor, SystemClock(), [self.own])
+
+    async def confine(
+        self, command: str, wish: SandboxWish | None = None, path: str = PATH, cwd: Path | None = None
+    ) -> Confined:
+        return await self.sandbox.confine(
+            shell_argv(command),
+            cwd=(cwd or self.workspace).resolve(),
+            env={"PATH": path, "HOME": str(self.home), "LC_ALL": "C.UTF-8"},
+            folders=[self.workspace],
+            wish=wish or SandboxWish(),
+        )
+
+    async def run(
+        self, command: str, wish: SandboxWish | None = None, path: str = PATH, cwd: Path | None = None
+    ) -> CommandResult:
+        confined = await self.confine(command, wish, path, cwd)
+        assert confined.walls is not None, confined.told
+        result = await run_command(
+            self._supervisor,
+            confined.argv,
+            cwd=cwd or self.workspace,
+            env=confined.env,
+            clock=SystemClock(),
+            total_seconds=30,
+            idle_seconds=30,
+            output_limit=10_000,
+        )
+        assert isinstance(result, CommandResult)
+        return result
+
+    async def code(self, command: str, wish: SandboxWish | None = None) -> int | None:
+        result = await self.run(command, wish)
+        assert result.exit is not None
+        return result.exit.code
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    supervisor = Supervisor(SystemClock())
+    house = House(tmp_path, supervisor)
+    yield house
+    await house.sandbox.close()
+    await supervisor.close()
+
+
+@needs_bubblewrap
+async def test_the_workspace_can_be_written_and_nothing_else(house: House, tmp_path: Path) -> None:
+    assert await house.code("echo x > a && mkdir -p b/c && echo y > b/c/d && rm a") == 0
+    assert (house.workspace / "b" / "c" / "d").read_text() == "y\n"
+    for place in ("/etc/x", "/usr/x", "/x", "/var/x", str(tmp_path / "x"), str(house.home / "x")):
+        await house.run(f"echo x > {place}")
+        assert not Path(place).exists()
+    assert (await house.run("echo x > /etc/x")).output.endswith("Read-only file system\n")
+
+
+@needs_bubblewrap
+async def test_what_is_put_beside_the_workspace_fails_instead_of_being_lost(house: House) -> None:
+    assert await house.code("echo x > ../beside") != 0
+    house.workspace = house.home / "projects" / "mine"
+    house.workspace.mkdir(parents=True)
+    assert (await house.run("echo x > ../beside")).output.endswith("Read-only file system\n")
+    assert await house.code("echo x > a; echo x > ~/.cache") == 0
+
+
+@needs_bubblewrap
+async def test_what_decides_about_the_next_commands_stays_as_it_is(house: House) -> None:
+    for attack in (
+        "echo x > .git/config",
+        "echo x > .git/hooks",
+        "rm -r .git",
+        "mv .git elsewhere",
+        "ln -sfn /tmp .git",
+        "echo x > .outrider/rules.toml",
+        "mv .outrider elsewhere",
+        "mount -o remount,rw .git",
+        "umount .git",
+    ):
+        assert await house.code(attack) != 0, attack
+    assert (house.workspace / ".git" / "config").read_text() == ""
+    assert sorted(path.name for path in house.workspace.iterdir()) == [".git", ".outrider"]
+
+
+@needs_bubblewrap
+async def test_the_home_and_the_servers_own_are_not_there(house: House) -> None:
+    result = await house.run(f"cat ~/.ssh/id; ls -A ~; ls {house.own}")
+    assert "key" not in result.output
+    assert "rules.toml" not in result.output
+    assert "x" in (await house.run("echo x > ~/cache && cat ~/cache")).output
+    assert not (house.home / "cache").exists()
+
+
+@needs_bubblewrap
+async def test_the_servers_own_are_not_there_though_they_lie_in_the_workspace(
+    house: House, tmp_path: Path
+) -> None:
+    sandbox = Sandbox(house.sandbox.supervisor, SystemClock(), [house.own])
+    confined = await sandbox.confine(
+        shell_argv("ls -A own; echo x > own/rules.toml"),
+        cwd=tmp_path,
+        env={"PATH": PATH, "HOME": str(house.home)},
+        folders=[tmp_path],
+        wish=SandboxWish(readable=(str(house.own),)),
+    )
+    ran = await run_command(
+        house.sandbox.supervisor,
+        confined.argv,
+        cwd=tmp_path,
+        env=confined.env,
+        clock=SystemClock(),
+        total_seconds=30,
+        idle_seconds=30,
+        output_limit=1000,
+    )
+    assert isinstance(ran, CommandResult)
+    assert ran.output == ""
+    assert (house.own / "rules.toml").read_text() == ""
+
+
+@needs_bubblewrap
+async def test_what_the_person_lists_is_there(house: House) -> None:
+    (house.home / "notes").mkdir()
+    (house.home / "notes" / "a").write_text("listed")
+    (house.home / "out").mkdir()
+    wish = SandboxWish(readable=("~/notes",), writable=(str(house.home / "out"),))
+    assert (await house.run("cat ~/notes/a", wish)).output == "listed"
+    assert await house.code("echo x > ~/notes/a", wish) != 0
+    assert await house.code("echo x > ~/out/made", wish) == 0
+    assert (house.home / "out" / "made").exists()
+
+
+@needs_bubblewrap
+async def test_programs_of_the_search_path_are_found_in_a_hidden_place(house: House) -> None:
+    tools = house.home / "tools"
+    tools.mkdir()
+    (tools / "hello").write_text("#!/bin/sh\necho hello\n")
+    (tools / "hello").chmod(0o755)
+    environment = house.home / "environment"
+    (environment / "bin").mkdir(parents=True)
+    (environment / "pyvenv.cfg").write_text("whole")
+    path = f"{tools}:{environment}/bin:{house.home}:{PATH}"
+    result = await house.run("hello; cat ~/environment/pyvenv.cfg; ls -A ~", path=path)
+    assert result.output.startswith("hello\nwhole")
+    assert ".ssh" not in result.output
+
+
+@needs_bubblewrap
+async def test_the_network_is_off_unless_it_is_allowed(house: House) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        reach = f"exec 3<>/dev/tcp/127.0.0.1/{port}"
+        assert await house.code(reach) != 0
+        assert await house.code(reach, SandboxWish(network=True)) == 0
+
+
+@needs_bubblewrap
+async def test_sockets_of_services_are_out_of_reach(house: House, tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as service:
+        service.bind(str(tmp_path / "service"))
+        service.listen()
+        program = f"import socket; socket.socket(socket.AF_UNIX).connect({str(tmp_path / 'service')!r})"
+        result = await house.run(f'python3 -c "{program}"')
+    assert result.exit is not None
+    assert result.exit.code != 0
+    assert (await house.run("ls -A /run")).output.split() in ([], ["systemd"])
+
+
+@needs_bubblewrap
+async def test_no_process_of_the_system_is_seen(house: House) -> None:
+    result = await house.run("ls -d /proc/[0-9]* | wc -l; cat /proc/*/environ | tr '\\0' '\\n'; echo $PPID")
+    assert int(result.output.split()[0]) < 8
+    assert f"/proc/{os.getpid()}" not in result.output
+    assert "PYTEST_CURRENT_TEST" not in result.output
+    assert await house.code(f"kill -0 {os.getpid()}") != 0
+
+
+@needs_bubblewrap
+async def test_nothing_is_privileged(house: House) -> None:
+    result = await house.run("grep -E '^Cap(Eff|Prm|Bnd)|NoNewPrivs' /proc/self/status")
+    assert set(result.output.split()) <= {
+        "CapPrm:",
+        "CapEff:",
+        "CapBnd:",
+        "NoNewPrivs:",
+        "0000000000000000",
+        "1",
+    }
+    assert await house.code("mount -t tmpfs none /mnt") != 0
+    assert await house.code("echo x > /dev/null") == 0
+
+
+@needs_bubblewrap
+async def test_what_it_leaves_behind_ends_with_it(house: House) -> None:
+    result = await house.run("(setsid sleep 1000 &) ; echo done")
+    assert result.output == "done\n"
+    assert house.sandbox.supervisor.running == ()
+
+
+@needs_bubblewrap
+async def test_a_folder_outside_can_be_read(house: House, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "a").write_text("there")
+    result = await house.run("cat a; echo x > b", cwd=tmp_path / "other")
+    assert result.output.startswith("there")
+    assert not (tmp_path / "other" / "b").exists()
+
+
+def linked_work_tree(repository: Path) -> None:
+    git = "git -c user.name=a -c user.email=a@b.test"
+    made = f"git init -q {repository} && cd {repository} && {git} commit -q --allow-empty -m one && git worktree add -q ../tree"
+    subprocess.run(["bash", "-c", made], check=True, capture_output=True)
+
+
+@needs_bubblewrap
+async def test_a_linked_work_tree_finds_its_repository(house: House) -> None:
+    linked_work_tree(house.home / "project")
+    house.workspace = house.home / "tree"
+    result = await house.run("git log --format=%s; git status --short")
+    assert result.output == "one\n"
+
+
+@needs_bubblewrap
+async def test_what_was_found_out_is_kept(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[object] = []
+    first = Sandbox._try  # pyright: ignore[reportPrivateUsage]
+
+    async def count(self: Sandbox, *given: object) -> str | None:
+        tried.append(given)
+        return await first(self, *given)  # pyright: ignore[reportArgumentType]
+
+    monkeypatch.setattr(Sandbox, "_try", count)
+    await asyncio.gather(*(house.confine("true") for _ in range(5)))
+    await house.confine("false")
+    assert len(tried) == 1
+    await house.confine("true", SandboxWish(network=True))
+    assert len(tried) == 2
+
+
+@pytest.mark.parametrize("mode", ["auto", "required"])
+async def test_without_bubblewrap_it_says_so(house: House, tmp_path: Path, mode: str) -> None:
+    wish = SandboxWish("required" if mode == "required" else "auto")
+    confined = await house.confine("true", wish, path=str(tmp_path))
+    assert confined.walls is None
+    assert confined.refused is (mode == "required")
+    assert "the program 'bwrap' was not found" in confined.told
+    assert confined.argv == tuple(shell_argv("true"))
+    assert not confined.may_leave
+
+
+async def test_a_bubblewrap_that_does_not_work_is_none(house: House, tmp_path: Path) -> None:
+    broken = tmp_path / "bin"
+    broken.mkdir()
+    (broken / "bwrap").write_text(
+        "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"
+    )
+    (broken / "bwrap").chmod(0o755)
+    confined = await house.confine("true", path=f"{broken}:{PATH}")
+    assert confined.told == (
+        "Not sandboxed: bwrap cannot be used here: bwrap: No permissions to create new namespace."
+    )
+
+
+async def test_switched_off_nothing_is_tried(house: House, tmp_path: Path) -> None:
+    confined = await house.confine("true", SandboxWish("off"), path=str(tmp_path))
+    assert confined.told == "Not sandboxed: the setting `sandbox` is off."
+    assert confined.env["PATH"] == str(tmp_path)
+
+
+async def test_other_systems_have_none(house: House) -> None:
+    house.sandbox.platform = "freebsd14"
+    assert (await house.confine("true")).told == "Not sandboxed: there is no sandbox for freebsd14."
+
+
+def test_the_whole_file_system_as_workspace_has_no_walls(tmp_path: Path) -> None:
+    walls = walls_of(
+        writable=[Path("/")], readable=[], private=[], home=tmp_path, search_path="", network=False
+    )
+    assert walls == NoWalls("the workspace is the whole file system")
+
+
+def test_the_profile_of_macos_lets_the_last_rule_win() -> None:
+    walls = Walls(
+        (
+            Wall("/Users", "hidden"),
+            Wall("/private/tmp", "hidden"),
+            Wall("/Users/ada/.gitconfig", "readable"),
+            Wall('/Users/ada/my "work"', "writable"),
+            Wall('/Users/ada/my "work"/.git', "guarded"),
+        ),
+        network=False,
+        home="/Users/ada",
+    )
+    lines = seatbelt.profile(walls).splitlines()
+    assert lines[:3] == ["(version 1)", "(allow default)", "(deny file-write*)"]
+    assert lines[-8:] == [
+        '(deny file-read* file-write* (subpath "/Users"))',
+        '(allow file-read-metadata (literal "/Users"))',
+        '(allow file-write* (subpath "/private/tmp"))',
+        '(allow file-read* (subpath "/Users/ada/.gitconfig"))',
+        '(allow file-read* file-write* (subpath "/Users/ada/my \\"work\\""))',
+        '(allow file-read* (subpath "/Users/ada/my \\"work\\"/.git"))',
+        '(deny file-write* (subpath "/Users/ada/my \\"work\\"/.git"))',
+        "(deny network*)",
+    ]
+    assert seatbelt.wrapped(walls, ["true"])[:2] == ["/usr/bin/sandbox-exec", "-p"]
+
+
+@pytest.mark.parametrize(
+    ("output", "network", "is_sign"),
+    [
+        ("touch: cannot touch '/etc/x': Read-only file system", False, True),
+        ("fatal: unable to access 'https://x.test/': Could not resolve host: x.test", False, True),
+        ("fatal: unable to access 'https://x.test/': Could not resolve host: x.test", True, False),
+        ("cat: /home/ada/.ssh/id: No such file or directory", False, True),
+        ("cat: nothing.txt: No such file or directory", False, False),
+        ("AssertionError: 3 != 4", False, False),
+        ("", False, False),
+    ],
+)
+def test_what_a_command_prints_at_a_wall(output: str, network: bool, is_sign: bool) -> None:
+    assert (sign_of_sandbox(output, network=network, hidden=("/home",)) is not None) is is_sign
