@@ -3,7 +3,7 @@
 import pytest
 from suite import FILES, read
 
-from outrider.agent import awareness, context, recovery, session, state, turn
+from outrider.agent import awareness, confinement, context, recovery, session, state, turn
 from outrider.agent.context import TurnContext
 from outrider.app import App
 from outrider.lsp import actions
@@ -71,7 +71,7 @@ def stop_stops(patch):
 
 
 def secrets_stay(patch):
-    patch.setattr(TurnContext, "env", property(lambda self: self._services.env))
+    patch.setattr(confinement, "command_environment", lambda env, *_: dict(env))
 
 
 def standard_lsp_is_enough(patch):

@@ -18,13 +18,12 @@ async def confined(services: Services, argv: Sequence[str], cwd: Path) -> Confin
     """
     settings = services.settings()
     # The keys of the providers, whatever their names: nobody can name these for a command.
-    keys = {provider.api_key_env for provider in settings.providers.values()}
-    env = {name: value for name, value in services.env.items() if name not in keys}
+    keys = {name for provider in settings.providers.values() if (name := provider.api_key_env) is not None}
     wish = settings.sandbox
     return await services.sandbox.confine(
         argv,
         cwd=cwd,
-        env=command_environment(env, settings.command_environment),
+        env=command_environment(services.env, settings.command_environment, keys),
         folders=[folder.path for folder in services.folders.folders],
         wish=SandboxWish(wish.mode, wish.network, tuple(wish.readable), tuple(wish.writable)),
     )

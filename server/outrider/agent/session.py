@@ -14,10 +14,9 @@ from outrider.agent.context import TurnContext
 from outrider.agent.inbox import Channel, Inbox, Refusal, decision_title
 from outrider.agent.record import Record
 from outrider.agent.services import Services
-from outrider.agent.standing import catch_up, histories_of, stands_in
 from outrider.agent.state import TurnState
 from outrider.agent.turn import Turn
-from outrider.agent.undo import TakingBack, lasting
+from outrider.agent.undo import take_back
 from outrider.models.catalog import ModelProblem
 from outrider.permissions.decide import narrowest
 from outrider.permissions.ledger import LedgerProblem
@@ -55,8 +54,6 @@ from outrider_protocol.events import (
     TurnResumed,
     TurnSettings,
     TurnStarted,
-    UndoFinished,
-    UndoRequested,
     Usage,
 )  # fmt: skip
 from outrider_protocol.settings import BY_TIERS, Limits, LimitsPatch, PermissionMode
@@ -346,31 +343,14 @@ class Session:
             StoreReadError: the log is damaged or cannot be read.
         """
         async with self._undoing:
-            return await self._undo(params, redo=redo)
-
-    async def _undo(self, params: UndoParams, *, redo: bool) -> UndoResult | Refused:
-        journal = self._record.state.journal
-        scope = params.scope or journal.scope_of(params.id)
-        choose = journal.to_redo if redo else journal.to_undo
-        folded = await histories_of(self._services, journal)
-        await catch_up(self._services, folded)
-        # Where the texts leave nothing to do, what the log names is passed over, and that is no error.
-        parts = choose(scope, params.id, stands_in(folded)) or choose(scope, params.id)
-        left = [] if redo else journal.left_by_undo(scope, params.id, parts)
-        if not parts and not left:
-            return Refused("nothing_to_undo", f"{self.id} has nothing to {'redo' if redo else 'undo'} there")
-        context = self._context("Outrider: redo" if redo else "Outrider: undo")
-        context.record(UndoRequested(redo=redo, scope=scope, id=params.id))
-        result = await TakingBack(self._services, context, journal, self._ending, redo=redo).take(
-            parts, folded
-        )
-        named = {one.what: one for one in [*lasting(left), *result.not_undoable]}
-        result = result.model_copy(update={"not_undoable": list(named.values())})
-        context.record(
-            UndoFinished(undone=result.undone, conflicts=result.conflicts, not_undoable=result.not_undoable)
-        )
-        problem = await self._record.settled()
-        return Refused("store_failed", problem) if problem else result
+            context = self._context("Outrider: redo" if redo else "Outrider: undo")
+            journal = self._record.state.journal
+            result = await take_back(self._services, context, journal, self._ending, params, redo=redo)
+            if result is None:
+                what = f"{'redo' if redo else 'undo'} there"
+                return Refused("nothing_to_undo", f"{self.id} has nothing to {what}")
+            problem = await self._record.settled()
+            return Refused("store_failed", problem) if problem else result
 
     # --- what there is to see ------------------------------------------------------------------------------------
 

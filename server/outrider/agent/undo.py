@@ -12,7 +12,7 @@ from pathlib import PurePath
 from outrider.agent import papers
 from outrider.agent.context import TurnContext
 from outrider.agent.services import Services
-from outrider.agent.standing import leads_out
+from outrider.agent.standing import catch_up, histories_of, leads_out, stands_in
 from outrider.ports.editor import Answered
 from outrider.tools import changes
 from outrider.tools.changes import TakesBack
@@ -24,8 +24,8 @@ from outrider.workspace.history.weave import Place
 from outrider.workspace.overlay import ReadProblem, same_text
 from outrider.workspace.paths import Located, PathProblem
 from outrider_protocol import KEEP_MINE, OPEN_BOTH, TAKE_THE_REDO, TAKE_THE_UNDO
-from outrider_protocol.commands import UndoResult
-from outrider_protocol.events import Conflict, NotUndoable, UndoAsked, UndonePath
+from outrider_protocol.commands import UndoParams, UndoResult
+from outrider_protocol.events import Conflict, NotUndoable, UndoAsked, UndoFinished, UndonePath, UndoRequested
 
 TIMES_TRIED = 3
 """A change whose file is changed while it is taken back is worked out again."""
@@ -40,6 +40,47 @@ MOST_SHOWN = 300
 def lasting(left: Sequence[Lasting]) -> list[NotUndoable]:
     """What commands did that nothing takes back, as it is told."""
     return [NotUndoable(what=one.path, reason=one.reason) for one in left]
+
+
+async def take_back(
+    services: Services,
+    context: TurnContext,
+    journal: Journal,
+    ending: asyncio.Event,
+    params: UndoParams,
+    *,
+    redo: bool,
+) -> UndoResult | None:
+    """Do an undo or a redo that somebody asked for, and record it. None: there is nothing to do.
+
+    Args:
+        services: The house.
+        context: Where it is recorded.
+        journal: The session's changes.
+        ending: Set when the session is let go of.
+        params: What is taken back.
+        redo: Whether it is brought back.
+
+    Raises:
+        StoreReadError: the log is damaged or cannot be read.
+    """
+    scope = params.scope or journal.scope_of(params.id)
+    choose = journal.to_redo if redo else journal.to_undo
+    folded = await histories_of(services, journal)
+    await catch_up(services, folded)
+    # Where the texts leave nothing to do, what the log names is passed over, and that is no error.
+    parts = choose(scope, params.id, stands_in(folded)) or choose(scope, params.id)
+    left = [] if redo else journal.left_by_undo(scope, params.id, parts)
+    if not parts and not left:
+        return None
+    context.record(UndoRequested(redo=redo, scope=scope, id=params.id))
+    result = await TakingBack(services, context, journal, ending, redo=redo).take(parts, folded)
+    named = {one.what: one for one in [*lasting(left), *result.not_undoable]}
+    result = result.model_copy(update={"not_undoable": list(named.values())})
+    context.record(
+        UndoFinished(undone=result.undone, conflicts=result.conflicts, not_undoable=result.not_undoable)
+    )
+    return result
 
 
 @dataclass(slots=True)

@@ -163,7 +163,9 @@ _QUIET = {
 }
 
 
-def command_environment(env: Mapping[str, str], named: Collection[str] = ()) -> dict[str, str]:
+def command_environment(
+    env: Mapping[str, str], named: Collection[str] = (), withheld: Collection[str] = ()
+) -> dict[str, str]:
     """The environment of a person's command, from the server's.
 
     CI is left as it is: setting it changes what test runners do.
@@ -171,8 +173,11 @@ def command_environment(env: Mapping[str, str], named: Collection[str] = ()) -> 
     Args:
         env: The server's environment.
         named: What the person wants commands to have besides, whatever it holds.
+        withheld: What no command gets, whatever else is said of it.
     """
-    kept = {name: value for name, value in env.items() if _is_kept(name, value, named)}
+    kept = {
+        name: value for name, value in env.items() if name not in withheld and _is_kept(name, value, named)
+    }
     return kept | _QUIET
 
 
