@@ -193,12 +193,27 @@ def test_leaving_a_picker_answers_nothing(plugin):
     assert nvim.lua("return _G.asked[1][2]") == [
         "Allow once",
         "Allow for this session (further edits of this file)",
+        "Always allow…",
         "Reject",
         "Reject with a note…",
         "Look at it first",
     ]
     assert nvim.lua("return open()") == 1
     assert nvim.text == BEFORE
+    nvim.ex("Outrider answer")
+    nvim.until_done()
+    assert nvim.text == AFTER
+
+
+def test_always_shows_the_rule_and_asks_where_it_holds(plugin):
+    picks = ["Always allow…", "nothing of it", "Always allow…", "Always in this workspace"]
+    nvim = plugin([EDIT, DONE], picks=picks).ready()
+    nvim.run().until_asked()
+    nvim.ex("Outrider answer")
+    nvim.wait("#_G.asked == 2")
+    assert nvim.lua("return _G.asked[2][1]") == "Always allow edit tariff.py? "
+    assert nvim.lua("return _G.asked[2][2]") == ["Always in this workspace", "Always everywhere"]
+    assert nvim.lua("return open()") == 1
     nvim.ex("Outrider answer")
     nvim.until_done()
     assert nvim.text == AFTER

@@ -8,8 +8,18 @@ import { frameOf } from "../src/core/messages.js";
 import { locate } from "../src/core/paths.js";
 import { SessionState } from "../src/core/session.js";
 import { modeOf, statusText } from "../src/core/status.js";
-import { ALLOW_ONCE, ALLOW_SESSION, REJECT, SAVE_AND_CONTINUE, decisionOf } from "../src/core/titles.js";
-import { lasting, oneLine, short, spent } from "../src/core/words.js";
+import {
+  ALLOW_ONCE,
+  ALLOW_SESSION,
+  ALWAYS_ALLOW,
+  ALWAYS_EVERYWHERE,
+  ALWAYS_HERE,
+  REJECT,
+  RUN_OUTSIDE,
+  SAVE_AND_CONTINUE,
+  decisionOf,
+} from "../src/core/titles.js";
+import { lasting, oneLine, ruleText, short, spent } from "../src/core/words.js";
 import { Log } from "./events.js";
 
 const NEXT = { model: "", permissionMode: undefined };
@@ -22,10 +32,18 @@ function asking(): SessionState {
 
 test("the titles are those of the protocol", () => {
   const protocol = readFileSync("../../protocol/outrider_protocol/__init__.py", "utf8");
-  for (const title of [ALLOW_ONCE, ALLOW_SESSION, REJECT, SAVE_AND_CONTINUE])
-    assert.ok(protocol.includes(`"${title}"`), title);
+  const titles = [ALLOW_ONCE, ALLOW_SESSION, ALWAYS_ALLOW, ALWAYS_HERE, ALWAYS_EVERYWHERE, REJECT, RUN_OUTSIDE];
+  for (const title of [...titles, SAVE_AND_CONTINUE]) assert.ok(protocol.includes(`"${title}"`), title);
   assert.equal(decisionOf(ALLOW_ONCE), "allow_once");
+  assert.equal(decisionOf(ALWAYS_ALLOW), "allow_always");
   assert.equal(decisionOf("Review…"), undefined);
+});
+
+test("a rule is shown as what it would allow", () => {
+  assert.equal(ruleText({ tool: "run_command", command: "git diff" }), "run_command “git diff …”");
+  assert.equal(ruleText({ tool: "run_command", command: "make", exact: true }), "run_command “make”");
+  assert.equal(ruleText({ tool: "edit", path: "src/a.py" }), "edit src/a.py");
+  assert.match(ruleText({ tool: "run_command", command: "./x.sh", script: "ab12" }), /its script as it is now$/);
 });
 
 test("the ids of the extension's commands are none of the server's", () => {

@@ -180,4 +180,16 @@ function M.finished(data)
   return { ('■ %s (%s) · %s'):format(outcome, data.reason:gsub('_', ' '), M.usage(data.usage)) }
 end
 
+--- A rule as a person reads it.
+---@param rule outrider.RulePattern
+---@return string
+function M.rule(rule)
+  if not rule.command then
+    return vim.trim(('%s %s'):format(rule.tool, rule.path or rule.host or ''))
+  end
+  local more = rule.exact and '' or ' …'
+  local script = rule.script and rule.script ~= 'any' and ', its script as it is now' or ''
+  return ('%s “%s%s”%s'):format(rule.tool, rule.command, more, script)
+end
+
 return M

@@ -13,6 +13,8 @@ local DECISIONS = {
   ['Allow for this session'] = 'allow_session',
   ['Reject'] = 'reject',
 }
+local ALWAYS = 'Always allow…'
+local SCOPES = { { 'Always in this workspace', 'workspace' }, { 'Always everywhere', 'everywhere' } }
 local REJECT_WITH_NOTE = 'Reject with a note…'
 local LOOK = 'Look at it first'
 local OTHER = 'Another answer…'
@@ -43,7 +45,7 @@ end
 
 --- Answer an item.
 ---@param item outrider.Item
----@param answer { decision: string?, answer: string?, note: string? }
+---@param answer { decision: string?, answer: string?, note: string?, scope: string? }
 function M.answer(item, answer)
   if not is_open(item) then
     log.say('warning', ('Outrider does not ask that any more: %s'):format(drawing.short(item.title, 100)))
@@ -89,6 +91,23 @@ function M.reject_with_note(item)
   end)
 end
 
+--- Show exactly the rules that would be saved, and ask where they shall hold. Leaving the choice answers nothing.
+---@param item outrider.Item
+function M.always(item)
+  local rules = vim.tbl_map(drawing.rule, item.always or {})
+  vim.ui.select(SCOPES, {
+    prompt = ('Always allow %s? '):format(drawing.short(table.concat(rules, ', '), 300)),
+    kind = 'outrider_always',
+    format_item = function(scope)
+      return scope[1]
+    end,
+  }, function(scope)
+    if scope then
+      M.answer(item, { decision = 'allow_always', scope = scope[2] })
+    end
+  end)
+end
+
 ---@param item outrider.Item
 ---@return { text: string, act: fun() }[]
 local function choices(item)
@@ -106,6 +125,10 @@ local function choices(item)
             M.answer(item, { decision = decision })
           end
         )
+      elseif option == ALWAYS then
+        add(option, function()
+          M.always(item)
+        end)
       end
     end
     add(REJECT_WITH_NOTE, function()

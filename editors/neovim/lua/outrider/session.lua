@@ -178,6 +178,7 @@ Session['on approval.requested'] = function(self, data, event)
     title = data.title,
     detail = data.detail,
     options = data.options,
+    always = data.always,
     grant = data.grant,
     allowFreeForm = false,
   }, event.turnId)

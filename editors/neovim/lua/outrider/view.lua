@@ -219,7 +219,12 @@ end
 draw['approval.requested'] = draw_item
 draw['question.asked'] = draw_item
 
-local DECISIONS = { allow_once = 'allowed', allow_session = 'allowed for this session', reject = 'rejected' }
+local DECISIONS = {
+  allow_once = 'allowed',
+  allow_session = 'allowed for this session',
+  allow_always = 'always allowed',
+  reject = 'rejected',
+}
 
 draw['approval.resolved'] = function(view, _, data)
   local name = 'item:' .. data.id

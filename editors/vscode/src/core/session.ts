@@ -242,6 +242,7 @@ export class SessionState {
       title: data.title,
       detail: data.detail,
       options: data.options,
+      ...(data.always === undefined ? {} : { always: data.always }),
       proposals,
     });
   }
@@ -316,7 +317,12 @@ export class SessionState {
 
 type EndEntryOutcome = Extract<Entry, { kind: "end" }>["outcome"];
 
-const SAID = { allow_once: "yes, once", allow_session: "yes, for this session", reject: "no" } as const;
+const SAID = {
+  allow_once: "yes, once",
+  allow_session: "yes, for this session",
+  allow_always: "yes, always",
+  reject: "no",
+} as const;
 
 function sum(one: Usage, other: Usage): Usage {
   const total: Usage = {

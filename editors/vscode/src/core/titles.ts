@@ -5,6 +5,9 @@ import type { AnswerParams } from "../protocol/types.js";
 export const ALLOW_ONCE = "Allow once";
 export const RUN_OUTSIDE = "Run outside once";
 export const ALLOW_SESSION = "Allow for this session";
+export const ALWAYS_ALLOW = "Always allow…";
+export const ALWAYS_HERE = "Always in this workspace";
+export const ALWAYS_EVERYWHERE = "Always everywhere";
 export const REJECT = "Reject";
 export const SAVE_AND_CONTINUE = "Save and continue";
 
@@ -14,6 +17,7 @@ const DECISIONS: Readonly<Record<string, Decision>> = {
   [ALLOW_ONCE]: "allow_once",
   [RUN_OUTSIDE]: "allow_once",
   [ALLOW_SESSION]: "allow_session",
+  [ALWAYS_ALLOW]: "allow_always",
   [REJECT]: "reject",
 };
 

@@ -1,6 +1,6 @@
 /** Words of the protocol that have a type of their own here, and how they are said to a person. */
 
-import type { Open, PlanItem, RunParams, Settings, TurnFinished, Usage } from "../protocol/types.js";
+import type { Open, PlanItem, RulePattern, RunParams, Settings, TurnFinished, Usage } from "../protocol/types.js";
 
 export type Mode = NonNullable<RunParams["mode"]>;
 export type Outcome = TurnFinished["outcome"];
@@ -63,6 +63,17 @@ export function lasting(seconds: number): string {
 }
 
 /** One line of at most so many characters. */
+/** A rule as a person reads it: what would be allowed from now on. */
+export function ruleText(rule: RulePattern): string {
+  if (rule.command !== undefined) {
+    const script = rule.script === undefined || rule.script === "any" ? "" : ", its script as it is now";
+    return rule.exact === true
+      ? `${rule.tool} “${rule.command}”${script}`
+      : `${rule.tool} “${rule.command} …”${script}`;
+  }
+  return [rule.tool, rule.path, rule.host].filter((part) => part !== undefined).join(" ");
+}
+
 export function oneLine(text: string, length: number): string {
   const line = text.split(/\s+/).filter(Boolean).join(" ");
   return line.length <= length ? line : `${line.slice(0, length - 1)}…`;

@@ -4,8 +4,18 @@ import * as vscode from "vscode";
 
 import type { SessionBook } from "../core/book.js";
 import type { OpenItem, SessionState } from "../core/session.js";
-import { ALLOW_ONCE, REJECT, RUN_OUTSIDE, SAVE_AND_CONTINUE, type Decision, decisionOf } from "../core/titles.js";
-import { oneLine } from "../core/words.js";
+import {
+  ALLOW_ONCE,
+  ALWAYS_EVERYWHERE,
+  ALWAYS_HERE,
+  REJECT,
+  RUN_OUTSIDE,
+  SAVE_AND_CONTINUE,
+  type Decision,
+  decisionOf,
+} from "../core/titles.js";
+import { oneLine, ruleText } from "../core/words.js";
+import type { AnswerParams } from "../protocol/types.js";
 import { CommandFailure, type Connection } from "./connection.js";
 import { uriOf } from "./places.js";
 import { saveOne } from "./saving.js";
@@ -74,9 +84,28 @@ export class Answers {
     });
   }
 
-  /** Decide on an approval. */
+  /** Decide on an approval. For one that is to hold always the person sees the rules and says where; Esc leaves it open. */
   async decide(id: string, decision: Decision, note = ""): Promise<void> {
-    await this.send({ id, decision, ...(note.trim() === "" ? {} : { note: note.trim() }) });
+    const params = { id, decision, ...(note.trim() === "" ? {} : { note: note.trim() }) };
+    if (decision !== "allow_always") {
+      await this.send(params);
+      return;
+    }
+    const scope = await this.where(id);
+    if (scope !== undefined) await this.send({ ...params, scope });
+  }
+
+  private async where(id: string): Promise<AnswerParams["scope"]> {
+    const rules = (this.find(id)?.always ?? []).map(ruleText);
+    const detail = rules.map((rule) => `allow ${rule}`).join(" · ");
+    const picked = await vscode.window.showQuickPick(
+      [
+        { label: ALWAYS_HERE, detail, scope: "workspace" as const },
+        { label: ALWAYS_EVERYWHERE, detail, scope: "everywhere" as const },
+      ],
+      { title: "Always allow exactly this?", ignoreFocusOut: true },
+    );
+    return picked?.scope;
   }
 
   /** Answer a question, or give the result of a tool. To save and go on saves what the session changed. */
@@ -151,7 +180,11 @@ export class Answers {
     const options = item.options ?? [];
     const buttons =
       item.kind === "approval"
-        ? [options.includes(RUN_OUTSIDE) ? RUN_OUTSIDE : ALLOW_ONCE, ...(item.proposals.length > 0 ? [SHOW_DIFF] : [SHOW]), REJECT]
+        ? [
+            options.includes(RUN_OUTSIDE) ? RUN_OUTSIDE : ALLOW_ONCE,
+            ...(item.proposals.length > 0 ? [SHOW_DIFF] : [SHOW]),
+            REJECT,
+          ]
         : options.length > 0 && options.length <= 3
           ? [...options]
           : [SHOW];
@@ -163,7 +196,7 @@ export class Answers {
     else await this.take(item, chosen);
   }
 
-  private async send(params: { id: string; decision?: Decision; answer?: string; note?: string }): Promise<void> {
+  private async send(params: AnswerParams): Promise<void> {
     try {
       await this.connection.execute("outrider.answer", params);
     } catch (error) {

@@ -5,7 +5,12 @@ import { type Decision, decisionOf } from "../core/titles.js";
 import { button, h } from "./dom.js";
 
 /** The keys of the decisions, while the card has the keyboard. */
-const KEYS: Readonly<Record<Decision, string>> = { allow_once: "a", allow_session: "s", reject: "r" };
+const KEYS: Readonly<Record<Decision, string>> = {
+  allow_once: "a",
+  allow_session: "s",
+  allow_always: "w",
+  reject: "r",
+};
 const MOST_LINES = 400;
 
 /** The card of an open item. */
