@@ -9,7 +9,10 @@ from scripting import DONE, FIX, HONEST, call, result, results, step, types
 CHECK = f"{shlex.quote(sys.executable)} -m unittest -q"
 TURNS = [
     step(call("list_files", called="list"), text="I look around."),
-    step(call("read_file", path="tariff.py", called="read"), usage={"inputTokens": 100, "outputTokens": 10}),
+    step(
+        call("read_file", path="tariff.py", called="read"),
+        usage={"inputTokens": 100, "outputTokens": 10, "cost": 0},
+    ),
     step(FIX, usage={"inputTokens": 200, "outputTokens": 20, "cost": 0.5}),
     step(call("run_command", command=CHECK, called="check")),
     {"text": "The price is right now.", "usage": {"inputTokens": 300, "outputTokens": 30, "cost": 0.25}},

@@ -22,6 +22,7 @@ def test_a_read_only_turn_is_offered_what_has_no_effect():
     assert {tool.effect for tool in own_tools().offered(read_only=True)} == {"read", "ask"}
     assert set(TOOLS) - {tool.name for tool in own_tools().offered(read_only=True)} == {
         "edit_file", "apply_patch", "insert_lines", "write_file", "delete_file", "rename_file", "run_command",
+        "kill_job",
     }  # fmt: skip
 
 

@@ -88,3 +88,22 @@ async def test_nothing_is_kept_of_a_big_workspace(
 async def test_without_a_program_that_searches_it_is_said(desk: Any, search_of: Callable[..., Any]) -> None:
     count = await Census(search_of(desk, None), SystemClock(), lambda _: False).take(contents=True)
     assert "ripgrep (rg) was not found" in count.unseen
+
+
+@pytest.mark.parametrize(
+    ("path", "is_seen"),
+    [
+        ("deep/__pycache__/b.cpython-311.pyc", False),
+        ("node_modules/left/pad.js", False),
+        (".pytest_cache/README.md", False),
+        ("old.pyc", False),
+        ("pycache.txt", True),
+        ("my_node_modules/a.js", True),
+        (".coveragerc", True),
+    ],
+)
+async def test_what_programs_put_aside_is_not_looked_at(
+    taken: Census, desk: Any, path: str, is_seen: bool
+) -> None:
+    found = await told(taken, lambda: desk.write(path, "x"), desk.root)
+    assert [one for one, _, _ in found] == [path] * is_seen

@@ -17,10 +17,11 @@ class Account:
     """What is known of it, which is what a limit goes by."""
     requests: int = 0
 
-    def with_answer(self, usage: Mapping[str, Any] | None) -> "Account":
-        """The account with an answer, whose usage stands on the wire so; None where its provider did not say it."""
-        total, one = self.usage, usage or {}
-        cost = one.get("cost")
+    def with_request(self, one: Mapping[str, Any] | None) -> "Account":
+        """The account with a request, whose usage stands on the wire so; None where nothing was used."""
+        if one is None:
+            return self
+        total, cost = self.usage, one.get("cost")
         known = cost is not None and (self.requests == 0 or total.cost is not None)
         return Account(
             Usage(
@@ -33,10 +34,6 @@ class Account:
             round(self.known_cost + (cost or 0.0), 9),
             self.requests + 1,
         )
-
-    def with_failure(self, usage: Mapping[str, Any] | None) -> "Account":
-        """The account with an attempt that failed; one whose provider counted nothing costs nothing."""
-        return self if usage is None else self.with_answer(usage)
 
 
 def _plus(a: int | None, b: int | None) -> int | None:

@@ -299,7 +299,7 @@ def _spend(state: SessionState, change: Callable[[Account], Account]) -> None:
 
 
 def _failed(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
-    _spend(state, lambda account: account.with_failure(data.get("usage")))
+    _spend(state, lambda account: account.with_request(data.get("usage")))
     if data["messageId"] in state.asked and "to" in data:
         state.asked[data["messageId"]] = data["to"]
 
@@ -309,7 +309,7 @@ def _switched(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) ->
 
 
 def _responded(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
-    _spend(state, lambda account: account.with_answer(data.get("usage")))
+    _spend(state, lambda account: account.with_request(data.get("usage")))
     model = state.asked.pop(data["messageId"], "")
     if latency := data.get("latency"):
         measured = Latency(latency["firstTokenMs"], latency.get("tokensPerSecond"))

@@ -115,7 +115,8 @@ class ProfiledModel(Wrapper):
                 if isinstance(item, ModelResponse):
                     latency = _latency(began, first or began, self._clock.monotonic(), item.tokens)
                     self._on_latency(self.name, latency)
-                    yield replace(item, tokens=self._priced(item.tokens), latency=latency)
+                    # What a provider does not count was used all the same, and nobody knows what it costs.
+                    yield replace(item, tokens=self._priced(item.tokens or Tokens(0, 0)), latency=latency)
                 elif isinstance(item, ModelFailure):
                     yield replace(item, tokens=self._priced(item.tokens))
                 else:
