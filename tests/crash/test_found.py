@@ -106,9 +106,10 @@ async def test_a_change_that_is_cut_off_is_what_its_text_says(case, workspace, t
         assert (await editor.wait_turn(status["turnId"]))["outcome"] == "completed"
         assert await outcome(editor, session_id, last) == expected
         (result,) = editor.events_of("tool.finished")
-        is_whole = expected in {"edit.applied", "edit.merged"} and "part" not in case
+        # What did not happen is done then: it was allowed.
+        is_whole = expected in {"edit.applied", "edit.merged", "not applied"} and "part" not in case
         assert result["data"]["status"] == ("ok" if is_whole else "interrupted"), result["data"]["content"]
-        if expected.startswith("edit."):
+        if expected != "altered":
             await editor.command("outrider.undo", {"sessionId": session_id})
         assert left(workspace, after_undo) == after_undo
     await assert_replays(state)

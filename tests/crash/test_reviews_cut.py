@@ -97,7 +97,7 @@ async def go_on(workspace, model, events, pending, whole, state, started):
         "it is not missing: it was left out"
     )
     assert left["b.txt"] == "kept\n"
-    if begun and len(there) < 2:
+    if there and len(there) < 2:
         assert told["status"] == "interrupted"
         assert left == BEFORE | {name: AFTER[name] for name in there}
     else:

@@ -7,6 +7,7 @@ from typing import get_args
 
 import pytest
 
+from outrider.testing.crash import play_killed
 from outrider.testing.scenario_file import load_scenario
 from outrider.testing.verdict import play_and_judge
 from outrider_protocol.scenario import Answer, Expect, Scenario, Step
@@ -33,6 +34,15 @@ async def test_the_example_holds(tmp_path, connection):
     assert isinstance(scenario, Scenario), scenario
     failures = await play_and_judge(scenario, folder, beside=tmp_path, connection=connection)
     assert list(map(str, failures)) == []
+
+
+async def test_the_example_holds_wherever_its_server_is_killed(tmp_path):
+    path, folder = tmp_path / "example.json", tmp_path / "folder"
+    path.write_text(re.search(r"```json\n(.*?)```", section(), re.DOTALL)[1], "utf-8")
+    folder.mkdir()
+    scenario = load_scenario(path)
+    assert isinstance(scenario, Scenario), scenario
+    assert list(map(str, await play_killed(scenario, folder))) == []
 
 
 def test_the_example_names_the_schema_of_scenarios():

@@ -48,7 +48,9 @@ async def _found(context: ToolContext, services: Services, call: CallState) -> t
     if len(call.proposed) > 1 and (call.applying or call.in_place):
         return await _settle_all(context, services.store, call)
     for data in list(call.applying.values()):
-        return await settle_change(context, services.store, data)
+        settled = await settle_change(context, services.store, data)
+        # What was allowed and did not happen is worked out anew; the same effect needs no second yes.
+        return None if settled.missing else (settled.status, settled.told)
     if call.in_place:
         return "ok", "The edit was made; the server stopped just after it."
     if call.returned is not None:
@@ -64,14 +66,16 @@ async def _found(context: ToolContext, services: Services, call: CallState) -> t
     )
 
 
-async def _settle_all(context: ToolContext, store: Store, call: CallState) -> tuple[ToolStatus, str]:
-    """Find out which of the changes of a call are in place. None is made or taken back any more."""
+async def _settle_all(context: ToolContext, store: Store, call: CallState) -> tuple[ToolStatus, str] | None:
+    """Find out which of the changes of a call are in place. None is taken back any more; None where nothing was begun."""
     found = {
-        change_id: (await settle_change(context, store, data))[0]
+        change_id: await settle_change(context, store, data)
         for change_id, data in list(call.applying.items())
     }
+    if not call.in_place and all(one.missing for one in found.values()):
+        return None
     names = {data["changeId"]: _name(data) for data in call.proposed}
-    whole = [one for one in names if one in call.in_place and found.get(one, "ok") == "ok"]
+    whole = [one for one in names if one in call.in_place and (one not in found or found[one].status == "ok")]
     if len(whole) == len(names):
         return "ok", "The changes were found applied after the server had stopped."
     there = [names[one] for one in whole]
@@ -91,7 +95,18 @@ def _not_registered(call: CallState) -> str:
     return f"{gone} Whether the client of then did it is unknown." if call.handed else gone
 
 
-async def settle_change(context: ToolContext, store: Store, data: dict[str, Any]) -> tuple[ToolStatus, str]:
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of a change that was cut off."""
+
+    status: ToolStatus
+    told: str
+    """What the model is told of it."""
+    missing: bool = False
+    """Whether it did not happen at all."""
+
+
+async def settle_change(context: ToolContext, store: Store, data: dict[str, Any]) -> Settled:
     """Find out what became of a change, and record it.
 
     A change is in place where its hunks are, whatever somebody wrote beside them since.
@@ -205,7 +220,7 @@ def _taken_away(context: ToolContext, then: _Then, left: _Now, after: str | None
     return _APPLIED if is_alike(after, then.planned) else _Outcome("merged", after)
 
 
-async def _record(context: ToolContext, then: _Then, outcome: _Outcome) -> tuple[ToolStatus, str]:
+async def _record(context: ToolContext, then: _Then, outcome: _Outcome) -> Settled:
     data = then.data
     described = {
         key: data[key]
@@ -218,7 +233,7 @@ async def _record(context: ToolContext, then: _Then, outcome: _Outcome) -> tuple
     if outcome.kind in {"not_applied", "altered"}:
         reason = _REASONS[outcome.kind]
         context.record(EditRejected.model_validate({**described, "reason": reason}))
-        return "interrupted", _TOLD[outcome.kind]
+        return Settled("interrupted", _TOLD[outcome.kind], outcome == _NOT_APPLIED)
     hashes = {key: data[key] for key in ("before", "after", "undoes", "undoesHunks") if key in data}
     where = await _where(context, data.get("to", data["path"]))
     blobs: dict[str, bytes] = {}
@@ -232,7 +247,7 @@ async def _record(context: ToolContext, then: _Then, outcome: _Outcome) -> tuple
         context.record(EditMerged.model_validate({**described, **hashes}), blobs)
     else:
         context.record(EditApplied.model_validate({**described, **hashes, "where": where}), blobs)
-    return "interrupted" if outcome.kind == "part" else "ok", _TOLD[outcome.kind]
+    return Settled("interrupted" if outcome.kind == "part" else "ok", _TOLD[outcome.kind])
 
 
 _REASONS = {
