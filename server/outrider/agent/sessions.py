@@ -255,10 +255,15 @@ class Sessions:
         if session_id is None:
             session_id = await self._latest_changed(redo=redo)
         if session_id is None:
-            return Refused("nothing_to_undo", "no session of this workspace has anything to take back")
+            what = "bring" if redo else "take"
+            return Refused("nothing_to_undo", f"no session of this workspace has anything to {what} back")
         session = await self.resume(session_id)
         if isinstance(session, Refused):
             return session
+        state = session.record.state
+        if params.id is not None and not (params.id in state.turns or state.journal.knows(params.id)):
+            names = f"hunk, change, call or turn {params.id!r}"
+            return Refused("unknown_id", f"there is no {names} in {session_id} that changed something")
         return await session.undo(params, redo=redo)
 
     async def changes(self, params: ChangesParams) -> ChangesResult | Refused:
