@@ -107,15 +107,20 @@ def test_an_approval_of_a_folder_names_every_file_wherever_it_is_shown(outrider,
             assert f"  old/{name}  (+0 −1)\n  @@ -1 +0,0 @@\n  -text of {name}\n" in one.stdout
 
 
-def test_a_path_with_an_escape_is_answered_by_a_rule(outrider, tmp_path):
-    path = "esc\x1b[31m.txt"
+def test_a_path_with_hidden_characters_is_answered_by_a_rule_and_breaks_no_table(outrider, tmp_path):
+    path = "esc\x1b[31m\n\t.txt"
     write = {"tool_calls": [{"name": "write_file", "input": {"path": path, "content": "x\n"}}]}
     ran = outrider("run", "write", "--yes-to", "all", script=[write, DONE])
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert (tmp_path / "workspace" / path).read_text() == "x\n"
+    shown = "esc\\x1b[31m\\n\\t.txt"
+    assert f"create  {shown}" in outrider("changes").stdout
+    assert outrider("undo").stdout == f"taken back: {shown} (1 hunk)\n"
 
 
 def test_an_undo_says_what_is_missing(outrider):
+    asked = " ".join(outrider("undo", "--help").stdout.replace("│", " ").split())
+    assert "the latest session that changed something" in asked
     nothing = outrider("redo")
     assert (nothing.returncode, "anything to bring back" in nothing.stdout) == (1, True), nothing.stdout
     assert outrider("run", "fix it", "--yes-to", "edits", script=[FIX, DONE]).returncode == 0
