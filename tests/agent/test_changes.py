@@ -440,7 +440,7 @@ async def test_a_line_that_was_taken_out_does_not_come_into_what_somebody_wrote_
     ten.write_text("anew\n")
     undone = await editor.command("outrider.undo", {})
     assert (ten.read_text(), undone["undone"]) == ("anew\n", [])
-    assert [one["reason"] for one in undone["conflicts"]] == ["somebody changed the same place since"]
+    assert [one["reason"] for one in undone["conflicts"]] == ["the same place was changed since"]
 
 
 async def test_a_line_within_what_is_undone_stays(begin, ten):

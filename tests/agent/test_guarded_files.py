@@ -24,7 +24,7 @@ async def test_a_file_with_secrets_is_read_only_with_a_yes(mode, begin, secret):
     await editor.run("Go.")
     assert result(editor)[0] == "denied"
     (question,) = editor.questions
-    assert ".env is shut: files of that name hold secrets" in question.message
+    assert "\nCareful: .env is shut: files of that name hold secrets" in question.message
     assert KEY.strip() not in json.dumps([editor.events, editor.messages and question.message])
 
 

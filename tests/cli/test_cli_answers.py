@@ -36,6 +36,14 @@ def test_a_rule_allows_what_it_names(rule, item):
     assert Rules((rule,)).allowing(item) == rule
 
 
+def test_a_rule_allows_what_has_hidden_characters_in_its_name():
+    items, title = OpenItems(), "Create esc\x1b[31m\u202e.txt (+1)"
+    items.event({"type": "approval.requested", "data": {"id": "open_1", "callId": "c", "title": title}})
+    item = items.asked_by(Question("Create esc\\u001b[31m\\u202e.txt (+1)\n+x", ("Allow once", "Reject")))
+    assert item is not None
+    assert Rules(("all",)).allowing(item) == "all"
+
+
 def test_a_call_of_a_tool_waits_until_it_is_answered_and_no_rule_does():
     items = OpenItems()
     items.event({"type": "tool.asked", "data": {"id": "open_1", "callId": "c", "name": "weather"}})

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from outrider.cli.render import Renderer, diff_lines
+from outrider.cli.diffs import FILE_LINES, diff_lines
+from outrider.cli.render import Renderer
 from outrider.cli.terminal import make_console, plain_output, visible
+from outrider.workspace.diff import unified
 
 
 class Shown:
@@ -189,11 +191,92 @@ def test_what_is_to_be_approved_is_shown_in_full_and_only_once():
     hunks = [{"line": 1, "removed": "", "added": "".join(f"line {n}\n" for n in range(500))}]
     change = {"changeId": "x", "callId": "c", "path": "f.py", "operation": "create", "hunks": hunks}
     shown = Shown().event("edit.proposed", **change)
-    shown.event("approval.requested", id="o", callId="c", digest="d", title="Create f.py (+500)", detail="")
+    asked = {"title": "Create f.py (+500)", "detail": unified("", hunks[0]["added"], "f.py")}
+    shown.event("approval.requested", id="o", callId="c", digest="d", **asked)
+    assert "further" not in shown.text
     shown.event("approval.resolved", id="o", callId="c", decision="allow_once", by="person")
     shown.event("edit.applied", **change)
     assert shown.text.count("line 499") == 1
     assert shown.lines[-2:] == ["  allowed once", "  created f.py  (+500 −0)"]
+
+
+def proposed(change_id: str, path: str, before: str, after: str) -> dict[str, Any]:
+    hunk = {"line": 1, "removed": before, "added": after}
+    return {"changeId": change_id, "callId": "c", "path": path, "operation": "edit", "hunks": [hunk]}
+
+
+def test_an_approval_of_several_files_shows_each_with_its_name_its_counts_and_its_diff():
+    texts = {"a.py": ("a = 1\n", "a = 2\n"), "b.py": ("", "".join(f"b{n}\n" for n in range(FILE_LINES + 50)))}
+    texts["c.py"] = ("c\n", "")
+    changes = [proposed(path[0], path, *both) for path, both in texts.items()]
+    listed = "Edit a.py (+1 −1)\nCreate b.py (+250)\nDelete c.py (−1)\n\n"
+    detail = listed + "".join(unified(*both, path) for path, both in texts.items())
+    shown = Shown()
+    for change in changes:
+        shown.event("edit.proposed", **change)
+    asked = {"id": "o", "callId": "c", "digest": "d", "title": "Change 3 files (+251 −2)", "detail": detail}
+    shown.event("approval.requested", **asked, changeIds=["a", "b", "c"])
+    lines = shown.lines
+    assert lines[1:4] == ["  Edit a.py (+1 −1)", "  Create b.py (+250)", "  Delete c.py (−1)"]
+    assert lines[4:8] == ["  a.py  (+1 −1)", "  @@ -1 +1 @@", "  -a = 1", "  +a = 2"]
+    assert lines[8:10] == ["  b.py  (+250 −0)", "  @@ -0,0 +1,250 @@"]
+    assert "  +b198" in lines
+    assert "  +b199" not in lines
+    assert lines[-4:] == ["  … 51 further lines", "  c.py  (+0 −1)", "  @@ -1 +0,0 @@", "  -c"]
+    for change in changes:
+        shown.event("edit.applied", **change)
+    assert shown.lines[-3:] == [
+        "  edited a.py  (+1 −1)",
+        "  edited b.py  (+250 −0)",
+        "  edited c.py  (+0 −1)",
+    ]
+
+
+def test_no_line_of_a_file_passes_for_another_file():
+    detail = unified("-- b.py\n", "++ b.py\n@@ -1 +1 @@\n", "a.py") + unified("x\n", "y", "c.py")
+    asked = {"id": "o", "callId": "c", "digest": "d", "title": "Change 2 files (+3 −2)", "detail": detail}
+    lines = Shown().event("approval.requested", **asked).lines
+    assert lines[1:6] == ["  a.py  (+2 −1)", "  @@ -1 +1,2 @@", "  --- b.py", "  +++ b.py", "  +@@ -1 +1 @@"]
+    assert lines[6:] == ["  c.py  (+1 −1)", "  @@ -1 +1 @@", "  -x", "  +y", "  \\ No newline at end of file"]
+
+
+def test_what_an_approval_warns_of_is_shown_above_the_diff():
+    detail = "Careful: id_rsa is shut: a key.\n" + unified("x\n", "y\n", "id_rsa")
+    shown = Shown().event("edit.proposed", **proposed("a", "id_rsa", "x\n", "y\n"))
+    asked = {"id": "o", "callId": "c", "digest": "d", "title": "Edit id_rsa (+1 −1)", "detail": detail}
+    lines = shown.event("approval.requested", **asked).lines
+    assert lines[1:] == ["  Careful: id_rsa is shut: a key.", "  @@ -1 +1 @@", "  -x", "  +y"]
+
+
+def test_a_rename_alone_has_no_counts():
+    shown = Shown().event("edit.applied", changeId="x", path="a", to="b", operation="rename", hunks=[])
+    assert shown.lines == ["  renamed a to b"]
+
+
+def test_a_name_stays_on_its_line():
+    hunk = {"line": 1, "removed": "", "added": "x"}
+    shown = Shown().event("edit.applied", changeId="x", path="a\nb\tc", operation="create", hunks=[hunk])
+    shown.event("workspace.changed", path="a\nb", hunks=[], by="command")
+    assert shown.lines[0] == "  created a\\nb\\tc  (+1 −0)"
+    assert shown.lines[-2:] == ["  \\ No newline at end of file", "  a\\nb was changed by the command"]
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"before": "1", "after": "2", "told": "[b.txt was changed]"}, "b.txt was changed by the command"),
+        ({"before": "1", "told": "[b.txt was deleted by `rm`.]"}, "b.txt was deleted by the command"),
+        (
+            {"before": "1", "told": "[b.txt was changed and cannot be read any more: it is no text.]"},
+            "b.txt was made unreadable by the command",
+        ),
+        ({"before": "1"}, "b.txt was deleted or made unreadable by the command"),
+    ],
+)
+def test_what_a_command_did_to_a_file_is_said_as_it_is_known(more: dict[str, Any], says: str):
+    hunk = {"line": 1, "removed": "x\n", "added": ""}
+    shown = Shown().event("workspace.changed", path="b.txt", hunks=[hunk], by="command", **more)
+    assert shown.lines == [f"  {says}"]
 
 
 def test_a_change_that_became_another_one_is_shown_again():

@@ -90,6 +90,68 @@ def test_one_hunk_is_taken_back_by_its_id_and_brought_back(outrider, tmp_path):
     assert outrider("undo", "--scope", "half").returncode == 2
 
 
+def test_an_approval_of_a_folder_names_every_file_wherever_it_is_shown(outrider, tmp_path):
+    folder = tmp_path / "workspace" / "old"
+    folder.mkdir()
+    for name in ("first", "second"):
+        (folder / name).write_text(f"text of {name}\n")
+    gone = {"tool_calls": [{"name": "delete_file", "input": {"path": "old"}}]}
+    ran = outrider("run", "tidy up", script=[gone, DONE])
+    assert ran.returncode == 3, ran.stdout + ran.stderr
+    shown = [ran, outrider("events")]
+    session = json.loads(outrider("events", "--json").stdout.splitlines()[0])["sessionId"]
+    shown.append(outrider("run", "--session", session, script=[gone, DONE]))
+    for one in shown:
+        for name in ("first", "second"):
+            assert f"  Delete old/{name} (−1)\n" in one.stdout
+            assert f"  old/{name}  (+0 −1)\n  @@ -1 +0,0 @@\n  -text of {name}\n" in one.stdout
+
+
+def test_a_path_with_hidden_characters_is_answered_by_a_rule_and_breaks_no_table(outrider, tmp_path):
+    path = "esc\x1b[31m\n\t.txt"
+    write = {"tool_calls": [{"name": "write_file", "input": {"path": path, "content": "x\n"}}]}
+    ran = outrider("run", "write", "--yes-to", "all", script=[write, DONE])
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert (tmp_path / "workspace" / path).read_text() == "x\n"
+    shown = "esc\\x1b[31m\\n\\t.txt"
+    assert f"create  {shown}" in outrider("changes").stdout
+    assert outrider("undo").stdout == f"taken back: {shown} (1 hunk)\n"
+
+
+def test_an_undo_says_what_is_missing(outrider):
+    asked = " ".join(outrider("undo", "--help").stdout.replace("│", " ").split())
+    assert "the latest session that changed something" in asked
+    nothing = outrider("redo")
+    assert (nothing.returncode, "anything to bring back" in nothing.stdout) == (1, True), nothing.stdout
+    assert outrider("run", "fix it", "--yes-to", "edits", script=[FIX, DONE]).returncode == 0
+    for command in ("undo", "redo"):
+        unknown = outrider(command, "--id", "chg_9")
+        assert unknown.returncode == 2
+        assert "there is no hunk, change, call or turn 'chg_9'" in " ".join(unknown.stdout.split())
+
+
+def test_what_an_undo_leaves_is_said_once(outrider, tmp_path):
+    assert outrider("run", "fix it", "--yes-to", "edits", script=[FIX, DONE]).returncode == 0
+    (tmp_path / "workspace" / "a.py").write_text("three\n")
+    undone = outrider("undo")
+    assert (undone.returncode, undone.stdout) == (
+        1,
+        "left as it is: a.py:1: the same place was changed since\n",
+    )
+
+
+def test_an_undo_that_takes_nothing_back_is_a_failure_and_shows_no_file(outrider, tmp_path):
+    rename = {"tool_calls": [{"name": "rename_file", "input": {"from": "a.py", "to": "b.py"}}]}
+    assert outrider("run", "rename", "--yes-to", "edits", script=[rename, DONE]).returncode == 0
+    (tmp_path / "workspace" / "a.py").write_text("another one\n")
+    undone = outrider("undo")
+    assert undone.returncode == 1, undone.stdout
+    assert undone.stdout.startswith("cannot be undone: a.py: ")
+    assert "another one" not in undone.stdout
+    assert undone.stdout.count("cannot be undone") == 1
+    assert "left as it is" not in undone.stdout
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_a_session_without_changes_has_none(named, outrider, tmp_path):
     ran = outrider("run", "look", "--json", script=[DONE])

@@ -19,8 +19,8 @@ from outrider_protocol.events import WireHunk
 
 _REASONS = {
     "undone": "it is undone",
-    "altered": "somebody wrote over it",
-    "conflict": "somebody changed the same place since",
+    "altered": "it was changed since",
+    "conflict": "the same place was changed since",
 }
 
 MOST_PLACED = 100

@@ -5,7 +5,6 @@ answer wins. No answer is never a yes, and never a result.
 """
 
 import asyncio
-import unicodedata
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -16,6 +15,7 @@ from outrider.agent.record import Record
 from outrider.permissions.rules import with_script
 from outrider.ports.editor import Answered, Editor, ItemReply, ToolAnswer, ToolRequest, Unanswered
 from outrider.ports.model import ToolCall
+from outrider.ports.text import spelled_out
 from outrider.processes import Capture
 from outrider.tools.context import Action, Approval
 from outrider.tools.review import applied
@@ -410,7 +410,7 @@ class Inbox:
             return
         while True:
             answer = await self._editor.ask(
-                _visible(f"{item.title}\n{_shortened(item.detail)}{covers}".strip()),
+                spelled_out(f"{item.title}\n{_shortened(item.detail)}{covers}".strip()),
                 titles,
                 seconds=seconds,
                 late=lambda title: self._take(waiting, title),
@@ -440,7 +440,7 @@ class Inbox:
         """Have the client put an item before the person; False: it cannot, so it is asked as everywhere."""
         item = waiting.item
         shown = item.model_copy(
-            update={"title": _visible(item.title), "detail": _visible(f"{item.detail}{covers}")}
+            update={"title": spelled_out(item.title), "detail": spelled_out(f"{item.detail}{covers}")}
         )
         reply = await self._editor.ask_item(
             self._record.state.session_id,
@@ -454,7 +454,7 @@ class Inbox:
             return False
         problem = self._take_reply(item, reply.value) if isinstance(reply, ItemReply) else ""
         if problem:
-            self._editor.say("warning", f"“{_visible(item.title)}” stays open: {problem}")
+            self._editor.say("warning", f"“{spelled_out(item.title)}” stays open: {problem}")
         if problem is not None:
             self._park(waiting)
         return True
@@ -476,7 +476,7 @@ class Inbox:
         """Show exactly the rules that would be saved, and ask where they shall hold; True goes back to the item."""
         rules = "\n".join(f"- allow {_told(rule)}" for rule in waiting.item.always or ())
         answer = await self._editor.ask(
-            _visible(
+            spelled_out(
                 f"{ALWAYS_ALLOW}\nFor: {waiting.item.title}\nThis is saved in {self._where_saved}:\n{rules}"
             ),
             [ALWAYS_HERE, ALWAYS_EVERYWHERE, ALWAYS_BACK],
@@ -570,14 +570,6 @@ def _cut(content: str, most_bytes: int) -> str:
     capture = Capture(most_bytes if len(encoded) <= most_bytes else most_bytes - MARK_BYTES)
     capture.feed(encoded)
     return capture.text()
-
-
-def _visible(text: str) -> str:
-    """A message in which nothing hides: control and direction characters stand as their numbers."""
-    return "".join(
-        f"\\u{ord(sign):04x}" if sign not in "\n\t" and unicodedata.category(sign) in {"Cc", "Cf"} else sign
-        for sign in text
-    )
 
 
 def _is_long(detail: str) -> bool:

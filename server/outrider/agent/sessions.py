@@ -255,10 +255,15 @@ class Sessions:
         if session_id is None:
             session_id = await self._latest_changed(redo=redo)
         if session_id is None:
-            return Refused("nothing_to_undo", "no session of this workspace has anything to take back")
+            if params.id is not None and not await self._knows(params.id):
+                return _unknown_change(params.id, "this workspace")
+            what = "bring" if redo else "take"
+            return Refused("nothing_to_undo", f"no session of this workspace has anything to {what} back")
         session = await self.resume(session_id)
         if isinstance(session, Refused):
             return session
+        if params.id is not None and not _names(session.record.state, params.id):
+            return _unknown_change(params.id, session_id)
         return await session.undo(params, redo=redo)
 
     async def changes(self, params: ChangesParams) -> ChangesResult | Refused:
@@ -333,6 +338,13 @@ class Sessions:
         session = self._open.get(session_id)
         return session.record.state if session else await self._fold(session_id)
 
+    async def _knows(self, change: str) -> bool:
+        """Whether an id names a change, or what made changes, in a session of this workspace."""
+        for summary in (await self.list()).sessions:
+            if _names(await self._state(summary.session_id), change):
+                return True
+        return False
+
     async def _latest_changed(self, *, redo: bool) -> str | None:
         """The session that an undo means when it names none: the latest with something to take back.
 
@@ -393,4 +405,14 @@ def _event(event: LoggedEvent) -> Event:
         turn_id=event.turn_id,
         type=event.type,
         data=event.data,
+    )
+
+
+def _names(state: SessionState, change: str) -> bool:
+    return change in state.turns or state.journal.knows(change)
+
+
+def _unknown_change(change: str, where: str) -> Refused:
+    return Refused(
+        "unknown_id", f"there is no hunk, change, call or turn {change!r} in {where} that changed something"
     )

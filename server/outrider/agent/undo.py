@@ -16,7 +16,7 @@ from outrider.agent.standing import catch_up, histories_of, leads_out, stands_in
 from outrider.ports.editor import Answered
 from outrider.tools import changes
 from outrider.tools.changes import TakesBack
-from outrider.workspace.editing import Change
+from outrider.workspace.editing import Change, NotWritten
 from outrider.workspace.history.histories import FileHistory, Histories
 from outrider.workspace.history.journal import ChangeRecord, Journal, Lasting, Part, hunk_id
 from outrider.workspace.history.shown import Shown
@@ -249,11 +249,11 @@ class TakingBack:
         change_id = self._context.new_id("chg")
         undone = self._journal.last_undo(record.change_id) if self._redo else None
         undoes = TakesBack(undone or record.change_id, hunks)
-        result = await changes.write(self._context, None, change_id, change, undoes=undoes)
-        if result is None:
-            return None
-        if result.status != "ok":
-            self._no(record, result.content)
+        written = await changes.make(self._context, None, change_id, change, undoes=undoes)
+        if isinstance(written, NotWritten):
+            if written.kind == "changed":
+                return None
+            self._no(record, written.message)
             return False
         self._report.undone[record.path] = self._report.undone.get(record.path, 0) + len(hunks)
         self._report.change_id = change_id

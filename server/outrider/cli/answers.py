@@ -12,6 +12,7 @@ import outrider_protocol as names
 from outrider.cli.render import Renderer, essential_argument
 from outrider.cli.terminal import Keyboard, visible
 from outrider.lsp.client import Question
+from outrider.ports.text import spelled_out
 
 EDIT_TOOLS: Final = frozenset({"edit_file", "write_file", "delete_file", "rename_file"})
 COMMAND_TOOL: Final = "run_command"
@@ -95,7 +96,12 @@ class OpenItems:
 
     def asked_by(self, question: Question) -> OpenItem | None:
         """The item that a question is about: its message begins with the title; the latest if there are several."""
-        fitting = [item for item in self._items.values() if question.message.startswith(item.title.strip())]
+        # A message has what a title hides spelled out.
+        fitting = [
+            item
+            for item in self._items.values()
+            if question.message.startswith((item.title.strip(), spelled_out(item.title).strip()))
+        ]
         return max(fitting, key=lambda item: len(item.title), default=None)
 
     def _add(self, data: dict[str, Any]) -> None:

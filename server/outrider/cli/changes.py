@@ -13,7 +13,7 @@ from outrider.cli.export import hand_over
 from outrider.cli.look import RefusedError, server_of
 from outrider.cli.render import Renderer
 from outrider.cli.run import ExitCode
-from outrider.cli.terminal import make_console, visible
+from outrider.cli.terminal import make_console, one_line, visible
 
 Object = dict[str, Any]
 
@@ -50,7 +50,7 @@ def _listed(given: Object) -> str:
     for change in cast("list[Object]", given["changes"]):
         path = f"{change['path']} → {change['to']}" if "to" in change else str(change["path"])
         table.add_row(
-            change["changeId"], change["operation"], visible(path), visible(change.get("reason", ""))
+            change["changeId"], change["operation"], one_line(path), visible(change.get("reason", ""))
         )
         for hunk in cast("list[Object]", change["hunks"]):
             removed, added = (len(str(hunk[key]).splitlines()) for key in ("removed", "added"))
@@ -58,7 +58,7 @@ def _listed(given: Object) -> str:
                 Text(f"  {hunk['id']}"), f"+{added} −{removed}", f"line {hunk['line']}", hunk["state"]
             )
     for one in cast("list[Object]", given.get("notUndoable", [])):
-        table.add_row("–", "not undoable", visible(one["what"]), visible(one["reason"]))
+        table.add_row("–", "not undoable", one_line(one["what"]), visible(one["reason"]))
     if not table.rows:
         return ""
     lines = io.StringIO()

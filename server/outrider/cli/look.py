@@ -15,7 +15,7 @@ import outrider_protocol as names
 from outrider.cli.answers import Answerer, OpenItems, Rules
 from outrider.cli.render import Renderer, counted
 from outrider.cli.run import ExitCode, exit_of_refusal, explained, with_the_way_to_a_model
-from outrider.cli.terminal import Keyboard, visible
+from outrider.cli.terminal import Keyboard, one_line, visible
 from outrider.lsp.client import Client, ClientError, CommandError, OnQuestion, leave_unanswered
 
 Object = dict[str, Any]
@@ -160,7 +160,7 @@ async def undo(
     *,
     redo: bool,
 ) -> ExitCode:
-    """Take changes of a session back, or with `redo` bring them back; gives 1 if something was left as it is.
+    """Take changes of a session back, or with `redo` bring them back; gives 1 on a conflict, or if nothing could be.
 
     Args:
         workspace: The folder.
@@ -180,18 +180,19 @@ async def undo(
     taken, cannot = ("brought back", "redone") if redo else ("taken back", "undone")
     for row in cast("list[Object]", done["undone"]):
         console.print(
-            Text(f"{taken}: {visible(row['path'])} ({counted(row['hunks'], 'hunk')})", style="green")
+            Text(f"{taken}: {one_line(row['path'])} ({counted(row['hunks'], 'hunk')})", style="green")
         )
     for row in cast("list[Object]", done["conflicts"]):
-        place = f"{visible(row['path'])}:{row['line']}"
+        place = f"{one_line(row['path'])}:{row['line']}"
         console.print(Text(f"left as it is: {place}: {visible(row['reason'])}", style="yellow"))
     for row in cast("list[Object]", done["notUndoable"]):
         console.print(
-            Text(f"cannot be {cannot}: {visible(row['what'])}: {visible(row['reason'])}", style="yellow")
+            Text(f"cannot be {cannot}: {one_line(row['what'])}: {visible(row['reason'])}", style="yellow")
         )
-    if not done["undone"] and not done["conflicts"]:
+    stayed = done["conflicts"] or (done["notUndoable"] and not done["undone"])
+    if not done["undone"] and not stayed:
         console.print(f"there was nothing to {'bring' if redo else 'take'} back")
-    return ExitCode.FAILED if done["conflicts"] else ExitCode.COMPLETED
+    return ExitCode.FAILED if stayed else ExitCode.COMPLETED
 
 
 async def _nothing(params: Object) -> None:

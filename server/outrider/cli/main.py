@@ -266,7 +266,14 @@ def report(
     raise typer.Exit(asyncio.run(done))
 
 
-UndoSession = Annotated[str | None, typer.Argument(metavar="SESSION", help="Default: the latest session.")]
+UndoSession = Annotated[
+    str | None,
+    typer.Argument(metavar="SESSION", help="Default: the latest session that changed something."),
+]
+RedoSession = Annotated[
+    str | None,
+    typer.Argument(metavar="SESSION", help="Default: the latest session in which something was taken back."),
+]
 ScopeOption = Annotated[
     UndoScope | None,
     typer.Option("--scope", help="How much. Default: what the id names, else a turn.", show_default=False),
@@ -296,7 +303,7 @@ def undo(
 
 @app.command()
 def redo(
-    session: UndoSession = None,
+    session: RedoSession = None,
     scope: ScopeOption = None,
     of: IdOption = None,
     workspace: WorkspaceOption = Path(),

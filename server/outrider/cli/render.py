@@ -13,14 +13,15 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from outrider.cli.terminal import plain_output, visible
+from outrider.cli.diffs import FILE_LINES, counts, counts_of, cut, diff_lines, diff_style, told_and_diffs
+from outrider.cli.terminal import one_line, plain_output, visible
 
 HEAD_LINES: Final = 12
 """Lines of a command's output that are shown at once."""
 TAIL_LINES: Final = 6
 """Lines of its end that are shown when it is over."""
 DIFF_LINES: Final = 200
-"""Lines of an applied change that are shown; what is to be approved is always shown in full."""
+"""Lines of an applied change that are shown."""
 
 # The argument that says most about a call, by tool.
 _ESSENTIAL: Final = {
@@ -38,13 +39,16 @@ _WAYS: Final = {
     "undo": "by an undo",
 }
 _PLAN_MARKS: Final = {"done": ("[x]", "green"), "in_progress": ("[>]", "bold"), "pending": ("[ ]", "")}
+LEFT_AS_IT_IS: Final = "Outrider left as it is:"
+"""How the server begins to say what an undo left, which the result of the command says, too."""
 _ENDS: Final = (
     "Outrider, failed:",
     "Outrider, cancelled:",
     "Outrider, refused:",
     "Outrider, budget exhausted:",
+    LEFT_AS_IT_IS,
 )
-"""How messages begin that say how a turn ended."""
+"""How messages begin that say how a turn or an undo ended, which is shown in other words here."""
 VERDICTS: Final = {
     "checked": ", checked by a command",
     "unverified": ", unverified: nothing was run after the last change",
@@ -83,9 +87,10 @@ class Renderer:
         self._said: set[str] = set()
         """Errors and warnings that came once, as an event or as a message, and may come the other way too."""
         self._calls: dict[str, _Call] = {}
-        self._proposed: dict[str, Data] = {}
-        self._approved: dict[str, list[Data]] = {}
-        """The hunks that were shown for approval, by call."""
+        self._proposed: dict[str, list[Data]] = {}
+        """The changes that were worked out, by call."""
+        self._approved: dict[str, list[tuple[str, list[Data]]]] = {}
+        """The paths and hunks that were shown for approval, by call."""
         self._plan_shown: dict[str, str] = {}
         self._streaming: str | None = None
         self._column = 0
@@ -247,21 +252,19 @@ class Renderer:
                 self._line(f"  answered: {visible(data['content'])}", "dim")
             case "edit.proposed":
                 if call_id := data.get("callId"):
-                    self._proposed[call_id] = data
+                    self._proposed.setdefault(call_id, []).append(data)
             case "edit.applied" | "edit.merged":
                 self._applied(data)
             case "edit.rejected":
-                self._line(f"  not applied to {visible(data['path'])}: {visible(data['reason'])}", "yellow")
+                self._line(f"  not applied to {one_line(data['path'])}: {visible(data['reason'])}", "yellow")
             case "workspace.changed":
-                self._line(
-                    f"  {visible(data['path'])} was changed {_WAYS.get(data.get('by', ''), 'by someone else')}",
-                    "yellow",
-                )
+                way = _WAYS.get(data.get("by", ""), "by someone else")
+                self._line(f"  {one_line(data['path'])} {_became(data)} {way}", "yellow")
             case "workspace.touched":
                 for one in data["files"]:
                     how = "got another mode" if one["how"] == "mode" else f"was {one['how']}"
                     self._line(
-                        f"  {visible(one['path'])} {how} by a command; no undo takes it back", "yellow"
+                        f"  {one_line(one['path'])} {how} by a command; no undo takes it back", "yellow"
                     )
                 if "more" in data:
                     self._line(f"  and {data['more']} further files", "yellow")
@@ -408,12 +411,21 @@ class Renderer:
     def _approval(self, data: Data) -> None:
         self._line("")
         self._line(f"? {visible(data['title'])}", "bold")
-        if change := self._proposed.get(data["callId"]):
-            self._approved[data["callId"]] = change["hunks"]
-            self._diff(change["hunks"], None)
-        elif detail := str(data["detail"]).rstrip():
-            for line in visible(detail).split("\n"):
-                self._line(f"  {line}", _diff_style(line))
+        call_id, ids = data["callId"], data.get("changeIds")
+        self._approved[call_id] = [
+            (change["path"], change["hunks"])
+            for change in self._proposed.get(call_id, [])
+            if ids is None or change["changeId"] in ids
+        ]
+        told, files = told_and_diffs(str(data["detail"]))
+        for line in told:
+            self._line(f"  {visible(line)}", "" if files else diff_style(line))
+        named = len(files) == 1 and files[0].path in data["title"]
+        for file in files:
+            if not named:
+                self._line(f"  {one_line(file.path)}  {counts(file.added, file.removed)}", "bold")
+            for line in cut(file.lines, None if len(files) == 1 else FILE_LINES):
+                self._line(f"  {visible(line)}", diff_style(line))
 
     def _resolved(self, data: Data) -> None:
         if self._after_rejection and data["decision"] == "reject":
@@ -432,22 +444,16 @@ class Renderer:
         self._line(f"  {text}", "red" if data["decision"] == "reject" else "green")
 
     def _applied(self, data: Data) -> None:
-        path = visible(data["path"])
-        added, removed = (sum(_count(hunk[side]) for hunk in data["hunks"]) for side in ("added", "removed"))
+        path, hunks = one_line(data["path"]), data["hunks"]
         verb = {"create": "created", "delete": "deleted", "rename": "renamed"}.get(
             data.get("operation", ""), "edited"
         )
-        target = f" to {visible(data['to'])}" if data.get("to") else ""
-        self._line(f"  {verb} {path}{target}  (+{added} −{removed})", "green")
-        if data["hunks"] != self._approved.get(data.get("callId", "")):
-            self._diff(data["hunks"], DIFF_LINES)
-
-    def _diff(self, hunks: list[Data], most: int | None) -> None:
-        lines = diff_lines(hunks)
-        for line in lines[:most]:
-            self._line(f"  {line}", _diff_style(line))
-        if most is not None and len(lines) > most:
-            self._line(f"  … {len(lines) - most} more lines", "dim")
+        target = f" to {one_line(data['to'])}" if data.get("to") else ""
+        size = f"  {counts_of(hunks)}" if hunks or not target else ""
+        self._line(f"  {verb} {path}{target}{size}", "green")
+        if (data["path"], hunks) not in self._approved.get(data.get("callId", ""), []):
+            for line in cut(diff_lines(hunks), DIFF_LINES):
+                self._line(f"  {line}", diff_style(line))
 
     # --- the rest --------------------------------------------------------------------------------------------
 
@@ -521,20 +527,6 @@ def essential_argument(tool: str, arguments: Any) -> str:
     return visible(str(value)).replace("\n", " ⏎ ")
 
 
-def diff_lines(hunks: list[Data]) -> list[str]:
-    """Hunks as the lines of a unified diff without context."""
-    lines: list[str] = []
-    shift = 0
-    for hunk in hunks:
-        removed, added = _split(str(hunk["removed"])), _split(str(hunk["added"]))
-        line = int(hunk["line"])
-        lines.append(f"@@ -{line},{len(removed)} +{line + shift},{len(added)} @@")
-        lines += [f"-{visible(text)}" for text in removed]
-        lines += [f"+{visible(text)}" for text in added]
-        shift += len(added) - len(removed)
-    return lines
-
-
 def usage_line(usage: Data) -> str:
     """Tokens and cost, short; empty where nothing was counted."""
     given, made = int(usage.get("inputTokens", 0)), int(usage.get("outputTokens", 0))
@@ -545,19 +537,13 @@ def usage_line(usage: Data) -> str:
     return text if cost is None else f"{text}, cost {cost:.4f}"
 
 
-def _split(text: str) -> list[str]:
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    return lines
-
-
-def _count(text: str) -> int:
-    return len(_split(text))
-
-
-def _diff_style(line: str) -> str:
-    return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "dim")
+def _became(changed: Data) -> str:
+    if "before" not in changed or "after" in changed:
+        return "was changed"
+    told = changed.get("told", "")
+    if "cannot be read any more" in told:
+        return "was made unreadable"
+    return "was deleted" if "was deleted" in told else "was deleted or made unreadable"
 
 
 def counted(count: int, noun: str) -> str:

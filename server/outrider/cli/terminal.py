@@ -24,6 +24,11 @@ def visible(text: str) -> str:
     return _UNSEEN.sub(lambda found: _spelled(found.group()), text.replace("\r\n", "\n"))
 
 
+def one_line(text: str) -> str:
+    """A name, `visible` and with its line ends and tabs spelled out: it breaks neither a line nor a table."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def plain_output(text: str) -> str:
     """A program's output as plain text: its colours and titles left out, the rest `visible`."""
     return visible(_ESCAPES.sub("", text))

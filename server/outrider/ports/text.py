@@ -1,5 +1,6 @@
 """Texts and changes of texts. Offsets count characters (code points) of the Python string."""
 
+import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
@@ -52,3 +53,11 @@ class PlacedEdit:
     start: Place
     end: Place
     new: str
+
+
+def spelled_out(text: str) -> str:
+    """A message in which nothing hides: control and direction characters stand as their numbers."""
+    return "".join(
+        f"\\u{ord(sign):04x}" if sign not in "\n\t" and unicodedata.category(sign) in {"Cc", "Cf"} else sign
+        for sign in text
+    )

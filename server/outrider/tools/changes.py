@@ -9,7 +9,7 @@ from typing import Any
 from outrider.permissions.decide import Access
 from outrider.ports.model import ToolCall, content_hash
 from outrider.tools.context import Action, ToolContext
-from outrider.tools.result import ToolResult, error, ok
+from outrider.tools.result import ToolResult
 from outrider.workspace.diff import line_hunks, lines_around, split_lines, unified
 from outrider.workspace.editing import Change, NotWritten, Written
 from outrider_protocol.events import (
@@ -236,25 +236,6 @@ async def make(
     else:
         record_rejected(context, call, change_id, change, written.message)
     return written
-
-
-async def write(
-    context: ToolContext,
-    call: ToolCall | None,
-    change_id: str,
-    change: Change,
-    *,
-    undoes: TakesBack | None = None,
-) -> ToolResult | None:
-    """Make one change, as `make` does.
-
-    Returns:
-        The result for the model; None if the text is not any more what the change was worked out for.
-    """
-    written = await make(context, call, change_id, change, undoes=undoes)
-    if isinstance(written, Written):
-        return error(in_part(change, written)) if written.stays else ok(said(change, written))
-    return None if written.kind == "changed" else error(f"{not_changed(change, written)}{text_now(written)}")
 
 
 def record_rejected(

@@ -220,7 +220,8 @@ def _record_decided(context: ToolContext, plan: Planned, judgement: Judgement) -
 
 
 def _warned(detail: str, warning: str) -> str:
-    return f"{warning[0].upper()}{warning[1:]}.\n{detail}" if warning else detail
+    # What is warned of may begin with the name of a file, which is left as it is.
+    return f"Careful: {warning}.\n{detail}" if warning else detail
 
 
 def _with_note(result: ToolResult | None, note: str) -> ToolResult | None:

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from importlib import resources
 from typing import Any, cast
 
-from outrider.cli.render import counted, diff_lines, essential_argument
+from outrider.cli.diffs import diff_lines
+from outrider.cli.render import counted, essential_argument
 from outrider.cli.report import words
 from outrider.cli.report.html import Html, joined, tag
 from outrider.cli.report.model import Asked, Call, Edit, Note, Report, Spent, Step, Turn

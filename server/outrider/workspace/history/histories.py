@@ -146,7 +146,7 @@ class FileHistory:
                 return "the file does not exist any more"
             if self.lives[strand] != self.life:
                 return "the file was made anew since"
-            return "somebody changed the same place since" if self.weave.is_held(strand) else None
+            return "the same place was changed since" if self.weave.is_held(strand) else None
         appears = self.whole[strand] != self.weave.is_on(strand)
         if appears:
             return "the file exists again" if self.exists else None

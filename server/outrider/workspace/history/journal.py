@@ -275,6 +275,16 @@ class Journal:
             None,
         )
 
+    def knows(self, id: str) -> bool:  # noqa: A002 - as on the wire
+        """Whether an id names a hunk, a change, a call or a turn that changed something."""
+        change_id, _, number = id.partition("#")
+        hunks = {int(number)} if number.isdecimal() else set[int]()
+        return any(
+            id in {one.change_id, one.call_id, one.turn_id}
+            or (change_id == one.change_id and hunks & set(one.hunks))
+            for one in self.roots()
+        ) or any(id in {one.call_id, one.turn_id} for one in self._lasting)
+
     def scope_of(self, id: str | None) -> Scope:  # noqa: A002 - as on the wire
         """How much an id names by itself: the hunks of a change, the step of a call, or a turn, as without an id."""
         if id is not None:
