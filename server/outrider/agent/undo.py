@@ -12,7 +12,7 @@ from pathlib import PurePath
 from outrider.agent import papers
 from outrider.agent.context import TurnContext
 from outrider.agent.services import Services
-from outrider.agent.standing import catch_up, histories_of, leads_out, stands_in
+from outrider.agent.standing import catch_up, histories_of, leads_out, stands_in, text_of
 from outrider.ports.editor import Answered
 from outrider.tools import changes
 from outrider.tools.changes import TakesBack
@@ -232,7 +232,7 @@ class TakingBack:
         if before is None:
             gone = self._journal.last_deletion(located.display) or record
             exact = file.as_deleted(after)
-            return Change("create", located, None, None, exact, gone.encoding, gone.mode)
+            return Change("create", located, None, None, exact, gone.encoding, gone.mode, under_document=True)
         if after is None:
             found = await self._context.overlay.on_disk(located)
             if found is None or not same_text(before, found.text):
@@ -261,11 +261,10 @@ class TakingBack:
         return True
 
     async def _look(self, record: ChangeRecord, file: FileHistory, located: Located) -> Shown | None:
-        current = await self._context.overlay.read(located)
-        if isinstance(current, ReadProblem) and current.kind != "not_found":
-            self._no(record, current.message)
+        text = await text_of(self._context.overlay, located, file)
+        if isinstance(text, ReadProblem):
+            self._no(record, text.message)
             return None
-        text = None if isinstance(current, ReadProblem) else current.text
         await asyncio.to_thread(file.look, text)
         return Shown(text, file.text)
 
@@ -285,7 +284,9 @@ class TakingBack:
             elif current.kind != "not_found":
                 self._no(record, current.message)
             return
-        if await self._make(record, Change("rename", located, target, current.text, current.text), (1,)):
+        if await self._make(
+            record, Change("rename", located, target, current.text, current.text, under_document=True), (1,)
+        ):
             folded.moved(there, back)
 
     # --- conflicts -----------------------------------------------------------------------------------------------
