@@ -37,7 +37,7 @@ async def catch_up(services: Services, folded: Histories) -> dict[str, str]:
     return problems
 
 
-async def text_of(overlay: Overlay, located: Located, file: FileHistory) -> str | None | ReadProblem:
+async def text_of(overlay: Overlay, located: Located, file: FileHistory) -> str | ReadProblem | None:
     """What a file of the history is now; None: there is none.
 
     A document alone does not bring back a file that was taken away: an editor may go on showing what was deleted, and

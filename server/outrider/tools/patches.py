@@ -1,6 +1,7 @@
 """The tool that takes a patch. All of it is worked out before anything is asked, and all of it is one change."""
 
 import asyncio
+from dataclasses import replace
 
 from pydantic import Field
 
@@ -13,7 +14,8 @@ from outrider.tools.removal import UNSAVED, deletion
 from outrider.tools.result import ToolResult, error
 from outrider.tools.shut import unseen
 from outrider.workspace.editing import Change
-from outrider.workspace.matching.patches import FilePatch, PatchProblem, parse
+from outrider.workspace.encoding import BOM, apart
+from outrider.workspace.matching.patches import FilePatch, PatchHunk, PatchProblem, parse
 from outrider.workspace.matching.patching import Unfit, apply_hunks_of_patch
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import Located, PathProblem
@@ -61,7 +63,9 @@ class _Plan:
         if current.read_only:
             self.reasons.append(f"{located.display} cannot be edited: {current.read_only}")
             return
-        done = await asyncio.to_thread(apply_hunks_of_patch, current.text, patch.hunks)
+        mark, text = apart(current.text)
+        hunks = [_unmarked(hunk, mark) for hunk in patch.hunks]
+        done = await asyncio.to_thread(apply_hunks_of_patch, text, hunks)
         if isinstance(done, Unfit):
             self.reasons += [f"{located.display}: {reason}" for reason in done.reasons]
             return
@@ -69,11 +73,11 @@ class _Plan:
         if patch.operation == "delete":
             await self._delete(located, current, done.text, patch)
         elif patch.to is not None:
-            await self._move(located, patch.to, current, done.text)
-        elif done.text == current.text:
+            await self._move(located, patch.to, current, mark + done.text)
+        elif done.text == text:
             self.reasons.append(f"{located.display}: the patch would change nothing")
         else:
-            self.changes.append(Change("edit", located, None, current.text, done.text))
+            self.changes.append(Change("edit", located, None, current.text, mark + done.text))
 
     def _create(self, located: Located, missing: ReadProblem | None, patch: FilePatch) -> None:
         if missing is None:
@@ -138,6 +142,13 @@ async def plan_patch(params: ApplyPatch, _call: ToolCall, context: ToolContext) 
     if plan.reasons:
         return error("\n".join(["The patch does not fit, and nothing was changed:", *plan.reasons]))
     return action_for(*plan.changes, note="\n".join(plan.notes))
+
+
+def _unmarked(hunk: PatchHunk, mark: str) -> PatchHunk:
+    """A hunk for a text whose mark is not shown; it stays in the file, whether the hunk has it or not."""
+    if not mark and not any(line.startswith(BOM) for line in hunk.old):
+        return hunk
+    return replace(hunk, lines=tuple(replace(one, line=one.line.removeprefix(BOM)) for one in hunk.lines))
 
 
 def _joined(files: list[FilePatch]) -> list[FilePatch]:
