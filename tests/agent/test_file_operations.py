@@ -503,6 +503,22 @@ async def test_promise_5_the_folders_of_a_new_file_go_with_it(begin, workspace):
         assert files_below(workspace / "new") == ["deep", "deep/a.txt", "deep/b.txt"]
 
 
+@pytest.mark.parametrize("gone", [DELETE, RENAME], ids=["delete", "rename"])
+async def test_promise_5_a_file_comes_back_where_a_folder_was_made_since(gone, begin, workspace):
+    write = call("write_file", path="tariff.py/deep/new.txt", content="new\n")
+    editor = await begin("stock", [step(gone), step(write), DONE], FULL)
+    await editor.run("Go.")
+    assert (workspace / "tariff.py/deep/new.txt").exists()
+    assert all(one["undoable"] for one in (await editor.command("outrider.changes", {}))["changes"])
+    for _ in range(2):
+        undone = await editor.command("outrider.undo", {})
+        assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
+        assert editor.disk("tariff.py") == PRICE
+        redone = await editor.command("outrider.redo", {})
+        assert (redone["conflicts"], redone["notUndoable"]) == ([], [])
+        assert editor.disk("tariff.py/deep/new.txt") == "new\n"
+
+
 async def test_a_folder_that_was_there_or_holds_more_stays(begin, workspace):
     (workspace / "new").mkdir()
     editor = await begin("stock", [step(*MAKE), DONE], FULL)

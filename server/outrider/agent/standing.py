@@ -31,7 +31,9 @@ async def catch_up(services: Services, folded: Histories) -> dict[str, str]:
             continue
         current = await text_of(services.overlay, located, file)
         if isinstance(current, ReadProblem):
-            problems[file.path] = current.message
+            # A folder in the place of a file that is gone may be of these changes, and go with them.
+            if current.kind != "directory" or file.exists:
+                problems[file.path] = current.message
             continue
         await asyncio.to_thread(file.look, current)
     return problems

@@ -128,16 +128,14 @@ class TakingBack:
         """Take hunks of files back, in this order."""
         for part in parts:
             file = folded.of(part.record.change_id)
+            await self._sweep(part.record)
             if file is None:
                 self._no(part.record, "its text is not in the log any more")
             elif part.record.operation == "rename":
                 await self._rename(part.record, folded, file)
             else:
                 await self._hunks(part, file)
-        for folder in dict.fromkeys(self._emptied):
-            located = await self._context.folders.locate(folder)
-            if not isinstance(located, PathProblem):
-                await self._context.editing.sweep(located)
+        await self._sweep()
         report = self._report
         return UndoResult(
             change_id=report.change_id,
@@ -145,6 +143,16 @@ class TakingBack:
             conflicts=report.conflicts,
             not_undoable=report.not_undoable,
         )
+
+    async def _sweep(self, record: ChangeRecord | None = None) -> None:
+        """Remove the folders that are empty by now: those in the place of a file that comes back, or all."""
+        places = None if record is None else (record.path, record.to or record.path)
+        for folder in dict.fromkeys(self._emptied):
+            if places is not None and not any(PurePath(folder).is_relative_to(one) for one in places):
+                continue
+            located = await self._context.folders.locate(folder)
+            if not isinstance(located, PathProblem):
+                await self._context.editing.sweep(located)
 
     # --- the text of a file --------------------------------------------------------------------------------------
 
