@@ -7,7 +7,7 @@ from outrider.agent.services import Services
 from outrider.workspace.history.histories import FileHistory, Histories, histories, texts_named
 from outrider.workspace.history.journal import Journal, Stands
 from outrider.workspace.overlay import Overlay, ReadProblem
-from outrider.workspace.paths import Located, PathProblem
+from outrider.workspace.paths import Located, PathProblem, is_link
 
 
 async def histories_of(services: Services, journal: Journal) -> Histories:
@@ -45,6 +45,8 @@ async def text_of(overlay: Overlay, located: Located, file: FileHistory) -> str 
     A document alone does not bring back a file that was taken away: an editor may go on showing what was deleted, and
     only the server that deleted it knew that. What is typed there is unsaved, whatever becomes of the file.
     """
+    if file.replaced and await asyncio.to_thread(is_link, located):
+        return ReadProblem("unreadable", f"{located.display} is a link now, which a command put in its place")
     current = await overlay.read(located)
     if isinstance(current, ReadProblem):
         return None if current.kind == "not_found" else current

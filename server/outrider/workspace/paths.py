@@ -215,3 +215,8 @@ def _is_own(path: Path, root: Path) -> bool:
         return False
     below = path.relative_to(root).parts
     return bool(below) and below[0].casefold() == OWN_FOLDER
+
+
+def is_link(located: Located) -> bool:
+    """Whether a path is itself a link, wherever that leads. Blocks."""
+    return located.path is not None and located.path.is_symlink()
