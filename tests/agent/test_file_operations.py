@@ -449,6 +449,39 @@ async def test_a_rename_onto_what_exists_is_refused(to, told, source, begin, tre
     assert (status, told in content) == ("error", True), content
 
 
+@pytest.mark.parametrize(
+    ("wanted", "says"),
+    [
+        (
+            call("write_file", path="dangling.txt", content="x\n"),
+            "dangling.txt is a link to what does not exist",
+        ),
+        (
+            call("apply_patch", patch="*** Begin Patch\n*** Add File: dangling.txt\n+x\n*** End Patch\n"),
+            "dangling.txt is a link to what does not exist",
+        ),
+        (call("rename_file", **{"from": "tariff.py", "to": "dangling.txt"}), "dangling.txt exists already"),
+        (call("delete_file", path="dangling.txt"), "dangling.txt is a link; neither it nor"),
+        (call("delete_file", path="link.py"), "link.py is a link; neither it nor"),
+        (call("rename_file", **{"from": "link.py", "to": "new.py"}), "link.py is a link; neither it nor"),
+        (
+            call("apply_patch", patch="*** Begin Patch\n*** Delete File: link.py\n*** End Patch\n"),
+            "link.py is a link; neither it nor",
+        ),
+    ],
+)
+async def test_a_link_is_refused_before_anybody_is_asked(wanted, says, begin, workspace):
+    (workspace / "dangling.txt").symlink_to("nowhere.txt")
+    (workspace / "link.py").symlink_to("tariff.py")
+    before = files_below(workspace)
+    editor = await begin("stock", [step(wanted), DONE])
+    await editor.run("Go.")
+    status, content = result(editor)
+    assert (status, says in content) == ("error", True), content
+    assert editor.events_of("approval.requested") == []
+    assert (files_below(workspace), editor.disk("tariff.py")) == (before, PRICE)
+
+
 async def test_a_folder_is_not_moved_into_itself(begin, tree):
     move = call("rename_file", **{"from": "src", "to": "src/deep/src"})
     editor = await begin("stock", [step(move), DONE], FULL)

@@ -18,7 +18,7 @@ from outrider.workspace.encoding import BOM, apart
 from outrider.workspace.matching.patches import FilePatch, PatchHunk, PatchProblem, parse
 from outrider.workspace.matching.patching import Unfit, apply_hunks_of_patch
 from outrider.workspace.overlay import ReadProblem
-from outrider.workspace.paths import Located, PathProblem
+from outrider.workspace.paths import DANGLING, IS_LINK, Located, PathProblem, is_link
 
 
 class ApplyPatch(Params):
@@ -54,6 +54,13 @@ class _Plan:
             self.reasons.append(problem.content)
             return
         current = await self._context.overlay.read(located)
+        is_a_link = await asyncio.to_thread(is_link, located)
+        if patch.operation == "add" and is_a_link and isinstance(current, ReadProblem):
+            self.reasons.append(f"{located.display} {DANGLING}")
+            return
+        if is_a_link and (patch.operation == "delete" or patch.to is not None):
+            self.reasons.append(f"{located.display} {IS_LINK}")
+            return
         if patch.operation == "add":
             self._create(located, current if isinstance(current, ReadProblem) else None, patch)
             return
@@ -109,6 +116,9 @@ class _Plan:
             return
         if there.kind != "not_found":
             self.reasons.append(there.message)
+            return
+        if await asyncio.to_thread(is_link, to):
+            self.reasons.append(f"{to.display} exists already, so {located.display} cannot be moved there")
             return
         self.changes.append(Change("rename", located, to, before, before))
         if after != before:

@@ -24,7 +24,7 @@ from outrider.workspace.held import HeldFiles
 from outrider.workspace.landing import Landing, clashes, places_of, without_part
 from outrider.workspace.merge import merge
 from outrider.workspace.overlay import SIZE_LIMIT, Overlay, ReadProblem, read_text, same_text, why_read_only
-from outrider.workspace.paths import Located
+from outrider.workspace.paths import IS_LINK, Located
 
 _CHANGED = "the text is not the one the change was worked out for"
 PART_GONE = "the editor applied only a part of it, which is taken back"
@@ -511,7 +511,7 @@ def _in_the_way(change: Change, held: HeldFiles | None) -> DiskProblem | None:
             )
             return DiskProblem("failed", f"{name}has unsaved changes in another editor (process {holder})")
     if change.operation in {"delete", "rename"} and change.located.path and change.located.path.is_symlink():
-        return DiskProblem("failed", "is a link; neither it nor what it points to is touched")
+        return DiskProblem("failed", IS_LINK)
     if to is not None and os.path.lexists(to):
         return DiskProblem("exists", "exists already")
     if change.folder is not None and path is not None and change.folder.resolved is not None:
