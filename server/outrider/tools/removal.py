@@ -157,8 +157,7 @@ async def _of_folder(
 async def _taken(located: Located, to: Located, context: ToolContext) -> str | None:
     """Why a path is not free for a rename; None if it is."""
     there = await context.overlay.read(to)
-    is_there = isinstance(there, Snapshot) or there.kind == "directory"
-    if is_there or await asyncio.to_thread(is_link, to):
+    if isinstance(there, Snapshot) or there.kind == "directory" or await asyncio.to_thread(is_link, to):
         return f"{to.display} exists already."
     if there.kind != "not_found":
         return there.message
