@@ -129,6 +129,44 @@ async def test_binary_files_and_modes_are_named(begin, filled):
     assert patch == "diff --git a/crlf.txt b/crlf.txt\nold mode 100644\nnew mode 100755\n"
 
 
+@pytest.mark.parametrize("first", ["read", "edited", "unknown"])
+@pytest.mark.parametrize("kind", ["binary", "link"])
+async def test_what_takes_the_place_of_a_text_is_named_and_not_in_the_patch(
+    kind, first, begin, filled, tmp_path
+):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "crlf.txt").write_bytes((filled / "crlf.txt").read_bytes())
+    (filled / "note.txt").write_text("one\n")
+    put = {
+        "binary": "open('note.txt', 'wb').write(bytes(9))",
+        "link": "os.remove('note.txt'); os.symlink('tool.sh', 'note.txt')",
+    }[kind]
+    code = f"import os; {put}; open('crlf.txt', 'ab').write(b'three')"
+    known = {
+        "read": [step(call("read_file", path="note.txt"))],
+        "edited": [step(call("edit_file", path="note.txt", old="one", new="two"))],
+        "unknown": [],
+    }[first]
+    editor = await begin("stock", [*known, step(run(code)), DONE], FULL)
+    await editor.run("Go.")
+    assert "note.txt" in results(editor)["run"][1].partition("no undo can bring back")[2]
+    changes = (await editor.command("outrider.changes", {}))["changes"]
+    assert {one["path"]: one["undoable"] for one in changes} == {
+        "crlf.txt": True,
+        **({"note.txt": False} if first == "edited" else {}),
+    }
+    patch = (await editor.command("outrider.changes", {"format": "patch"}))["patch"]
+    assert "note.txt" not in patch
+    for way in ([], ["-R"]):
+        apply(tmp_path / "there", patch, *way)
+    undone = await editor.command("outrider.undo", {})
+    assert [one["path"] for one in undone["undone"]] == ["crlf.txt"]
+    assert "note.txt" in named(undone)
+    assert (filled / "note.txt").is_symlink() == (kind == "link")
+    assert (filled / "tool.sh").read_text() == "#!/bin/sh\necho 1\n"
+    assert (filled / "crlf.txt").read_bytes() == b"one\r\ntwo\r\n"
+
+
 async def test_a_changed_mode_is_in_the_patch_with_the_text(begin, filled, tmp_path):
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "crlf.txt").write_bytes((filled / "crlf.txt").read_bytes())

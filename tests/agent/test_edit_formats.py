@@ -355,3 +355,53 @@ async def test_a_text_that_changes_while_a_patch_is_applied_is_worked_out_again(
     await editor.command("outrider.undo", {"sessionId": editor.session_id})
     editor.save_all()
     assert texts(editor) == {"README.md": README, "tariff.py": "# typed\n" + TARIFF}
+
+
+# --- files that begin with a byte order mark -----------------------------------------------------------------
+
+
+MARKED = {
+    "insert": call("insert_lines", path="marked.txt", after_line=0, text="top", called="it"),
+    "edit": call("edit_file", path="marked.txt", old="a\n", new="top\na\n", called="it"),
+    "edit with the mark": call("edit_file", path="marked.txt", old="\ufeffa", new="top\na", called="it"),
+    "patch": call(
+        "apply_patch",
+        patch="*** Begin Patch\n*** Update File: marked.txt\n@@\n+top\n a\n*** End Patch\n",
+        called="it",
+    ),
+    "diff": call(
+        "apply_patch",
+        patch="--- a/marked.txt\n+++ b/marked.txt\n@@ -1,2 +1,3 @@\n+top\n a\n b\n",
+        called="it",
+    ),
+    "diff with the mark": call(
+        "apply_patch",
+        patch="--- a/marked.txt\n+++ b/marked.txt\n@@ -1,2 +1,3 @@\n-\ufeffa\n+\ufefftop\n+a\n b\n",
+        called="it",
+    ),
+}
+
+
+@pytest.mark.parametrize("is_open", [False, True], ids=["closed", "open"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("form", MARKED)
+async def test_the_mark_stays_first_and_is_not_shown(form, encoding, is_open, begin, workspace):
+    if is_open and encoding != "utf-8":
+        pytest.skip("the editor would show another text")
+    path = workspace / "marked.txt"
+    before = "\ufeffa\nb\n".encode(encoding)
+    path.write_bytes(before)
+    read = call("read_file", path="marked.txt", called="read")
+    editor = await begin("stock", [step(read), step(MARKED[form]), DONE], FULL)
+    if is_open:
+        editor.open("marked.txt")
+    await editor.run("Go.")
+    assert result(editor) == ("ok", "     1\ta\n     2\tb")
+    assert result(editor, 1)[0] == "ok", result(editor, 1)
+    if is_open:
+        editor.save("marked.txt")
+    assert path.read_bytes() == "\ufefftop\na\nb\n".encode(encoding)
+    await editor.command("outrider.undo", {})
+    if is_open:
+        editor.save("marked.txt")
+    assert path.read_bytes() == before

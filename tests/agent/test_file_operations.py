@@ -7,6 +7,7 @@ import pytest
 from scripting import DONE, HONEST, call, result, results, step
 
 from outrider.testing.profiles import NEOVIM, PROFILES, VSCODE
+from outrider.testing.scenario import scripted, start_session
 from outrider.workspace import disk
 from outrider.workspace.disk import DiskProblem
 
@@ -161,15 +162,55 @@ async def test_promise_4_a_patch_that_moves_unsaved_text_is_refused_before_anybo
     assert editor.events_of("approval.requested") == []
 
 
-async def test_what_is_typed_into_the_document_of_a_deleted_file_is_the_persons(begin, workspace):
-    editor = await begin("stock", [step(DELETE), DONE], FULL)
+@pytest.mark.parametrize("typed", ["", "# mine\n"], ids=["clean", "typed"])
+@pytest.mark.parametrize("profile", [one for one in HONEST if one not in BY_EDITOR["delete"]])
+async def test_what_is_typed_into_the_document_of_a_deleted_file_is_the_persons(
+    profile, typed, begin, workspace
+):
+    editor = await begin(profile, [step(DELETE), DONE], FULL)
     editor.open("tariff.py")
     await editor.run("Go.")
-    editor.type("tariff.py", "# mine\n", at=(0, 0))
+    if typed:
+        editor.type("tariff.py", typed, at=(0, 0))
     undone = await editor.command("outrider.undo", {})
-    assert [one["reason"] for one in undone["conflicts"]] == ["the file exists again"]
+    assert undone["undone"] == [{"path": "tariff.py", "hunks": 1}]
+    assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
+    assert editor.disk("tariff.py") == PRICE
+    assert editor.text("tariff.py") == f"{typed}{PRICE}"
+    assert any("What the editor shows of it is unsaved" in one.text for one in editor.said) == bool(typed)
+    redone = await editor.command("outrider.redo", {})
+    assert [one["reason"] for one in redone["conflicts"]] == (
+        ["the file was changed since, so it is not deleted"] if typed else []
+    )
+    assert (workspace / "tariff.py").exists() == bool(typed)
+
+
+@pytest.mark.parametrize("typed", ["", "# mine\n"], ids=["clean", "typed"])
+@pytest.mark.parametrize("wanted", [DELETE, RENAME], ids=["delete", "rename"])
+@pytest.mark.parametrize("profile", HONEST)
+async def test_promise_5_a_file_whose_document_is_left_comes_back_after_a_restart(
+    profile, wanted, typed, workspace
+):
+    model, ids = scripted(workspace, [step(wanted), DONE]), {"testing": {"ids": None}}
+    async with start_session(profile, workspace, model, {**FULL, **ids}) as editor:
+        editor.open("tariff.py")
+        await editor.run("Go.")
+        is_left = editor.desk.uri("tariff.py") in editor.desk.buffers
     assert not (workspace / "tariff.py").exists()
-    assert editor.text("tariff.py") == f"# mine\n{PRICE}"
+    async with start_session(profile, workspace, model, ids) as editor:
+        if is_left:
+            (workspace / "tariff.py").write_text(PRICE)
+            editor.open("tariff.py")
+            (workspace / "tariff.py").unlink()
+            if typed:
+                editor.type("tariff.py", typed, at=(0, 0))
+        undone = await editor.command("outrider.undo", {})
+        assert undone["undone"] == [{"path": "tariff.py", "hunks": 1}]
+        assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
+        assert editor.disk("tariff.py") == PRICE
+        assert not (workspace / "src/price.py").exists()
+        if is_left:
+            assert editor.text("tariff.py") == f"{typed}{PRICE}"
 
 
 @pytest.mark.parametrize("wanted", [DELETE, RENAME], ids=["delete", "rename"])
@@ -408,6 +449,39 @@ async def test_a_rename_onto_what_exists_is_refused(to, told, source, begin, tre
     assert (status, told in content) == ("error", True), content
 
 
+@pytest.mark.parametrize(
+    ("wanted", "says"),
+    [
+        (
+            call("write_file", path="dangling.txt", content="x\n"),
+            "dangling.txt is a link to what does not exist",
+        ),
+        (
+            call("apply_patch", patch="*** Begin Patch\n*** Add File: dangling.txt\n+x\n*** End Patch\n"),
+            "dangling.txt is a link to what does not exist",
+        ),
+        (call("rename_file", **{"from": "tariff.py", "to": "dangling.txt"}), "dangling.txt exists already"),
+        (call("delete_file", path="dangling.txt"), "dangling.txt is a link; neither it nor"),
+        (call("delete_file", path="link.py"), "link.py is a link; neither it nor"),
+        (call("rename_file", **{"from": "link.py", "to": "new.py"}), "link.py is a link; neither it nor"),
+        (
+            call("apply_patch", patch="*** Begin Patch\n*** Delete File: link.py\n*** End Patch\n"),
+            "link.py is a link; neither it nor",
+        ),
+    ],
+)
+async def test_a_link_is_refused_before_anybody_is_asked(wanted, says, begin, workspace):
+    (workspace / "dangling.txt").symlink_to("nowhere.txt")
+    (workspace / "link.py").symlink_to("tariff.py")
+    before = files_below(workspace)
+    editor = await begin("stock", [step(wanted), DONE])
+    await editor.run("Go.")
+    status, content = result(editor)
+    assert (status, says in content) == ("error", True), content
+    assert editor.events_of("approval.requested") == []
+    assert (files_below(workspace), editor.disk("tariff.py")) == (before, PRICE)
+
+
 async def test_a_folder_is_not_moved_into_itself(begin, tree):
     move = call("rename_file", **{"from": "src", "to": "src/deep/src"})
     editor = await begin("stock", [step(move), DONE], FULL)
@@ -460,6 +534,22 @@ async def test_promise_5_the_folders_of_a_new_file_go_with_it(begin, workspace):
         assert not (workspace / "new").exists()
         await editor.command("outrider.redo", {})
         assert files_below(workspace / "new") == ["deep", "deep/a.txt", "deep/b.txt"]
+
+
+@pytest.mark.parametrize("gone", [DELETE, RENAME], ids=["delete", "rename"])
+async def test_promise_5_a_file_comes_back_where_a_folder_was_made_since(gone, begin, workspace):
+    write = call("write_file", path="tariff.py/deep/new.txt", content="new\n")
+    editor = await begin("stock", [step(gone), step(write), DONE], FULL)
+    await editor.run("Go.")
+    assert (workspace / "tariff.py/deep/new.txt").exists()
+    assert all(one["undoable"] for one in (await editor.command("outrider.changes", {}))["changes"])
+    for _ in range(2):
+        undone = await editor.command("outrider.undo", {})
+        assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
+        assert editor.disk("tariff.py") == PRICE
+        redone = await editor.command("outrider.redo", {})
+        assert (redone["conflicts"], redone["notUndoable"]) == ([], [])
+        assert editor.disk("tariff.py/deep/new.txt") == "new\n"
 
 
 async def test_a_folder_that_was_there_or_holds_more_stays(begin, workspace):

@@ -14,6 +14,7 @@ from outrider.workspace.history.histories import FileHistory, Histories
 from outrider.workspace.history.journal import ChangeRecord, Journal, hunk_id
 from outrider.workspace.history.patch import Side, file_patch
 from outrider.workspace.history.shown import Shown
+from outrider.workspace.paths import is_link
 from outrider_protocol.commands import ChangedHunk, ChangeInfo
 from outrider_protocol.events import WireHunk
 
@@ -47,13 +48,13 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
     """What the changes of a session or of a turn come to, as a patch.
 
     What others wrote is in the text before and in the text after. So it applies where all but these changes is
-    as it is here.
+    as it is here. Files in whose place something else is, such as a link, are left out.
 
     Raises:
         StoreReadError: the log is damaged or cannot be read.
     """
     folded = await histories_of(services, journal)
-    await catch_up(services, folded)
+    problems = await catch_up(services, folded)
     roots = journal.roots(turn_id)
     patches: list[str] = []
     # The first ones, which they had before all of it.
@@ -62,13 +63,17 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
     for file in folded.files:
         made = [record for record in roots if folded.of(record.change_id) is file]
         old, new = await _sides(services, journal, file, made)
-        if (mode := modes.pop(file.path, None)) is not None:
+        mode = modes.pop(file.path, None)
+        if file.path in problems:
+            continue  # there is no telling what is in its place
+        if mode is not None:
             old = replace(old, executable=_is_program(mode))
         patches.append(await asyncio.to_thread(file_patch, old, new))
     for path, mode in modes.items():
         located = await locate(services, path)
         disk = None if isinstance(located, str) else await services.overlay.on_disk(located)
-        if disk is not None:
+        is_file = not isinstance(located, str) and not await asyncio.to_thread(is_link, located)
+        if disk is not None and is_file:
             # Its content is the same on both sides, so it is not in the patch.
             old = Side(path, b"", executable=_is_program(mode))
             patches.append(file_patch(old, replace(old, executable=_is_program(disk.mode))))

@@ -4,10 +4,10 @@ import asyncio
 from pathlib import PurePath
 
 from outrider.agent.services import Services
-from outrider.workspace.history.histories import Histories, histories, texts_named
+from outrider.workspace.history.histories import FileHistory, Histories, histories, texts_named
 from outrider.workspace.history.journal import Journal, Stands
-from outrider.workspace.overlay import ReadProblem
-from outrider.workspace.paths import Located, PathProblem
+from outrider.workspace.overlay import Overlay, ReadProblem
+from outrider.workspace.paths import Located, PathProblem, is_link
 
 
 async def histories_of(services: Services, journal: Journal) -> Histories:
@@ -29,13 +29,29 @@ async def catch_up(services: Services, folded: Histories) -> dict[str, str]:
         if isinstance(located, str):
             problems[file.path] = located
             continue
-        current = await services.overlay.read(located)
-        if isinstance(current, ReadProblem) and current.kind != "not_found":
-            problems[file.path] = current.message
+        current = await text_of(services.overlay, located, file)
+        if isinstance(current, ReadProblem):
+            # A folder in the place of a file that is gone may be of these changes, and go with them.
+            if current.kind != "directory" or file.exists:
+                problems[file.path] = current.message
             continue
-        text = None if isinstance(current, ReadProblem) else current.text
-        await asyncio.to_thread(file.look, text)
+        await asyncio.to_thread(file.look, current)
     return problems
+
+
+async def text_of(overlay: Overlay, located: Located, file: FileHistory) -> str | ReadProblem | None:
+    """What a file of the history is now; None: there is none.
+
+    A document alone does not bring back a file that was taken away: an editor may go on showing what was deleted, and
+    only the server that deleted it knew that. What is typed there is unsaved, whatever becomes of the file.
+    """
+    if file.replaced and await asyncio.to_thread(is_link, located):
+        return ReadProblem("unreadable", f"{located.display} is a link now, which a command put in its place")
+    current = await overlay.read(located)
+    if isinstance(current, ReadProblem):
+        return None if current.kind == "not_found" else current
+    is_left = current.source == "buffer" and not file.exists and located.path is not None
+    return None if is_left and await overlay.on_disk(located) is None else current.text
 
 
 def stands_in(folded: Histories) -> Stands:

@@ -12,7 +12,7 @@ from pathlib import PurePath
 from outrider.agent import papers
 from outrider.agent.context import TurnContext
 from outrider.agent.services import Services
-from outrider.agent.standing import catch_up, histories_of, leads_out, stands_in
+from outrider.agent.standing import catch_up, histories_of, leads_out, stands_in, text_of
 from outrider.ports.editor import Answered
 from outrider.tools import changes
 from outrider.tools.changes import TakesBack
@@ -128,16 +128,14 @@ class TakingBack:
         """Take hunks of files back, in this order."""
         for part in parts:
             file = folded.of(part.record.change_id)
+            await self._sweep(part.record)
             if file is None:
                 self._no(part.record, "its text is not in the log any more")
             elif part.record.operation == "rename":
                 await self._rename(part.record, folded, file)
             else:
                 await self._hunks(part, file)
-        for folder in dict.fromkeys(self._emptied):
-            located = await self._context.folders.locate(folder)
-            if not isinstance(located, PathProblem):
-                await self._context.editing.sweep(located)
+        await self._sweep()
         report = self._report
         return UndoResult(
             change_id=report.change_id,
@@ -145,6 +143,16 @@ class TakingBack:
             conflicts=report.conflicts,
             not_undoable=report.not_undoable,
         )
+
+    async def _sweep(self, record: ChangeRecord | None = None) -> None:
+        """Remove the folders that are empty by now: those in the place of a file that comes back, or all."""
+        places = None if record is None else (record.path, record.to or record.path)
+        for folder in dict.fromkeys(self._emptied):
+            if places is not None and not any(PurePath(folder).is_relative_to(one) for one in places):
+                continue
+            located = await self._context.folders.locate(folder)
+            if not isinstance(located, PathProblem):
+                await self._context.editing.sweep(located)
 
     # --- the text of a file --------------------------------------------------------------------------------------
 
@@ -232,7 +240,7 @@ class TakingBack:
         if before is None:
             gone = self._journal.last_deletion(located.display) or record
             exact = file.as_deleted(after)
-            return Change("create", located, None, None, exact, gone.encoding, gone.mode)
+            return Change("create", located, None, None, exact, gone.encoding, gone.mode, under_document=True)
         if after is None:
             found = await self._context.overlay.on_disk(located)
             if found is None or not same_text(before, found.text):
@@ -261,11 +269,10 @@ class TakingBack:
         return True
 
     async def _look(self, record: ChangeRecord, file: FileHistory, located: Located) -> Shown | None:
-        current = await self._context.overlay.read(located)
-        if isinstance(current, ReadProblem) and current.kind != "not_found":
-            self._no(record, current.message)
+        text = await text_of(self._context.overlay, located, file)
+        if isinstance(text, ReadProblem):
+            self._no(record, text.message)
             return None
-        text = None if isinstance(current, ReadProblem) else current.text
         await asyncio.to_thread(file.look, text)
         return Shown(text, file.text)
 
@@ -285,7 +292,9 @@ class TakingBack:
             elif current.kind != "not_found":
                 self._no(record, current.message)
             return
-        if await self._make(record, Change("rename", located, target, current.text, current.text), (1,)):
+        if await self._make(
+            record, Change("rename", located, target, current.text, current.text, under_document=True), (1,)
+        ):
             folded.moved(there, back)
 
     # --- conflicts -----------------------------------------------------------------------------------------------

@@ -164,9 +164,9 @@ async def _record(
     unshown = document is not None and not (
         isinstance(one.now, Decoded) and same_text(document.text, one.now.text)
     )
-    # Of what was no text before nothing is kept that could be put back, and what is whose is not known otherwise.
+    # Of what was, or is, no text nothing is kept that could be put back, and what is whose is not known otherwise.
     is_kept = isinstance(one.was.content, Decoded) or one.was.content.kind == "not_found"
-    is_kept = is_kept and not meanwhile.wrote(path)
+    is_kept = is_kept and is_known and not meanwhile.wrote(path)
     event, blobs = await _event(context, call, command, one, unshown=unshown, is_kept=is_kept)
     context.record(event, blobs)
     (notes.unshown if unshown else notes.known if one.is_known else notes.others).append(_named(one))
@@ -220,6 +220,9 @@ def _others(folders: Folders, before: Before, after: Count) -> tuple[list[_Chang
             touched.append(TouchedFile(path=located.display, how="mode", mode=modes[0], mode_after=modes[1]))
             continue
         if str(one.path) in known:
+            continue
+        if one.after is not None and not stat.S_ISREG(one.after.st_mode):
+            touched.append(TouchedFile(path=located.display, how=one.kind))
             continue
         was, wrote = _was(located, one), before.meanwhile.wrote(one.path)
         now = read_text(located) if was is not None or wrote else ReadProblem("unreadable", "")

@@ -12,6 +12,7 @@ from outrider.tools.context import Action, ToolContext
 from outrider.tools.result import ToolResult
 from outrider.workspace.diff import line_hunks, lines_around, split_lines, unified
 from outrider.workspace.editing import Change, NotWritten, Written
+from outrider.workspace.encoding import apart
 from outrider_protocol.events import (
     EditApplied,
     EditApplying,
@@ -274,7 +275,7 @@ def not_changed(change: Change, problem: NotWritten) -> str:
 
 def text_now(problem: NotWritten) -> str:
     """The text as it is instead, where that helps; else nothing."""
-    return f"\nThe text is now:\n{_cut(problem.current)}" if problem.current is not None else ""
+    return f"\nThe text is now:\n{_cut(apart(problem.current)[1])}" if problem.current is not None else ""
 
 
 def _cut(text: str, limit: int = 20_000) -> str:

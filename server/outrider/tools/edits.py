@@ -1,6 +1,7 @@
 """The tools that change files. They only work the change out; the executor has it approved and written."""
 
 import asyncio
+from dataclasses import replace
 from typing import Self
 
 from pydantic import Field, model_validator
@@ -14,10 +15,10 @@ from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error
 from outrider.tools.shut import unseen
 from outrider.workspace.editing import Change
-from outrider.workspace.encoding import BOM
+from outrider.workspace.encoding import BOM, apart
 from outrider.workspace.matching.replacing import MatchProblem, Replacement, insert_lines, replace_in_order
 from outrider.workspace.overlay import ReadProblem
-from outrider.workspace.paths import Located, PathProblem
+from outrider.workspace.paths import DANGLING, Located, PathProblem, is_link
 
 MOST_EDITS = 100
 """Replacements in one call."""
@@ -86,12 +87,14 @@ async def plan_edit(params: EditFile, _call: ToolCall, context: ToolContext) -> 
     if isinstance(found, ToolResult):
         return found
     located, snapshot = found
-    replaced = await asyncio.to_thread(replace_in_order, snapshot.text, params.wishes)
+    mark, text = apart(snapshot.text)
+    wishes = [_unmarked(wish, mark) for wish in params.wishes]
+    replaced = await asyncio.to_thread(replace_in_order, text, wishes)
     if isinstance(replaced, MatchProblem):
         return error(f"{located.display}: {replaced.message}")
-    if replaced.text == snapshot.text:
+    if replaced.text == text:
         return error(f"{located.display}: old and new are the same, so nothing would change.")
-    change = Change("edit", located, None, snapshot.text, replaced.text)
+    change = Change("edit", located, None, snapshot.text, mark + replaced.text)
     return action_for(change, note="\n".join(replaced.notes))
 
 
@@ -104,10 +107,11 @@ async def plan_insert(params: InsertLines, _call: ToolCall, context: ToolContext
     after_line = await line_now(located, snapshot.text, params.after_line, context)
     if isinstance(after_line, ToolResult):
         return after_line
-    inserted = insert_lines(snapshot.text, after_line, params.text)
+    mark, text = apart(snapshot.text)
+    inserted = insert_lines(text, after_line, params.text.removeprefix(mark))
     if isinstance(inserted, MatchProblem):
         return error(f"{located.display}: {inserted.message}")
-    return action_for(Change("edit", located, None, snapshot.text, inserted.text))
+    return action_for(Change("edit", located, None, snapshot.text, mark + inserted.text))
 
 
 async def plan_write(params: WriteFile, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
@@ -119,6 +123,8 @@ async def plan_write(params: WriteFile, _call: ToolCall, context: ToolContext) -
     if isinstance(current, ReadProblem):
         if current.kind != "not_found":
             return error(current.message)
+        if await asyncio.to_thread(is_link, located):
+            return error(f"{located.display} {DANGLING}.")
         return action_for(Change("create", located, None, None, params.content))
     if not params.overwrite:
         return error(
@@ -134,6 +140,12 @@ async def plan_write(params: WriteFile, _call: ToolCall, context: ToolContext) -
     if content == current.text:
         return error(f"{located.display} has exactly this text already.")
     return action_for(Change("edit", located, None, current.text, content), whole=True)
+
+
+def _unmarked(wish: Replacement, mark: str) -> Replacement:
+    """A wish for a text whose mark is not shown; it stays in the file, whether the wish has it or not."""
+    old = wish.old.removeprefix(BOM)
+    return replace(wish, old=old, new=wish.new.removeprefix(BOM)) if mark or old != wish.old else wish
 
 
 async def _existing(path: str, context: ToolContext) -> tuple[Located, Snapshot] | ToolResult:

@@ -1,6 +1,7 @@
 """The tool that takes a patch. All of it is worked out before anything is asked, and all of it is one change."""
 
 import asyncio
+from dataclasses import replace
 
 from pydantic import Field
 
@@ -13,10 +14,11 @@ from outrider.tools.removal import UNSAVED, deletion
 from outrider.tools.result import ToolResult, error
 from outrider.tools.shut import unseen
 from outrider.workspace.editing import Change
-from outrider.workspace.matching.patches import FilePatch, PatchProblem, parse
+from outrider.workspace.encoding import BOM, apart
+from outrider.workspace.matching.patches import FilePatch, PatchHunk, PatchProblem, parse
 from outrider.workspace.matching.patching import Unfit, apply_hunks_of_patch
 from outrider.workspace.overlay import ReadProblem
-from outrider.workspace.paths import Located, PathProblem
+from outrider.workspace.paths import DANGLING, IS_LINK, Located, PathProblem, is_link
 
 
 class ApplyPatch(Params):
@@ -52,6 +54,13 @@ class _Plan:
             self.reasons.append(problem.content)
             return
         current = await self._context.overlay.read(located)
+        is_a_link = await asyncio.to_thread(is_link, located)
+        if patch.operation == "add" and is_a_link and isinstance(current, ReadProblem):
+            self.reasons.append(f"{located.display} {DANGLING}")
+            return
+        if is_a_link and (patch.operation == "delete" or patch.to is not None):
+            self.reasons.append(f"{located.display} {IS_LINK}")
+            return
         if patch.operation == "add":
             self._create(located, current if isinstance(current, ReadProblem) else None, patch)
             return
@@ -61,7 +70,9 @@ class _Plan:
         if current.read_only:
             self.reasons.append(f"{located.display} cannot be edited: {current.read_only}")
             return
-        done = await asyncio.to_thread(apply_hunks_of_patch, current.text, patch.hunks)
+        mark, text = apart(current.text)
+        hunks = [_unmarked(hunk, mark) for hunk in patch.hunks]
+        done = await asyncio.to_thread(apply_hunks_of_patch, text, hunks)
         if isinstance(done, Unfit):
             self.reasons += [f"{located.display}: {reason}" for reason in done.reasons]
             return
@@ -69,11 +80,11 @@ class _Plan:
         if patch.operation == "delete":
             await self._delete(located, current, done.text, patch)
         elif patch.to is not None:
-            await self._move(located, patch.to, current, done.text)
-        elif done.text == current.text:
+            await self._move(located, patch.to, current, mark + done.text)
+        elif done.text == text:
             self.reasons.append(f"{located.display}: the patch would change nothing")
         else:
-            self.changes.append(Change("edit", located, None, current.text, done.text))
+            self.changes.append(Change("edit", located, None, current.text, mark + done.text))
 
     def _create(self, located: Located, missing: ReadProblem | None, patch: FilePatch) -> None:
         if missing is None:
@@ -105,6 +116,9 @@ class _Plan:
             return
         if there.kind != "not_found":
             self.reasons.append(there.message)
+            return
+        if await asyncio.to_thread(is_link, to):
+            self.reasons.append(f"{to.display} exists already, so {located.display} cannot be moved there")
             return
         self.changes.append(Change("rename", located, to, before, before))
         if after != before:
@@ -138,6 +152,13 @@ async def plan_patch(params: ApplyPatch, _call: ToolCall, context: ToolContext) 
     if plan.reasons:
         return error("\n".join(["The patch does not fit, and nothing was changed:", *plan.reasons]))
     return action_for(*plan.changes, note="\n".join(plan.notes))
+
+
+def _unmarked(hunk: PatchHunk, mark: str) -> PatchHunk:
+    """A hunk for a text whose mark is not shown; it stays in the file, whether the hunk has it or not."""
+    if not mark and not any(line.startswith(BOM) for line in hunk.old):
+        return hunk
+    return replace(hunk, lines=tuple(replace(one, line=one.line.removeprefix(BOM)) for one in hunk.lines))
 
 
 def _joined(files: list[FilePatch]) -> list[FilePatch]:

@@ -11,6 +11,7 @@ from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error, ok
 from outrider.workspace.diff import split_lines
+from outrider.workspace.encoding import apart
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import Located, PathProblem
 from outrider.workspace.search import SearchProblem
@@ -61,7 +62,9 @@ async def plan_read(params: ReadFile, _call: ToolCall, context: ToolContext) -> 
             return await _part(params, located, snapshot, context)
         if isinstance(snapshot, ReadProblem):
             return error(snapshot.message)
-        text = _numbered(snapshot.text, params.start_line or 1, params.end_line, context.limits.output_bytes)
+        text = _numbered(
+            apart(snapshot.text)[1], params.start_line or 1, params.end_line, context.limits.output_bytes
+        )
         if isinstance(text, ToolResult):
             return text
         notes = [

@@ -9,6 +9,7 @@ from outrider.tools.context import Action, SeenText, ToolContext
 from outrider.tools.result import ToolResult, error
 from outrider.workspace.diff import split_lines
 from outrider.workspace.editing import Change
+from outrider.workspace.encoding import apart
 from outrider.workspace.overlay import as_seen
 from outrider.workspace.paths import Located
 from outrider.workspace.rebase import Clash, carried_over, clash
@@ -79,7 +80,7 @@ async def _clash(
 
 
 def _changed(name: str, text: str, place: Clash) -> ToolResult:
-    lines = split_lines(text)
+    lines = split_lines(apart(text)[1])
     first, last = max(0, place.start - AROUND), min(len(lines), place.end + AROUND)
     shown = "".join(f"{number:>6}\t{line}" for number, line in enumerate(lines[first:last], start=first + 1))
     if len(shown) > MOST_CHARACTERS:

@@ -19,7 +19,7 @@ from outrider.tools.result import ToolResult, error
 from outrider.workspace.disk import DiskProblem, folder_files
 from outrider.workspace.editing import Change
 from outrider.workspace.overlay import ReadProblem, same_text
-from outrider.workspace.paths import Located, PathProblem
+from outrider.workspace.paths import IS_LINK, Located, PathProblem, is_link
 
 MOST_FILES = 200
 """Of a folder."""
@@ -68,7 +68,7 @@ async def plan_delete(params: DeleteFile, _call: ToolCall, context: ToolContext)
         if isinstance(changes, str):
             return error(f"The folder {located.display} cannot be deleted: {changes}")
         return action_for(*changes, title=f"Delete the folder {located.display} ({_files(changes)})")
-    editable = _editable(located, snapshot)
+    editable = await _editable(located, snapshot)
     return editable if isinstance(editable, ToolResult) else action_for(await delete(located, editable))
 
 
@@ -82,7 +82,7 @@ async def plan_rename(params: RenameFile, _call: ToolCall, context: ToolContext)
         return error(to.message)
     snapshot = await context.overlay.read(located)
     is_folder = isinstance(snapshot, ReadProblem) and snapshot.kind == "directory"
-    editable = None if is_folder else _editable(located, snapshot)
+    editable = None if is_folder else await _editable(located, snapshot)
     if isinstance(editable, ToolResult):
         return editable
     if (taken := await _taken(located, to, context)) is not None:
@@ -118,7 +118,7 @@ async def _of_folder(
     if any(located.path in {folder.path, *folder.path.parents} for folder in context.folders.folders):
         return "it is, or holds, a folder of the workspace."
     if await asyncio.to_thread(located.path.is_symlink):
-        return "it is a link; neither it nor what it points to is touched."
+        return f"it {IS_LINK}."
     found = await asyncio.to_thread(folder_files, located.resolved, MOST_FILES + 1)
     if isinstance(found, DiskProblem):
         return f"{_shown(found.message, located)}."
@@ -157,7 +157,7 @@ async def _of_folder(
 async def _taken(located: Located, to: Located, context: ToolContext) -> str | None:
     """Why a path is not free for a rename; None if it is."""
     there = await context.overlay.read(to)
-    if isinstance(there, Snapshot) or there.kind == "directory":
+    if isinstance(there, Snapshot) or there.kind == "directory" or await asyncio.to_thread(is_link, to):
         return f"{to.display} exists already."
     if there.kind != "not_found":
         return there.message
@@ -182,7 +182,9 @@ def _alike(source: Path | None, path: Path | None) -> str | None:
     return next((one.name for one in beside if one.name.casefold() == wanted and one != source), None)
 
 
-def _editable(located: Located, snapshot: Snapshot | ReadProblem) -> Snapshot | ToolResult:
+async def _editable(located: Located, snapshot: Snapshot | ReadProblem) -> Snapshot | ToolResult:
+    if await asyncio.to_thread(is_link, located):
+        return error(f"{located.display} {IS_LINK}.")
     if isinstance(snapshot, ReadProblem):
         return error(snapshot.message)
     if snapshot.read_only:

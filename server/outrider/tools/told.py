@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from outrider.workspace.diff import unified
+from outrider.workspace.encoding import apart
 
 MOST_CHARACTERS = 3000
 """Of a diff that is told."""
@@ -48,6 +49,7 @@ def telling(
     if after is None:
         told = f"changed {way} and cannot be read any more: {why_not}" if why_not else f"deleted {way}"
         return Telling(f"[{path} was {told}.]", whole=True, compared=len(before or "") <= MOST_COMPARED)
+    before, after = before and apart(before)[1], apart(after)[1]
     compared = len(before or "") <= MOST_COMPARED and len(after) <= MOST_COMPARED
     verb = "created" if before is None else "changed"
     diff = unified(before or "", after, path, context=2) if compared else ""

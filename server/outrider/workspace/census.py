@@ -157,7 +157,8 @@ def differences(before: Count, after: Count) -> Iterator[Difference]:
                 continue
         if _is_written(path, was, now, content):
             yield Difference(Path(path), "changed", was, now, content)
-        if stat.S_IMODE(was.st_mode) != stat.S_IMODE(now.st_mode):
+        # What took its place, such as a link, has a mode of its own.
+        if stat.S_ISREG(now.st_mode) and stat.S_IMODE(was.st_mode) != stat.S_IMODE(now.st_mode):
             yield Difference(Path(path), "mode", was, now)
     for path, now in after.files.items():
         if path not in before.files:

@@ -24,7 +24,7 @@ from outrider.workspace.held import HeldFiles
 from outrider.workspace.landing import Landing, clashes, places_of, without_part
 from outrider.workspace.merge import merge
 from outrider.workspace.overlay import SIZE_LIMIT, Overlay, ReadProblem, read_text, same_text, why_read_only
-from outrider.workspace.paths import Located
+from outrider.workspace.paths import IS_LINK, Located
 
 _CHANGED = "the text is not the one the change was worked out for"
 PART_GONE = "the editor applied only a part of it, which is taken back"
@@ -65,6 +65,8 @@ class Change:
     """Those that a file must have for that."""
     folder: Located | None = None
     """The folder that goes with the last file in it: with any other file in it nothing is done."""
+    under_document: bool = False
+    """Whether a file may come to a place of which a document is open: it stays as it is, over the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,8 @@ class Editing:
         document = await self._overlay.document_of(change.located)
         if document is None:
             return await self._on_disk(change)
+        if change.operation == "create" and change.under_document:
+            return await self._below(change, document)
         match change.operation:
             case "create":
                 return NotWritten("exists", "it is open in the editor already", document.text)
@@ -330,6 +334,15 @@ class Editing:
         unsaved = self._leaves_unsaved(change, document)
         return replace(written, merged=unsaved and change.operation != "edit")
 
+    async def _below(self, change: Change, document: Document) -> Written | NotWritten:
+        """Make a file below a document that is open without one."""
+        written = await self._on_disk(change)
+        now = self._documents.get(document.uri)
+        if isinstance(written, Written) and now is not None and not same_text(now.text, change.after or ""):
+            text = f"{change.located.display} is on the disk again. What the editor shows of it is unsaved."
+            self._editor.say("warning", f"Outrider: {text}")
+        return written
+
     def _leaves_unsaved(self, change: Change, document: Document) -> bool:
         """Mark a document whose file is another one now; else whether somebody typed in it meanwhile."""
         now = self._documents.get(document.uri)
@@ -354,6 +367,8 @@ class Editing:
         """Have the editor rename or delete a file that is open; None: it did nothing, so it is done on the disk."""
         to = change.to
         if to is not None and await self._overlay.document_of(to) is not None:
+            if change.under_document:
+                return None
             return NotWritten("exists", f"{to.display} is open in the editor already")
         if (problem := await asyncio.to_thread(_in_the_way, change, self._held)) is not None:
             return await self._not_written(change, problem)
@@ -393,7 +408,8 @@ class Editing:
         if change.located.resolved is None:
             kind = "unsupported" if change.before is None else "missing"
             return NotWritten(kind, f"{change.located.display} is not open in the editor")
-        if change.to is not None and await self._overlay.document_of(change.to) is not None:
+        is_open = change.to is not None and await self._overlay.document_of(change.to) is not None
+        if change.to is not None and is_open and not change.under_document:
             return NotWritten("exists", f"{change.to.display} is open in the editor already")
         missing = await asyncio.to_thread(_missing_folder, change.to or change.located)
         work = asyncio.ensure_future(asyncio.to_thread(_write, change, self._held))
@@ -495,7 +511,7 @@ def _in_the_way(change: Change, held: HeldFiles | None) -> DiskProblem | None:
             )
             return DiskProblem("failed", f"{name}has unsaved changes in another editor (process {holder})")
     if change.operation in {"delete", "rename"} and change.located.path and change.located.path.is_symlink():
-        return DiskProblem("failed", "is a link; neither it nor what it points to is touched")
+        return DiskProblem("failed", IS_LINK)
     if to is not None and os.path.lexists(to):
         return DiskProblem("exists", "exists already")
     if change.folder is not None and path is not None and change.folder.resolved is not None:

@@ -22,6 +22,12 @@ class Decoded:
     encoding: TextEncoding
 
 
+def apart(text: str) -> tuple[str, str]:
+    """The byte order mark of a text, empty where it has none, and the text that a reader knows."""
+    rest = text.removeprefix(BOM)
+    return text[: len(text) - len(rest)], rest
+
+
 @dataclass(frozen=True, slots=True)
 class NoText:
     """Why bytes are no text; `message` follows a name and a space."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from outrider.workspace.documents import split_lines
-from outrider.workspace.encoding import NoText, encoding_of, not_text
+from outrider.workspace.encoding import NoText, apart, encoding_of, not_text
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ def _add(part: Part, start: str, length: int) -> None:
 
 def _texts(chunks: Iterable[bytes]) -> Iterator[str | NoText]:
     """The text, piece by piece; none ends between a carriage return and what may be its line feed."""
-    decoder, encoding, held, line = None, "utf-8", "", 1
+    decoder, encoding, held, line, is_first = None, "utf-8", "", 1, True
     for chunk in chunks:
         if decoder is None:
             encoding = encoding_of(chunk)
@@ -81,6 +81,8 @@ def _texts(chunks: Iterable[bytes]) -> Iterator[str | NoText]:
             return
         held = "\r" if text.endswith("\r") else ""
         text = text.removesuffix("\r")
+        if is_first and text:
+            text, is_first = apart(text)[1], False
         line += text.count("\n")
         yield text
     try:

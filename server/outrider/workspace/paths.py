@@ -215,3 +215,14 @@ def _is_own(path: Path, root: Path) -> bool:
         return False
     below = path.relative_to(root).parts
     return bool(below) and below[0].casefold() == OWN_FOLDER
+
+
+IS_LINK = "is a link; neither it nor what it points to is touched"
+"""Why a file is neither deleted nor renamed, after its name."""
+DANGLING = "is a link to what does not exist; nothing is made through it"
+"""Why a file is not made, after its name."""
+
+
+def is_link(located: Located) -> bool:
+    """Whether a path is itself a link, wherever that leads. Blocks."""
+    return located.path is not None and located.path.is_symlink()

@@ -33,6 +33,8 @@ class FileHistory:
     """Which file it is: one that is made anew where one was deleted is another one."""
     lives: dict[int, int] = field(default_factory=dict[int, int])
     """The life that each strand belongs to: of a deletion the one that it ended."""
+    replaced: bool = False
+    """Whether a command put something in its place: a link there is not the file."""
     _latest: int = 0
     _left: str | None = None
     """The text that it had when somebody else took it away: it is the same file if it comes back with it."""
@@ -256,6 +258,8 @@ def histories(journal: Journal, texts: Mapping[str, str]) -> Histories:
     for record in journal.records:
         if record.state == "applied":
             folded.fold(journal, record, texts)
+    for file in folded.files:
+        file.replaced = file.path in journal.replaced
     return folded
 
 

@@ -108,6 +108,7 @@ class Journal:
         self._given_up: set[str] = set()
         """The changes that their own call took back, because it could not do all that it was to do."""
         self._lasting: list[Lasting] = []
+        self._replaced: set[str] = set()
 
     def apply(self, event: LoggedEvent) -> None:
         """Fold one event; those of other types change nothing."""
@@ -121,7 +122,12 @@ class Journal:
         elif event.type == "workspace.changed" and "changeId" in event.data:
             self._edit(event, {**event.data, "operation": _operation(event.data)}, "applied")
         elif event.type == "workspace.changed" and event.data.get("by") == "command":
-            self._last(event, event.data["path"], "changed by a command; what it was before is not known")
+            if event.data.get("before") is not None and event.data.get("after") is None:
+                self._replaced.add(event.data["path"])
+                reason = "a command put something in its place that is no text, or a link"
+            else:
+                reason = "changed by a command; what it was before is not known"
+            self._last(event, event.data["path"], reason)
         elif event.type == "workspace.touched":
             self._touched(event, f"`{event.data['command']}`")
 
@@ -229,6 +235,11 @@ class Journal:
     def lasting(self, turn_id: str | None = None) -> list[Lasting]:
         """What commands did that nothing takes back, in one turn or in all."""
         return [one for one in self._lasting if turn_id is None or one.turn_id == turn_id]
+
+    @property
+    def replaced(self) -> frozenset[str]:
+        """The files in whose place a command put something that is no text of theirs."""
+        return frozenset(self._replaced)
 
     def left_by_undo(self, scope: Scope, id: str | None, parts: Sequence[Part]) -> list[Lasting]:  # noqa: A002
         """What commands did that an undo leaves.
