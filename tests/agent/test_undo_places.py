@@ -84,7 +84,9 @@ async def test_a_change_through_a_link_that_was_there_is_taken_back(kind, begin,
     (workspace / "real").mkdir()
     (workspace / "real" / "ten.txt").write_text(TEN)
     (workspace / "link").symlink_to("real")
-    given = {key: f"link/{text}" if text.endswith(".txt") else text for key, text in KINDS[kind]["input"].items()}
+    given = {
+        key: f"link/{text}" if text.endswith(".txt") else text for key, text in KINDS[kind]["input"].items()
+    }
     before = texts(workspace / "real")
     editor = await begin("stock", [step({**KINDS[kind], "input": given}), DONE], FULL)
     await editor.run("Go.")
@@ -100,7 +102,9 @@ async def test_an_undo_does_not_follow_a_link_that_leads_elsewhere_now(begin, wo
     for name in ("ten.txt", "other.txt"):
         (workspace / name).write_text(TEN)
     (workspace / "link.txt").symlink_to("ten.txt")
-    editor = await begin("stock", [step(call("edit_file", path="link.txt", old="line 3", new="L3")), DONE], FULL)
+    editor = await begin(
+        "stock", [step(call("edit_file", path="link.txt", old="line 3", new="L3")), DONE], FULL
+    )
     await editor.run("Go.")
     (workspace / "other.txt").write_text((workspace / "ten.txt").read_text())
     (workspace / "link.txt").unlink()
@@ -115,7 +119,8 @@ async def test_a_workspace_that_is_named_by_a_link_is_taken_back(kind, begin, wo
     linked = tmp_path / "linked"
     linked.symlink_to(workspace)
     command = call("run_command", command="sed -i 's/line 3/L3/' ten.txt")
-    model = scripted(linked, [step(KINDS.get(kind, command)), DONE])
+    read = call("read_file", path="ten.txt")
+    model = scripted(linked, [step(read), step(KINDS.get(kind, command)), DONE])
     before = texts(workspace)
     async with start_session("stock", linked, model, {**FULL, "stateDir": str(tmp_path / "state")}) as editor:
         await editor.run("Go.")
@@ -149,7 +154,10 @@ async def test_an_undo_by_the_server_of_another_workspace_leaves_its_files(kind,
     settings = {**FULL, "stateDir": str(tmp_path / "state")}
     async with start_session("stock", workspace, model, settings) as editor:
         await editor.run("Go.")
-        session_id, patch = editor.session_id, (await editor.command("outrider.changes", {"format": "patch"}))["patch"]
+        session_id, patch = (
+            editor.session_id,
+            (await editor.command("outrider.changes", {"format": "patch"}))["patch"],
+        )
     before = copied(workspace, tmp_path / "other")
     async with start_session("stock", tmp_path / "other", model, settings) as editor:
         undone = await editor.command("outrider.undo", {"sessionId": session_id})
@@ -228,6 +236,11 @@ def moved(begin, workspace):
     return moved
 
 
+def git(folder, *words, patch=""):
+    done = subprocess.run(["git", *words], cwd=folder, input=patch.encode(), capture_output=True, check=False)
+    assert done.returncode == 0, (done.stderr.decode(), patch)
+
+
 def there(folder):
     return {path.name: path.read_text() for path in folder.iterdir() if path.suffix == ".txt"}
 
@@ -240,11 +253,11 @@ async def test_the_patch_of_paths_that_are_used_again_applies_both_ways(moves, m
     tree.mkdir()
     for name, text in first.items():
         (tree / name).write_text(text)
-    subprocess.run(["git", "init", "-q"], cwd=tree, check=True)
-    for way, wanted in (((), last), (("-R",), first)):
-        done = subprocess.run(["git", "apply", *way], cwd=tree, input=patch.encode(), capture_output=True)
-        assert done.returncode == 0, (done.stderr.decode(), patch)
-        assert there(tree) == wanted
+    git(tree, "init", "-q")
+    git(tree, "apply", patch=patch)
+    assert there(tree) == last
+    git(tree, "apply", "-R", patch=patch)
+    assert there(tree) == first
 
 
 @pytest.mark.parametrize("moves", MOVES)

@@ -89,9 +89,10 @@ async def _sides(
         if record.operation == "rename" and record.to == path:
             path = record.path
     before = await asyncio.to_thread(file.text_without, {record.change_id for record in made})
-    located = await locate(services, file.path, file.place)
-    is_there = not isinstance(located, str) and not folded.is_taken(file)
-    disk = await services.overlay.on_disk(located) if is_there else None
+    located = await locate(services, file.path, file.real)
+    disk = None
+    if not isinstance(located, str) and not folded.is_taken(file):
+        disk = await services.overlay.on_disk(located)
     gone = file.gone if file.text is None else None
     # Of an open document the disk knows what the editor hides, of a deleted file what was deleted.
     exact = disk.text if disk is not None else file.deleted
@@ -188,10 +189,10 @@ class Places:
             file = folded.of(record.change_id)
             if file is None or file.path != path or folded.is_taken(file):
                 continue
-            if file.place not in located:
-                found = await locate(self._services, path, file.place)
-                located[file.place] = not isinstance(found, str)
-            if located[file.place]:
+            if file.real not in located:
+                found = await locate(self._services, path, file.real)
+                located[file.real] = not isinstance(found, str)
+            if located[file.real]:
                 there.append((record, file))
         return there
 

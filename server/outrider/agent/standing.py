@@ -28,7 +28,7 @@ async def catch_up(services: Services, folded: Histories) -> dict[str, str]:
         if folded.is_taken(file):
             await asyncio.to_thread(file.look, None)
             continue
-        located = await locate(services, file.path, file.place)
+        located = await locate(services, file.path, file.real)
         if isinstance(located, str):
             problems[file.key] = located
             continue

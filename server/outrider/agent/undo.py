@@ -187,7 +187,7 @@ class TakingBack:
         """
         change_id = record.change_id
         for _ in range(TIMES_TRIED):
-            located = await self._reached(record, file.path, file.place)
+            located = await self._reached(record, file.path, file.real)
             shown = None if located is None else await self._look(record, file, located)
             if located is None or shown is None:
                 return {}
@@ -289,7 +289,8 @@ class TakingBack:
         if located is None or target is None:
             return
         if self._folded.is_taken(file, *there):
-            return self._no(record, f"{there[0]} is another file now")
+            self._no(record, f"{there[0]} is another file now")
+            return
         current = await self._context.overlay.read(located)
         if isinstance(current, ReadProblem):
             if current.kind == "not_found" and file.path == there[0]:

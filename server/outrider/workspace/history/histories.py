@@ -25,7 +25,7 @@ class FileHistory:
     path: str
     exists: bool
     weave: Weave
-    place: str | None = None
+    real: str | None = None
     """Its real path; None where the log does not tell."""
     strands: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
     """The strand of each hunk, by change and number."""
@@ -46,7 +46,7 @@ class FileHistory:
     @property
     def key(self) -> str:
         """What tells it from the files at other places."""
-        return self.place or self.path
+        return self.real or self.path
 
     @property
     def text(self) -> str | None:
@@ -229,7 +229,7 @@ class Histories:
         """Take note that a file has another path, and another real one."""
         if self._at.get(file.key) is file:
             del self._at[file.key]
-        file.path, file.place = to, place
+        file.path, file.real = to, place
         self._at[file.key] = file
 
     def claim(self, file: FileHistory) -> None:
@@ -248,7 +248,9 @@ class Histories:
             texts.get(digest or "") for digest in (record.before, record.planned, record.after)
         )
         root = journal.root_of(record)
-        file = self._of.get(root.change_id) if root is not record else self._at.get(record.place or record.path)
+        file = (
+            self._of.get(root.change_id) if root is not record else self._at.get(record.place or record.path)
+        )
         if file is None:
             if root is not record:
                 self.lost.add(record.change_id)
