@@ -126,6 +126,8 @@ class SessionStarted(EventData):
     permission_mode: PermissionMode
     version: str
     """Version of the program that started it."""
+    real_folders: list[str] | None = None
+    """Real paths of the folders, in their order; absent where no link leads to any of them."""
     tools_hash: str | None = None
     """Content hash of the definitions of the client's tools; absent where it registered none."""
 
@@ -140,6 +142,8 @@ class SessionRestored(EventData):
     permission_mode: PermissionMode
     limits: Limits | None = None
     """The limits of the settings now; absent in logs of old."""
+    real_folders: list[str] | None = None
+    """As in `session.started`."""
     tools_hash: str | None = None
     """As in `session.started`, of the client of now."""
 
@@ -610,6 +614,11 @@ class EditApplying(EditEvent):
     """The change that this one takes back."""
     undoes_hunks: list[int] | None = None
     """Which of its hunks, as the first change counts them, from 1; absent: all."""
+    place: str | None = None
+    """The real path of the file, where `path` in the session's folders does not tell it: a link leads there, or the
+    folders are others by now. An undo changes no other file."""
+    to_place: str | None = None
+    """The same of `to`."""
 
 
 class EditApplied(EditEvent):

@@ -10,7 +10,7 @@ from outrider.ports.text import TextEncoding
 from outrider.tools.changes import wire_hunks
 from outrider.workspace.diff import split_lines
 from outrider.workspace.encoding import BOM, encode
-from outrider.workspace.history.histories import FileHistory, Histories
+from outrider.workspace.history.histories import TAKEN, FileHistory, Histories
 from outrider.workspace.history.journal import ChangeRecord, Journal, hunk_id
 from outrider.workspace.history.patch import Side, file_patch
 from outrider.workspace.history.shown import Shown
@@ -62,15 +62,15 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
     modes |= {one.path: one.mode for one in reversed(roots) if one.mode_after is not None}
     for file in folded.files:
         made = [record for record in roots if folded.of(record.change_id) is file]
-        old, new = await _sides(services, journal, file, made)
+        old, new = await _sides(services, folded, file, made)
         mode = modes.pop(file.path, None)
-        if file.path in problems:
+        if file.key in problems:
             continue  # there is no telling what is in its place
         if mode is not None:
             old = replace(old, executable=_is_program(mode))
         patches.append(await asyncio.to_thread(file_patch, old, new))
     for path, mode in modes.items():
-        located = await locate(services, path)
+        located = await locate(services, path, journal.place_of(path))
         disk = None if isinstance(located, str) else await services.overlay.on_disk(located)
         is_file = not isinstance(located, str) and not await asyncio.to_thread(is_link, located)
         if disk is not None and is_file:
@@ -86,7 +86,7 @@ def _is_program(mode: int | None) -> bool:
 
 
 async def _sides(
-    services: Services, journal: Journal, file: FileHistory, made: list[ChangeRecord]
+    services: Services, folded: Histories, file: FileHistory, made: list[ChangeRecord]
 ) -> tuple[Side, Side]:
     """A file without these changes and with them: the bytes that the disk had, or has when all is saved."""
     path = file.path
@@ -94,9 +94,11 @@ async def _sides(
         if record.operation == "rename" and record.to == path:
             path = record.path
     before = await asyncio.to_thread(file.text_without, {record.change_id for record in made})
-    located = await locate(services, file.path)
-    disk = None if isinstance(located, str) else await services.overlay.on_disk(located)
-    gone = journal.last_deletion(file.path) if file.text is None else None
+    located = await locate(services, file.path, file.real)
+    disk = None
+    if not isinstance(located, str) and not folded.is_taken(file):
+        disk = await services.overlay.on_disk(located)
+    gone = file.gone if file.text is None else None
     # Of an open document the disk knows what the editor hides, of a deleted file what was deleted.
     exact = disk.text if disk is not None else file.deleted
     shown = Shown(exact, file.text if file.exists else before)
@@ -104,10 +106,10 @@ async def _sides(
     encoding: TextEncoding = now.encoding if now is not None else "utf-8"
     first = made[0].encoding if made and made[0].encoding != "utf-8" else encoding
     executable = now is not None and _is_program(now.mode)
-    return (
-        Side(path, _bytes(shown, before, first), executable),
-        Side(file.path, _bytes(shown, file.text, encoding), executable),
-    )
+    old, new = _bytes(shown, before, first), _bytes(shown, file.text, encoding)
+    # A file that comes or goes has one path: where it is, or where it was before all of it.
+    path = path if old is not None else file.path
+    return Side(path, old, executable), Side(file.path if new is not None else path, new, executable)
 
 
 def _bytes(shown: Shown, text: str | None, encoding: TextEncoding) -> bytes | None:
@@ -159,7 +161,8 @@ class Places:
             return None
         async with self._looking:
             folded = await self._fold(session_id, journal)
-            return await asyncio.to_thread(_look, folded, roots, path, text, lines)
+            there = await self._there(folded, roots, path)
+            return await asyncio.to_thread(_look, there, text, lines)
 
     async def hunks_in(self, session_id: str, journal: Journal, path: str, text: str) -> list[PlacedHunk]:
         """The hunks of a session in a document that can be taken back or brought back.
@@ -178,7 +181,25 @@ class Places:
             return []
         async with self._looking:
             folded = await self._fold(session_id, journal)
-            return await asyncio.to_thread(_placed, folded, roots, path, text)
+            there = await self._there(folded, roots, path)
+            return await asyncio.to_thread(_placed, there, text)
+
+    async def _there(
+        self, folded: Histories, roots: list[ChangeRecord], path: str
+    ) -> list[tuple[ChangeRecord, FileHistory]]:
+        """The changes of the file that is at a path now, the latest first."""
+        located: dict[str | None, bool] = {}
+        there: list[tuple[ChangeRecord, FileHistory]] = []
+        for record in reversed(roots):
+            file = folded.of(record.change_id)
+            if file is None or file.path != path or folded.is_taken(file):
+                continue
+            if file.real not in located:
+                found = await locate(self._services, path, file.real)
+                located[file.real] = not isinstance(found, str)
+            if located[file.real]:
+                there.append((record, file))
+        return there
 
     async def _fold(self, session_id: str, journal: Journal) -> Histories:
         made = sum(one.state == "applied" for one in journal.records)
@@ -190,11 +211,8 @@ class Places:
         return known[1]
 
 
-def _look(folded: Histories, roots: list[ChangeRecord], path: str, text: str, lines: range) -> str | None:
-    for record in reversed(roots):
-        file = folded.of(record.change_id)
-        if file is None or file.path != path:
-            continue
+def _look(there: list[tuple[ChangeRecord, FileHistory]], text: str, lines: range) -> str | None:
+    for record, file in there:
         file.look(text)
         for number in record.hunks:
             if file.is_on(record.change_id, number) and _meets(file, record.change_id, number, lines):
@@ -202,12 +220,9 @@ def _look(folded: Histories, roots: list[ChangeRecord], path: str, text: str, li
     return None
 
 
-def _placed(folded: Histories, roots: list[ChangeRecord], path: str, text: str) -> list[PlacedHunk]:
+def _placed(there: list[tuple[ChangeRecord, FileHistory]], text: str) -> list[PlacedHunk]:
     found: list[PlacedHunk] = []
-    for record in reversed(roots):
-        file = folded.of(record.change_id)
-        if file is None or file.path != path:
-            continue
+    for record, file in there:
         file.look(text)
         for number in record.hunks:
             state = (
@@ -234,11 +249,11 @@ def _info(
         reason: str | None = "its text is not in the log any more"
     elif record.operation == "rename":
         hunks = []
-        reason = problems.get(file.path) or (None if file.path == record.to else _REASONS["undone"])
+        reason = problems.get(file.key) or (None if file.path == record.to else _REASONS["undone"])
     else:
         hunks = _hunks(record, file, texts)
         states = {hunk.state for hunk in hunks}
-        reason = problems.get(file.path)
+        reason = problems.get(file.key) or (TAKEN if folded.is_taken(file) else None)
         if reason is None and "applied" not in states:
             reason = next(
                 (_REASONS[state] for state in ("conflict", "altered", "undone") if state in states), None

@@ -161,6 +161,11 @@ class TurnContext:
         """Why nothing of a file may be seen without an explicit yes."""
         return self._services.guarded.why_shut(located.names)
 
+    def place_of(self, located: Located) -> str | None:
+        """The real path of a file, where its path in the session's folders does not tell it."""
+        real = None if located.resolved is None else str(located.resolved)
+        return None if real == self._record.state.journal.place_of(located.display) else real
+
     def judge(self, tool: str, access: Access) -> Judgement:
         """Decide on an access of a tool by the modes, rules and grants that hold now."""
         mode = self.permission_mode

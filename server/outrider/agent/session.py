@@ -140,11 +140,12 @@ class Session:
 
     # --- opening and closing -------------------------------------------------------------------------------------
 
-    def begin(self) -> None:
-        """Record that the session exists."""
+    def begin(self, real: list[str] | None) -> None:
+        """Record that the session exists; `real` are the real paths of its folders, if links lead there."""
         self._record.append(
             SessionStarted(
                 folders=[folder.uri for folder in self._services.folders.folders],
+                real_folders=real,
                 permission_mode=self._services.settings().permission_mode,
                 version=self._services.version,
                 tools_hash=next(iter(tools := self._client_tools()), None),
@@ -157,10 +158,12 @@ class Session:
         state = self._record.state
         if problem := await self.recall():
             return problem
+        real = await self._services.folders.linked()
         self._record.append(
             SessionRestored(
                 turn_id=state.current,
                 folders=[folder.uri for folder in self._services.folders.folders],
+                real_folders=real,
                 permission_mode=self._services.settings().permission_mode,
                 limits=self._services.settings().limits,
                 tools_hash=next(iter(tools := self._client_tools()), None),

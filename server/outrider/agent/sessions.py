@@ -109,6 +109,7 @@ class Sessions:
 
     async def _create(self) -> Session | Refused:
         store, refused = self._services.store, 0
+        real = await self._services.folders.linked()
         while refused < LOCKS_TRIED:
             session_id = self._services.ids.new("ses")
             # Counted ids begin again with every process; the log may hold them already.
@@ -117,7 +118,7 @@ class Sessions:
             lock = store.lock(session_id)
             if lock is not None:
                 session = self._open[session_id] = self._session(SessionState(session_id), lock)
-                session.begin()
+                session.begin(real)
                 return session
             refused += 1
         return Refused("store_failed", "no session can be locked; the server's log says why")

@@ -22,18 +22,21 @@ async def histories_of(services: Services, journal: Journal) -> Histories:
 
 
 async def catch_up(services: Services, folded: Histories) -> dict[str, str]:
-    """Take in what the files are now; gives by path why that is not known."""
+    """Take in what the files are now; gives by their keys why that is not known."""
     problems: dict[str, str] = {}
-    for file in folded.files:
-        located = await locate(services, file.path)
+    for file in folded.by_claim():
+        if folded.is_taken(file):
+            await asyncio.to_thread(file.look, None)
+            continue
+        located = await locate(services, file.path, file.real)
         if isinstance(located, str):
-            problems[file.path] = located
+            problems[file.key] = located
             continue
         current = await text_of(services.overlay, located, file)
         if isinstance(current, ReadProblem):
             # A folder in the place of a file that is gone may be of these changes, and go with them.
             if current.kind != "directory" or file.exists:
-                problems[file.path] = current.message
+                problems[file.key] = current.message
             continue
         await asyncio.to_thread(file.look, current)
     return problems
@@ -64,14 +67,24 @@ def stands_in(folded: Histories) -> Stands:
     return stands
 
 
-async def locate(services: Services, path: str) -> Located | str:
-    """Where a file of the history is; a text says why that is nowhere to look at."""
-    located = await services.folders.locate(path)
+async def locate(services: Services, path: str, place: str | None) -> Located | str:
+    """Where a file of the history is; a text says why that is nowhere to look at, or another file.
+
+    Args:
+        services: The house.
+        path: The path that the history has it at.
+        place: Its real path then; None where the log does not tell.
+    """
+    folders = services.folders
+    located = await folders.locate(path)
     if isinstance(located, PathProblem):
         return located.message
-    return "a link on its path leads out of the workspace" if leads_out(located, path) else located
-
-
-def leads_out(located: Located, path: str) -> bool:
-    """Whether a path of the workspace is outside by a link: what was approved may have been another place."""
-    return not located.inside and not PurePath(path).is_absolute()
+    if not located.inside and not PurePath(path).is_absolute():
+        return "a link on its path leads out of the workspace"
+    if place is None or located.resolved is None or str(located.resolved) == place:
+        return located
+    if not any(PurePath(place).is_relative_to(root) for root in await folders.real_paths()):
+        return f"it was changed in another folder, at {place}"
+    if located.path == located.resolved:
+        return f"it was a link when it was changed, which led to {place}"
+    return "it is a link now, or is reached through one"

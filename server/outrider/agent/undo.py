@@ -12,12 +12,12 @@ from pathlib import PurePath
 from outrider.agent import papers
 from outrider.agent.context import TurnContext
 from outrider.agent.services import Services
-from outrider.agent.standing import catch_up, histories_of, leads_out, stands_in, text_of
+from outrider.agent.standing import catch_up, histories_of, locate, stands_in, text_of
 from outrider.ports.editor import Answered
 from outrider.tools import changes
 from outrider.tools.changes import TakesBack
 from outrider.workspace.editing import Change, NotWritten
-from outrider.workspace.history.histories import FileHistory, Histories
+from outrider.workspace.history.histories import TAKEN, FileHistory, Histories
 from outrider.workspace.history.journal import ChangeRecord, Journal, Lasting, Part, hunk_id
 from outrider.workspace.history.shown import Shown
 from outrider.workspace.history.weave import Place
@@ -74,7 +74,7 @@ async def take_back(
     if not parts and not left:
         return None
     context.record(UndoRequested(redo=redo, scope=scope, id=params.id))
-    result = await TakingBack(services, context, journal, ending, redo=redo).take(parts, folded)
+    result = await TakingBack(services, context, journal, folded, ending, redo=redo).take(parts)
     named = {one.what: one for one in [*lasting(left), *result.not_undoable]}
     result = result.model_copy(update={"not_undoable": list(named.values())})
     context.record(
@@ -100,6 +100,7 @@ class TakingBack:
         services: Services,
         context: TurnContext,
         journal: Journal,
+        folded: Histories,
         ending: asyncio.Event,
         *,
         redo: bool,
@@ -110,12 +111,14 @@ class TakingBack:
             services: The house.
             context: Where it is recorded.
             journal: The session's changes.
+            folded: The files that they changed, as they are now.
             ending: Set when the session is let go of: nobody is asked any more then.
             redo: Whether hunks are brought back.
         """
         self._services = services
         self._context = context
         self._journal = journal
+        self._folded = folded
         self._ending = ending
         self._redo = redo
         self._report = _Report()
@@ -124,15 +127,15 @@ class TakingBack:
         self._asked = 0
         self._answers = True
 
-    async def take(self, parts: Sequence[Part], folded: Histories) -> UndoResult:
+    async def take(self, parts: Sequence[Part]) -> UndoResult:
         """Take hunks of files back, in this order."""
         for part in parts:
-            file = folded.of(part.record.change_id)
+            file = self._folded.of(part.record.change_id)
             await self._sweep(part.record)
             if file is None:
                 self._no(part.record, "its text is not in the log any more")
             elif part.record.operation == "rename":
-                await self._rename(part.record, folded, file)
+                await self._rename(part.record, file)
             else:
                 await self._hunks(part, file)
         await self._sweep()
@@ -192,7 +195,7 @@ class TakingBack:
         """
         change_id = record.change_id
         for _ in range(TIMES_TRIED):
-            located = await self._reached(record, file.path)
+            located = await self._reached(record, file.path, file.real)
             shown = None if located is None else await self._look(record, file, located)
             if located is None or shown is None:
                 return {}
@@ -206,6 +209,8 @@ class TakingBack:
                 for number in wanted
                 if (reason := file.why_held(change_id, number)) is not None
             }
+            if self._folded.is_taken(file):
+                return dict.fromkeys(wanted, TAKEN)
             if over is not None and file.exists:
                 held = {
                     number: reason
@@ -223,6 +228,7 @@ class TakingBack:
                 continue  # the person is typing there: what they wrote belongs into it
             if done:
                 file.take(change_id, taken, after)
+                self._folded.claim(file)
             return held
         self._no(record, "somebody is changing it right now; try again")
         return {}
@@ -238,7 +244,7 @@ class TakingBack:
     ) -> Change:
         """The change from one text to another; a file that comes or goes is taken to the byte, with its mode."""
         if before is None:
-            gone = self._journal.last_deletion(located.display) or record
+            gone = file.gone or record
             exact = file.as_deleted(after)
             return Change("create", located, None, None, exact, gone.encoding, gone.mode, under_document=True)
         if after is None:
@@ -269,6 +275,9 @@ class TakingBack:
         return True
 
     async def _look(self, record: ChangeRecord, file: FileHistory, located: Located) -> Shown | None:
+        if self._folded.is_taken(file):
+            await asyncio.to_thread(file.look, None)
+            return Shown(None, None)
         text = await text_of(self._context.overlay, located, file)
         if isinstance(text, ReadProblem):
             self._no(record, text.message)
@@ -278,24 +287,28 @@ class TakingBack:
 
     # --- renames -------------------------------------------------------------------------------------------------
 
-    async def _rename(self, record: ChangeRecord, folded: Histories, file: FileHistory) -> None:
-        there, back = record.path, record.to or ""
+    async def _rename(self, record: ChangeRecord, file: FileHistory) -> None:
+        there, back = (record.path, record.place), (record.to or "", record.to_place)
         if not self._redo:
             there, back = back, there
-        located, target = await self._reached(record, there), await self._reached(record, back)
+        located = await self._reached(record, *there)
+        target = None if located is None else await self._reached(record, *back)
         if located is None or target is None:
+            return
+        if self._folded.is_taken(file, *there):
+            self._no(record, f"{there[0]} is another file now")
             return
         current = await self._context.overlay.read(located)
         if isinstance(current, ReadProblem):
-            if current.kind == "not_found" and file.path == there:
-                self._no(record, f"{there} does not exist any more")
+            if current.kind == "not_found" and file.path == there[0]:
+                self._no(record, f"{there[0]} does not exist any more")
             elif current.kind != "not_found":
                 self._no(record, current.message)
             return
         if await self._make(
             record, Change("rename", located, target, current.text, current.text, under_document=True), (1,)
         ):
-            folded.moved(there, back)
+            self._folded.moved(file, *back)
 
     # --- conflicts -----------------------------------------------------------------------------------------------
 
@@ -349,15 +362,12 @@ class TakingBack:
 
     # --- what is said of it --------------------------------------------------------------------------------------
 
-    async def _reached(self, record: ChangeRecord, path: str) -> Located | None:
-        located = await self._context.folders.locate(path)
-        if isinstance(located, PathProblem):
-            self._no(record, located.message)
-        elif leads_out(located, path):
-            self._no(record, "a link on its path leads out of the workspace")
-        else:
-            return located
-        return None
+    async def _reached(self, record: ChangeRecord, path: str, place: str | None) -> Located | None:
+        located = await locate(self._services, path, place)
+        if isinstance(located, str):
+            self._no(record, located)
+            return None
+        return located
 
     def _no(self, record: ChangeRecord, reason: str) -> None:
         self._report.not_undoable.append(NotUndoable(what=record.path, reason=reason))

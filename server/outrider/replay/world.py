@@ -169,6 +169,10 @@ class RecordedFolders(Folders):
         paths = [(uri, path_of(uri) or Path("/")) for uri in uris]
         super().__init__([Folder(path.name, uri, path) for uri, path in paths])
 
+    async def real_paths(self) -> list[str]:
+        """The folders; where links led is in the log."""
+        return [str(folder.path) for folder in self.folders]
+
     async def locate(self, path_text: str) -> Located:
         """What a path of an event names."""
         return located(path_text)

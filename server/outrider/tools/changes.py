@@ -206,7 +206,9 @@ async def make(
     """Record a change as applying, on the disk before its effect; make it, verify it, and record how it went."""
     described, texts = {**describe(change_id, call, change), **_taken_back(undoes)}, _texts(change)
     # With its whole text before and after, so that it can be recovered and undone.
-    context.record(EditApplying(**described, **texts[0]), texts[1])
+    place, to_place = context.place_of(change.located), change.to and context.place_of(change.to)
+    applying = EditApplying(**described, **texts[0], place=place, to_place=to_place)
+    context.record(applying, texts[1])
     if problem := await context.settled(durable=True):
         written = NotWritten("failed", problem)
     else:

@@ -158,6 +158,10 @@ class ToolContext(Protocol):
         """Why nothing of a file may be seen without an explicit yes, None where it may."""
         ...
 
+    def place_of(self, located: Located) -> str | None:
+        """The real path of a file, where its path in the session's folders does not tell it."""
+        ...
+
     def judge(self, tool: str, access: Access) -> Judgement:
         """Decide on an access of a tool by the modes, rules and grants that hold now."""
         ...

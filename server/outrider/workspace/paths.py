@@ -125,6 +125,35 @@ class Folders:
             return self._located(Path(path_text))
         return self._relative(path_text)
 
+    async def real_paths(self) -> list[str]:
+        """The real path of each folder. Looks at the disk, in a thread."""
+        paths = [folder.path for folder in self.folders]
+        return await asyncio.to_thread(lambda: [os.path.realpath(path) for path in paths])
+
+    async def linked(self) -> list[str] | None:
+        """The real path of each folder, if a link leads to any of them."""
+        real = await self.real_paths()
+        return None if real == [str(folder.path) for folder in self.folders] else real
+
+    def straight(self, display: str) -> str | None:
+        """The path that a file has as long as no link lies below its folder. Does not look at the disk.
+
+        Args:
+            display: How the model and the person write it.
+
+        Returns:
+            An absolute path; None for what is on no disk, or in none of these folders.
+        """
+        if display.lower().startswith("untitled:"):
+            return None
+        if display.startswith("/"):
+            return display
+        parts = [part for part in display.split("/") if part not in {"", "."}]
+        if len(self.folders) == 1:
+            return str(self.folders[0].path.joinpath(*parts))
+        found = (one.path.joinpath(*parts[1:]) for one in self.folders if parts[:1] == [one.name])
+        return next(map(str, found), None)
+
     def display_of(self, uri: str) -> str:
         """How the model and the person write the document of that URI. Does not look at the disk."""
         path = path_of(uri)

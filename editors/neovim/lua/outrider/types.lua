@@ -187,7 +187,9 @@
 ---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
+---@field place? string
 ---@field to? string
+---@field toPlace? string
 ---@field undoes? string
 ---@field undoesHunks? integer[]
 
@@ -699,6 +701,7 @@
 ---@field folders string[]
 ---@field limits? outrider.Limits
 ---@field permissionMode 'read-only'|'ask'|'auto-edit'|'full'
+---@field realFolders? string[]
 ---@field toolsHash? string
 ---@field turnId? string
 
@@ -706,6 +709,7 @@
 ---@class outrider.SessionStarted
 ---@field folders string[]
 ---@field permissionMode 'read-only'|'ask'|'auto-edit'|'full'
+---@field realFolders? string[]
 ---@field toolsHash? string
 ---@field version string
 

@@ -209,7 +209,9 @@ export interface EditApplying {
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
+  place?: string;
   to?: string;
+  toPlace?: string;
   undoes?: string;
   undoesHunks?: number[];
 }
@@ -783,6 +785,7 @@ export interface SessionRestored {
   folders: string[];
   limits?: Limits;
   permissionMode: "read-only" | "ask" | "auto-edit" | "full";
+  realFolders?: string[];
   toolsHash?: string;
   turnId?: string;
 }
@@ -791,6 +794,7 @@ export interface SessionRestored {
 export interface SessionStarted {
   folders: string[];
   permissionMode: "read-only" | "ask" | "auto-edit" | "full";
+  realFolders?: string[];
   toolsHash?: string;
   version: string;
 }

@@ -13,6 +13,8 @@ from outrider.workspace.history.shown import Shown
 from outrider.workspace.history.weave import Place, Weave
 from outrider.workspace.overlay import is_alike, same_text
 
+TAKEN = "another file has its path now"
+"""Why a file cannot come back to where it was."""
 HunkState = Literal["applied", "undone", "altered", "conflict"]
 
 
@@ -23,12 +25,16 @@ class FileHistory:
     path: str
     exists: bool
     weave: Weave
+    real: str | None = None
+    """Its real path; None where the log does not tell."""
     strands: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
     """The strand of each hunk, by change and number."""
     whole: dict[int, bool] = field(default_factory=dict[int, bool])
     """The strands that created the file (True) or deleted it (False)."""
     deleted: str | None = None
     """What the last deletion took away, to the byte."""
+    gone: ChangeRecord | None = None
+    """The last deletion, be it a change or an undo."""
     life: int = 0
     """Which file it is: one that is made anew where one was deleted is another one."""
     lives: dict[int, int] = field(default_factory=dict[int, int])
@@ -38,6 +44,11 @@ class FileHistory:
     _latest: int = 0
     _left: str | None = None
     """The text that it had when somebody else took it away: it is the same file if it comes back with it."""
+
+    @property
+    def key(self) -> str:
+        """What tells it from the files at other places."""
+        return self.real or self.path
 
     @property
     def text(self) -> str | None:
@@ -203,40 +214,57 @@ class Histories:
         """Each file once, in the order of their first changes."""
         return list({id(one): one for one in self._of.values()}.values())
 
+    def by_claim(self) -> list[FileHistory]:
+        """Each file once; of those that had one path that which had it last comes first."""
+        return sorted(self.files, key=lambda one: self._at.get(one.key) is not one)
+
     def of(self, change_id: str) -> FileHistory | None:
         """The file that a change is about; None if that is not known any more."""
         return self._of.get(change_id)
 
-    def moved(self, path: str, to: str) -> None:
-        """Take note that a file has another path."""
-        if (file := self._at.pop(path, None)) is not None:
-            file.path = to
-            self._at[to] = file
+    def is_taken(self, file: FileHistory, path: str | None = None, place: str | None = None) -> bool:
+        """Whether another file of the session is where one was, or at `path`: what is read there is not that one."""
+        other = self._at.get(file.key if path is None else place or path)
+        return other is not None and other is not file and other.exists
+
+    def moved(self, file: FileHistory, to: str, place: str | None) -> None:
+        """Take note that a file has another path, and another real one."""
+        if self._at.get(file.key) is file:
+            del self._at[file.key]
+        file.path, file.real = to, place
+        self._at[file.key] = file
+
+    def claim(self, file: FileHistory) -> None:
+        """Take note that a file is at its path, whichever was there before."""
+        if file.exists:
+            self._at[file.key] = file
 
     def fold(self, journal: Journal, record: ChangeRecord, texts: Mapping[str, str]) -> None:
         """Take a change in, after those before it."""
         hashes = {record.before, record.planned, record.after} - {None}
         if hashes - texts.keys():
             self.lost.add(record.change_id)
-            self._at.pop(record.path, None)
+            self._at.pop(record.place or record.path, None)
             return
         before, planned, left = (
             texts.get(digest or "") for digest in (record.before, record.planned, record.after)
         )
         root = journal.root_of(record)
-        file = self._of.get(root.change_id) if root is not record else self._at.get(record.path)
+        file = (
+            self._of.get(root.change_id) if root is not record else self._at.get(record.place or record.path)
+        )
         if file is None:
             if root is not record:
                 self.lost.add(record.change_id)
                 return
-            file = FileHistory(record.path, before is not None, Weave(before or ""))
-            self._at[record.path] = file
+            file = FileHistory(record.path, before is not None, Weave(before or ""), record.place)
+            self._at[file.key] = file
         self._of[record.change_id] = file
         file.look(before)
         if record.operation == "delete":
-            file.deleted = before
+            file.deleted, file.gone = before, record
         if record.operation == "rename":
-            self.moved(record.path, record.to or record.path)
+            self.moved(file, record.to or record.path, record.to_place)
         elif root is record:
             # In the way in which the history has it: else what an editor hides would be a part of the change.
             way = Shown(file.text, before)
@@ -245,6 +273,7 @@ class Histories:
             numbers = [one for one in record.hunks if file.is_on(root.change_id, one) == record.takes_away]
             file.take(root.change_id, numbers, planned)
         file.look(left)
+        self.claim(file)
 
 
 def histories(journal: Journal, texts: Mapping[str, str]) -> Histories:

@@ -8,10 +8,12 @@ A pure projection. It reads nothing but event data, keeps hashes and not texts, 
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from outrider.ports.events import LoggedEvent
 from outrider.ports.text import TextEncoding
+from outrider.workspace.paths import Folder, Folders, folders_of
 
 ChangeState = Literal["applying", "applied", "rejected"]
 Scope = Literal["hunk", "step", "turn", "session"]
@@ -63,6 +65,10 @@ class ChangeRecord:
     """The folder that went with it."""
     made_folder: str | None = None
     """The topmost folder that was made for it."""
+    place: str | None = None
+    """The real path that it was made at; None where the log does not tell."""
+    to_place: str | None = None
+    """The real path of `to`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +115,13 @@ class Journal:
         """The changes that their own call took back, because it could not do all that it was to do."""
         self._lasting: list[Lasting] = []
         self._replaced: set[str] = set()
+        self._folders = Folders(())
+        """The folders that the session was begun or restored in last, by their real paths."""
 
     def apply(self, event: LoggedEvent) -> None:
         """Fold one event; those of other types change nothing."""
+        if event.type in {"session.started", "session.restored"}:
+            self._folders = _real_folders(event.data)
         if event.type == "model.responded":
             if event.turn_id is not None and event.data.get("purpose", "main") == "main":
                 self._steps[event.turn_id] += 1
@@ -194,7 +204,13 @@ class Journal:
             mode=int(data["mode"], 8) if "mode" in data else None,
             mode_after=int(data["modeAfter"], 8) if "modeAfter" in data else None,
             folder=data.get("folder"),
+            place=data.get("place", self.place_of(data["path"])),
+            to_place=data.get("toPlace", self.place_of(data["to"])) if "to" in data else None,
         )
+
+    def place_of(self, path: str) -> str | None:
+        """The real path of a file, as far as the session's folders tell it: as if there were no links in them."""
+        return self._folders.straight(path)
 
     def _take(self, record: ChangeRecord, seq: int) -> None:
         """Take note of what an undo took back or brought back."""
@@ -274,17 +290,6 @@ class Journal:
     def last_undo(self, change_id: str) -> str | None:
         """What took hunks of a change back last."""
         return self._last_undo.get(change_id)
-
-    def last_deletion(self, path: str) -> ChangeRecord | None:
-        """What took a file away last, be it a change or an undo; None where nothing did."""
-        return next(
-            (
-                one
-                for one in reversed(self._records.values())
-                if one.state == "applied" and one.operation == "delete" and one.path == path
-            ),
-            None,
-        )
 
     def knows(self, id: str) -> bool:  # noqa: A002 - as on the wire
         """Whether an id names a hunk, a change, a call or a turn that changed something."""
@@ -376,6 +381,13 @@ class Journal:
             if id in {record.change_id, record.call_id, record.turn_id}:
                 return [one] if scope == "hunk" else _like(parts, one, scope)
         return []
+
+
+def _real_folders(data: dict[str, Any]) -> Folders:
+    folders = folders_of((Path(uri).name, uri) for uri in data["folders"]).folders
+    paths = data.get("realFolders") or [str(folder.path) for folder in folders]
+    pairs = zip(folders, paths, strict=False)
+    return Folders([Folder(folder.name, folder.uri, Path(path)) for folder, path in pairs])
 
 
 def _operation(data: dict[str, Any]) -> Operation:
