@@ -23,6 +23,7 @@ from outrider.workspace.encoding import BOM, Decoded, decode, encode
 from outrider.workspace.held import HeldFiles
 from outrider.workspace.landing import Landing, clashes, places_of, without_part
 from outrider.workspace.merge import merge
+from outrider.workspace.one_by_one import OneByOne
 from outrider.workspace.overlay import SIZE_LIMIT, Overlay, ReadProblem, read_text, same_text, why_read_only
 from outrider.workspace.paths import Located
 
@@ -130,6 +131,7 @@ class Editing:
         self._documents = documents
         self._editor = editor
         self._clock = clock
+        self._one_by_one = OneByOne()
         self._listeners: dict[object, Callable[[Change], None]] = {}
 
     def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
@@ -145,13 +147,17 @@ class Editing:
     async def write(self, change: Change, label: str) -> Written | NotWritten:
         """Do a change, and look whether it is done.
 
+        Of several changes of one file each begins when the one before is over: an editor answers before it tells the
+        new text, and a second edit would be worked out for the old one.
+
         Args:
             change: The change.
             label: What the editor's undo list calls it.
         """
         if problem := _unfit(change):
             return problem
-        written = await self._write(change, label)
+        async with self._one_by_one.alone(*(one for one in (change.located, change.to) if one is not None)):
+            written = await self._write(change, label)
         path, mode, now = change.located.resolved, change.mode, change.mode_now
         if isinstance(written, Written) and path is not None and mode is not None and now is not None:
             await asyncio.to_thread(disk.set_mode, path, now, mode)
