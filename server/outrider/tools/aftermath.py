@@ -100,12 +100,13 @@ async def before(context: ToolContext, command: Command) -> Before | None:
     """
     if command.only_reads:
         return None
-    known = context.known_paths()
-    opened = [context.folders.display_of(uri) for uri in context.documents.uris()]
-    paths = list(dict.fromkeys([*opened, *known]))[-MOST_FILES:]
-    count = await context.census.take(contents=True)
     meanwhile = Meanwhile(context)
     try:
+        await meanwhile.look()
+        known = context.known_paths()
+        opened = [context.folders.display_of(uri) for uri in context.documents.uris()]
+        paths = list(dict.fromkeys([*opened, *known]))[-MOST_FILES:]
+        count = await context.census.take(contents=True)
         async with context.clock.timeout(LOOK_SECONDS):
             looked_at = await asyncio.to_thread(_look, context.folders, paths, frozenset(known))
     except TimeoutError:
@@ -166,7 +167,7 @@ async def _record(
     )
     # Of what was no text before nothing is kept that could be put back, and what is whose is not known otherwise.
     is_kept = isinstance(one.was.content, Decoded) or one.was.content.kind == "not_found"
-    is_kept = is_kept and not meanwhile.wrote(path)
+    is_kept = is_kept and not await asyncio.to_thread(meanwhile.may_be_theirs, path, _text(one.now))
     event, blobs = await _event(context, call, command, one, unshown=unshown, is_kept=is_kept)
     context.record(event, blobs)
     (notes.unshown if unshown else notes.known if one.is_known else notes.others).append(_named(one))

@@ -146,6 +146,10 @@ class Editing:
 
         return unsubscribe
 
+    async def held_elsewhere(self) -> frozenset[Path]:
+        """The real paths of the files that other processes hold open unsaved."""
+        return frozenset() if self._held is None else await asyncio.to_thread(self._held.elsewhere)
+
     async def write(self, change: Change, label: str) -> Written | NotWritten:
         """Do a change, and look whether it is done.
 
