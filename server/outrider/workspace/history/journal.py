@@ -63,6 +63,8 @@ class ChangeRecord:
     """The folder that went with it."""
     made_folder: str | None = None
     """The topmost folder that was made for it."""
+    unshown: bool = False
+    """Whether a command changed the file below an open document that went on showing another text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +190,7 @@ class Journal:
             mode=int(data["mode"], 8) if "mode" in data else None,
             mode_after=int(data["modeAfter"], 8) if "modeAfter" in data else None,
             folder=data.get("folder"),
+            unshown=data.get("unshown", False),
         )
 
     def _take(self, record: ChangeRecord, seq: int) -> None:
