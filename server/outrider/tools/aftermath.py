@@ -100,6 +100,7 @@ async def before(context: ToolContext, command: Command) -> Before | None:
     """
     if command.only_reads:
         return None
+    # From before the look: what is saved while it goes on is not in it.
     meanwhile = Meanwhile(context)
     try:
         await meanwhile.look()
@@ -107,11 +108,12 @@ async def before(context: ToolContext, command: Command) -> Before | None:
         opened = [context.folders.display_of(uri) for uri in context.documents.uris()]
         paths = list(dict.fromkeys([*opened, *known]))[-MOST_FILES:]
         count = await context.census.take(contents=True)
-        async with context.clock.timeout(LOOK_SECONDS):
-            looked_at = await asyncio.to_thread(_look, context.folders, paths, frozenset(known))
-    except TimeoutError:
-        log.warning("the files before the command could not be looked at in %g s", LOOK_SECONDS)
-        looked_at = []
+        try:
+            async with context.clock.timeout(LOOK_SECONDS):
+                looked_at = await asyncio.to_thread(_look, context.folders, paths, frozenset(known))
+        except TimeoutError:
+            log.warning("the files before the command could not be looked at in %g s", LOOK_SECONDS)
+            looked_at = []
     except BaseException:
         meanwhile.stop()
         raise
