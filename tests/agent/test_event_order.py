@@ -7,6 +7,8 @@ from scripting import DONE, FIX, step
 
 from outrider.store.log import Store
 from outrider.testing.answers import Never
+from outrider.testing.scenario import start_session
+from provider_server import ProviderServer, Said, breaks
 
 
 @pytest.fixture
@@ -16,8 +18,8 @@ def slow_reads(monkeypatch):
     gate.set()
     events = Store.events
 
-    async def slow(self, *given):
-        found = await events(self, *given)
+    async def slow(self, *given, **more):
+        found = await events(self, *given, **more)
         came.set()
         await gate.wait()
         return found
@@ -47,3 +49,41 @@ async def test_what_is_committed_while_the_log_is_read_is_sent_after_the_answer(
         assert [event["seq"] for event in together] == list(range(1, len(together) + 1))
         assert together[-1]["type"] == "steering.received"
     await editor.command("outrider.cancel", {"turnId": editor.turn_id})
+
+
+async def test_live_text_waits_for_the_events_that_were_held_back_before_it(
+    workspace, slow_reads, monkeypatch
+):
+    gate, came = slow_reads
+    order = []
+    async with ProviderServer() as server:
+        broken = breaks("openai-chat", Said("Hello there, this breaks off."), 700)
+        server.plays("openai-chat", Said("Hi."), broken, Said("Hello."))
+        settings = {
+            "providers": {"first": {"kind": "openai-chat", "baseUrl": server.url}},
+            "testing": None,
+        }
+        async with start_session("stock", workspace, "first/a", settings) as editor:
+            await editor.run("First.")
+            handle = editor._handle_notification
+
+            def seen(method, params):
+                if method == "outrider/stream":
+                    order.append(params["text"])
+                elif method == "outrider/event" and params["type"] == "model.reset":
+                    order.append("<reset>")
+                handle(method, params)
+
+            monkeypatch.setattr(editor, "_handle_notification", seen)
+            gate.clear()
+            came.clear()
+            read = editor.command_nowait("outrider.events", {"sessionId": editor.session_id})
+            await came.wait()
+            started = await editor.command("outrider.run", {"prompt": "Go.", "sessionId": editor.session_id})
+            waited = await editor.command("outrider.wait", {"turnId": started["turnId"]})
+            assert waited["outcome"] == "completed"
+            assert order == [], "it came before an answer that is older"
+            gate.set()
+            await read
+            await editor.wait_turn(started["turnId"])
+            assert "".join(order).rpartition("<reset>")[2] == "Hello.", order

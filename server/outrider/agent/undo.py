@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from outrider.agent import papers
+from outrider.agent.below import below_documents, with_those
 from outrider.agent.context import TurnContext
 from outrider.agent.services import Services
 from outrider.agent.standing import catch_up, histories_of, locate, stands_in, text_of
 from outrider.ports.editor import Answered
 from outrider.tools import changes
 from outrider.tools.changes import TakesBack
-from outrider.workspace.editing import Change, NotWritten
+from outrider.workspace.editing import Change, NotWritten, Written
 from outrider.workspace.history.histories import TAKEN, FileHistory, Histories
 from outrider.workspace.history.journal import ChangeRecord, Journal, Lasting, Part, hunk_id
 from outrider.workspace.history.shown import Shown
@@ -69,13 +70,15 @@ async def take_back(
     folded = await histories_of(services, journal)
     await catch_up(services, folded)
     # Where the texts leave nothing to do, what the log names is passed over, and that is no error.
-    parts = choose(scope, params.id, stands_in(folded)) or choose(scope, params.id)
+    below = {} if redo else await below_documents(services, journal, folded)
+    parts = choose(scope, params.id, with_those(below, stands_in(folded))) or choose(scope, params.id)
     left = [] if redo else journal.left_by_undo(scope, params.id, parts)
     if not parts and not left:
         return None
     context.record(UndoRequested(redo=redo, scope=scope, id=params.id))
     result = await TakingBack(services, context, journal, folded, ending, redo=redo).take(parts)
-    named = {one.what: one for one in [*lasting(left), *result.not_undoable]}
+    stays = [below[part.record.change_id] for part in parts if part.record.change_id in below]
+    named = {one.what: one for one in [*lasting(left), *stays, *result.not_undoable]}
     result = result.model_copy(update={"not_undoable": list(named.values())})
     context.record(
         UndoFinished(undone=result.undone, conflicts=result.conflicts, not_undoable=result.not_undoable)
@@ -219,13 +222,14 @@ class TakingBack:
                 }
             taken = [number for number in wanted if number not in held]
             before, after = file.text, _switched(file, change_id, taken, over=over is not None)
-            done: bool | None = True
+            done = True
             # What changes no text now may do so once others are taken back: that it is undone must be known then.
             if before != after or (taken and before is not None):
                 change = await self._change(record, file, located, before, after, shown)
-                done = await self._make(record, change, tuple(taken))
-            if done is None:
-                continue  # the person is typing there: what they wrote belongs into it
+                made = await self._make(record, change, tuple(taken))
+                if isinstance(made, NotWritten) and made.kind == "changed":
+                    continue  # the person is typing there: what they wrote belongs into it
+                done = isinstance(made, Written)
             if done:
                 file.take(change_id, taken, after)
                 self._folded.claim(file)
@@ -258,21 +262,21 @@ class TakingBack:
             "edit", located, None, shown.text, shown.of(after), record.encoding, there, mode_now=now
         )
 
-    async def _make(self, record: ChangeRecord, change: Change, hunks: tuple[int, ...]) -> bool | None:
-        """Write a change; None if the text is not any more what it was worked out for."""
+    async def _make(
+        self, record: ChangeRecord, change: Change, hunks: tuple[int, ...]
+    ) -> Written | NotWritten:
+        """Write a change. What did not happen is named, unless the text is not what it was worked out for any more."""
         change_id = self._context.new_id("chg")
         undone = self._journal.last_undo(record.change_id) if self._redo else None
         undoes = TakesBack(undone or record.change_id, hunks)
-        written = await changes.make(self._context, None, change_id, change, undoes=undoes)
-        if isinstance(written, NotWritten):
-            if written.kind == "changed":
-                return None
-            self._no(record, written.message)
-            return False
-        self._report.undone[record.path] = self._report.undone.get(record.path, 0) + len(hunks)
-        self._report.change_id = change_id
-        self._emptied += _emptied(record, change)
-        return True
+        made = await changes.make(self._context, None, change_id, change, undoes=undoes)
+        if isinstance(made, Written):
+            self._report.undone[record.path] = self._report.undone.get(record.path, 0) + len(hunks)
+            self._report.change_id = change_id
+            self._emptied += _emptied(record, change)
+        elif made.kind != "changed":
+            self._no(record, made.message)
+        return made
 
     async def _look(self, record: ChangeRecord, file: FileHistory, located: Located) -> Shown | None:
         if self._folded.is_taken(file):
@@ -305,10 +309,12 @@ class TakingBack:
             elif current.kind != "not_found":
                 self._no(record, current.message)
             return
-        if await self._make(
-            record, Change("rename", located, target, current.text, current.text, under_document=True), (1,)
-        ):
+        change = Change("rename", located, target, current.text, current.text, under_document=True)
+        made = await self._make(record, change, (1,))
+        if isinstance(made, Written):
             self._folded.moved(file, *back)
+        elif made.kind == "changed":
+            self._no(record, f"{there} was not renamed: {made.message}")
 
     # --- conflicts -----------------------------------------------------------------------------------------------
 

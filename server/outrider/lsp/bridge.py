@@ -38,8 +38,8 @@ class Bridge:
         self._editor = editor
         self._reporter = reporter
         self._commands = Commands(app)
-        self._held: dict[str, list[LoggedEvent]] = {}
-        """By session, while its log is read: the events that the client gets after the answer."""
+        self._held: dict[str, list[LoggedEvent | StreamFrame]] = {}
+        """By session, while its log is read: what the client gets after the answer, events and live text in order."""
         self._reads: Counter[str] = Counter()
         self._shows_lenses = False
         """Whether the client has ever asked for code lenses: what it does not show it need not ask for again."""
@@ -54,14 +54,20 @@ class Bridge:
         if event.type in _MOVES_CHANGES and self._app.current.code_lens and self._shows_lenses:
             self._editor.refresh_lenses()
 
-    def _publish(self, event: LoggedEvent) -> None:
-        if self._app.current.events:
-            self._editor.publish_event(event)
+    def _publish(self, one: LoggedEvent | StreamFrame) -> None:
+        if not self._app.current.events:
+            return
+        if isinstance(one, LoggedEvent):
+            self._editor.publish_event(one)
+        else:
+            self._editor.publish_frame(one)
 
     def on_frame(self, frame: StreamFrame) -> None:
         """Pass live text on."""
-        if self._app.current.events:
-            self._editor.publish_frame(frame)
+        if (held := self._held.get(frame.session_id)) is not None:
+            held.append(frame)
+        else:
+            self._publish(frame)
 
     async def execute(self, command: str, argument: Any, work_done_token: str | int | None) -> Any:
         """Do a command of the command table. Raises CommandError."""
@@ -76,7 +82,7 @@ class Bridge:
 
     @contextmanager
     def _before_its_events(self, session_id: str) -> Generator[None]:
-        """Hold back the events of a session until an answer is written.
+        """Hold back the events and the live text of a session until an answer is written.
 
         What is committed while the log is read would else come before the answer that lacks it, and a client could
         not tell from the two what is missing.
@@ -93,8 +99,8 @@ class Bridge:
         self._reads[session_id] -= 1
         if not self._reads[session_id]:
             del self._reads[session_id]
-            for event in self._held.pop(session_id):
-                self._publish(event)
+            for one in self._held.pop(session_id):
+                self._publish(one)
 
     async def code_actions(
         self,

@@ -100,17 +100,20 @@ async def before(context: ToolContext, command: Command) -> Before | None:
     """
     if command.only_reads:
         return None
-    known = context.known_paths()
-    opened = [context.folders.display_of(uri) for uri in context.documents.uris()]
-    paths = list(dict.fromkeys([*opened, *known]))[-MOST_FILES:]
-    count = await context.census.take(contents=True)
+    # From before the look: what is saved while it goes on is not in it.
     meanwhile = Meanwhile(context)
     try:
-        async with context.clock.timeout(LOOK_SECONDS):
-            looked_at = await asyncio.to_thread(_look, context.folders, paths, frozenset(known))
-    except TimeoutError:
-        log.warning("the files before the command could not be looked at in %g s", LOOK_SECONDS)
-        looked_at = []
+        await meanwhile.look()
+        known = context.known_paths()
+        opened = [context.folders.display_of(uri) for uri in context.documents.uris()]
+        paths = list(dict.fromkeys([*opened, *known]))[-MOST_FILES:]
+        count = await context.census.take(contents=True)
+        try:
+            async with context.clock.timeout(LOOK_SECONDS):
+                looked_at = await asyncio.to_thread(_look, context.folders, paths, frozenset(known))
+        except TimeoutError:
+            log.warning("the files before the command could not be looked at in %g s", LOOK_SECONDS)
+            looked_at = []
     except BaseException:
         meanwhile.stop()
         raise
@@ -166,7 +169,8 @@ async def _record(
     )
     # Of what was, or is, no text nothing is kept that could be put back, and what is whose is not known otherwise.
     is_kept = isinstance(one.was.content, Decoded) or one.was.content.kind == "not_found"
-    is_kept = is_kept and is_known and not meanwhile.wrote(path)
+    is_kept = is_kept and is_known
+    is_kept = is_kept and not await asyncio.to_thread(meanwhile.may_be_theirs, path, _text(one.now))
     event, blobs = await _event(context, call, command, one, unshown=unshown, is_kept=is_kept)
     context.record(event, blobs)
     (notes.unshown if unshown else notes.known if one.is_known else notes.others).append(_named(one))

@@ -1,14 +1,20 @@
 """What others put on the disk while a command runs, as far as it is known here: saved buffers, and other sessions.
 
-That is not the command's doing, and an undo of the command must not take it back.
+That is not the command's doing, and an undo of the command must not take it back. Not every editor tells in time that
+it saved, and other processes tell only what they hold unsaved: where it may be theirs, it counts as nobody's.
 """
 
+import time
 from pathlib import Path
 
 from outrider.tools.context import ToolContext
-from outrider.workspace.documents import uri_key
+from outrider.workspace.documents import Document, uri_key
 from outrider.workspace.editing import Change
+from outrider.workspace.encoding import BOM
 from outrider.workspace.overlay import same_text
+
+_CLOCK_STEP = 20_000_000
+"""Nanoseconds by which the time of a file may be behind."""
 
 
 class Meanwhile:
@@ -16,14 +22,24 @@ class Meanwhile:
 
     def __init__(self, context: ToolContext) -> None:
         """Begin to listen."""
-        self._documents = context.documents
+        self._documents, self._editing = context.documents, context.editing
         self._saves = {uri_key(one.uri): one.saves for one in self._documents.all()}
         self._texts: dict[str, list[str | None]] = {}
         """What was put there, by the key of the URI; None where the file was taken away."""
+        self._held: frozenset[Path] = frozenset()
+        """Real paths that other processes held unsaved at the beginning."""
+        self._shown: dict[str, dict[int, int]] = {}
+        """When an open document first had a text, in nanoseconds since the epoch, by the key of the URI and of the text."""
+        for document in self._documents.all():
+            self._has(document, 0)
         self._stops = (
             self._documents.subscribe(self._happened),
-            context.editing.subscribe(self._written),
+            self._editing.subscribe(self._written),
         )
+
+    async def look(self) -> None:
+        """See what other processes hold, before the command begins."""
+        self._held = await self._editing.held_elsewhere()
 
     def stop(self) -> None:
         """Listen no longer."""
@@ -45,11 +61,31 @@ class Meanwhile:
                 return True
         return False
 
+    def may_be_theirs(self, path: Path | None, text: str | None) -> bool:
+        """Whether what is there now may be what somebody else put there, though nobody said so. Blocks.
+
+        An editor that loads what the command wrote has the text later than the disk; one that saves has it before.
+        """
+        if path is None:
+            return False
+        if self.wrote(path) or path.resolve() in self._held:
+            return True
+        since = None if text is None else self._shown.get(uri_key(path.as_uri()), {}).get(_key(text))
+        try:
+            return since is not None and since <= path.stat().st_ctime_ns + _CLOCK_STEP
+        except OSError:
+            return True
+
+    def _has(self, document: Document, since: int) -> None:
+        self._shown.setdefault(uri_key(document.uri), {}).setdefault(_key(document.text), since)
+
     def _happened(self, uri: str) -> None:
         key, document = uri_key(uri), self._documents.get(uri)
         if document is None:
             self._saves.pop(key, None)
             return
+        # A document that is opened has the text of a disk that the person looks at; one that comes back was loaded.
+        self._has(document, time.time_ns() if key in self._shown else 0)
         if document.saves > self._saves.get(key, 0):
             self._texts.setdefault(key, []).append(document.text)
         self._saves[key] = document.saves
@@ -60,3 +96,8 @@ class Meanwhile:
             self._texts.setdefault(uri_key(change.located.uri), []).append(left)
         if change.to is not None:
             self._texts.setdefault(uri_key(change.to.uri), []).append(change.after)
+
+
+def _key(text: str) -> int:
+    """What a text has in common with the ones that editors and the disk make of it."""
+    return hash(text.removeprefix(BOM).replace("\r\n", "\n").removesuffix("\n"))

@@ -10,19 +10,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePath
-from typing import Literal
+from typing import Final, Literal
 
 from outrider.ports.clock import Clock
 from outrider.ports.editor import Applied, DocumentEdit, Editor, FileOperation
 from outrider.ports.text import Hunk, Snapshot, TextEncoding
 from outrider.workspace import disk
-from outrider.workspace.diff import text_hunks, unified
+from outrider.workspace.diff import line_hunks, text_hunks, unified
 from outrider.workspace.disk import DiskProblem, folder_files
 from outrider.workspace.documents import Document, DocumentStore, uri_key
 from outrider.workspace.encoding import BOM, Decoded, decode, encode
 from outrider.workspace.held import HeldFiles
 from outrider.workspace.landing import Landing, clashes, places_of, without_part
 from outrider.workspace.merge import merge
+from outrider.workspace.one_by_one import OneByOne
 from outrider.workspace.overlay import SIZE_LIMIT, Overlay, ReadProblem, read_text, same_text, why_read_only
 from outrider.workspace.paths import IS_LINK, Located
 
@@ -42,6 +43,8 @@ UNCLEAR = (
     "so the text does not show whether all of it is there"
 )
 """What the model is told of an edit that may be in the text."""
+_WAYS: Final = (*("complete",) * 3, *("take back",) * 3, "tell")
+"""How an edit at a wrong place is put right: each way once, and again while parts of it are applied."""
 _UNSAVED = "it is open with unsaved changes, which the change on the disk would leave out"
 
 
@@ -132,6 +135,7 @@ class Editing:
         self._documents = documents
         self._editor = editor
         self._clock = clock
+        self._one_by_one = OneByOne()
         self._listeners: dict[object, Callable[[Change], None]] = {}
 
     def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
@@ -144,8 +148,15 @@ class Editing:
 
         return unsubscribe
 
+    async def held_elsewhere(self) -> frozenset[Path]:
+        """The real paths of the files that other processes hold open unsaved."""
+        return frozenset() if self._held is None else await asyncio.to_thread(self._held.elsewhere)
+
     async def write(self, change: Change, label: str) -> Written | NotWritten:
         """Do a change, and look whether it is done.
+
+        Of several changes of one file each begins when the one before is over: an editor answers before it tells the
+        new text, and a second edit would be worked out for the old one.
 
         Args:
             change: The change.
@@ -153,7 +164,8 @@ class Editing:
         """
         if problem := _unfit(change):
             return problem
-        written = await self._write(change, label)
+        async with self._one_by_one.alone(*(one for one in (change.located, change.to) if one is not None)):
+            written = await self._write(change, label)
         path, mode, now = change.located.resolved, change.mode, change.mode_now
         if isinstance(written, Written) and path is not None and mode is not None and now is not None:
             await asyncio.to_thread(disk.set_mode, path, now, mode)
@@ -175,10 +187,7 @@ class Editing:
 
     async def _in_buffer(self, change: Change, uri: str, label: str) -> Written | NotWritten:
         before, planned = change.before or "", change.after or ""
-        if self._editor.traits.debounce_seconds > 0:
-            # What the person typed may not have been sent yet; an edit would then meet another text.
-            await self._clock.sleep(self._editor.traits.debounce_seconds)
-        document = self._documents.get(uri)
+        document = await self._told(uri)
         if document is None:
             return NotWritten("changed", "it was closed in the editor meanwhile")
         if document.text != before:
@@ -224,6 +233,12 @@ class Editing:
         kind = "changed" if now is not None and now.text != before else "not_applied"
         return NotWritten(kind, message, now.text if now else None)
 
+    async def _told(self, uri: str) -> Document | None:
+        """The document when the editor has told what the person typed, which an edit would else not meet."""
+        if self._editor.traits.debounce_seconds > 0:
+            await self._clock.sleep(self._editor.traits.debounce_seconds)
+        return self._documents.get(uri)
+
     async def _send(
         self, document: Document, planned: str, hunks: list[Hunk], label: str
     ) -> tuple[Applied, Landing]:
@@ -261,11 +276,15 @@ class Editing:
         """Complete an edit that is not in the text as planned, else take out what is there; else say what it is."""
         before, planned = change.before or "", change.after or ""
         theirs, found = wrong.without, wrong.found
-        for way in ("complete", "take back", "tell"):
-            now = self._documents.get(uri)
+        tried: set[str] = set()
+        for way in _WAYS:
+            if way in tried:
+                continue
+            tried.add(way)
+            now = await self._told(uri)
             typed = await asyncio.to_thread(merge, found, now.text, theirs) if now else None
             if now is None or typed is None or typed.conflicts:
-                return self._stays(change, wrong, now)
+                return self._stays(change, wrong, theirs, found, now)
             theirs, found = typed.text, now.text
             if way == "tell":
                 self._warn(change, wrong.stays)
@@ -276,18 +295,20 @@ class Editing:
                 continue
             wanted = both.text if way == "complete" else theirs
             if wanted != found:
-                # In one piece, of which there is no part.
-                applied, landing = await self._send(now, wanted, [_in_one(found, wanted)], label)
+                # In small hunks, so that what somebody types between them is not in the way.
+                applied, landing = await self._send(now, wanted, text_hunks(found, wanted), label)
                 now = self._documents.get(uri)
-                if landing.misplaced is not None:
-                    again = await asyncio.to_thread(merge, found, landing.misplaced.typed, theirs)
+                if (misplaced := landing.misplaced) is not None:
+                    again = await asyncio.to_thread(merge, found, misplaced.typed, theirs)
                     if again.conflicts:
-                        return self._stays(change, wrong, now)
-                    theirs, found = again.text, landing.misplaced.after
+                        return self._stays(change, wrong, misplaced.typed, misplaced.after, now)
+                    if misplaced.typed == found:
+                        tried.discard(way)  # only a part of it was applied: so it gets on
+                    theirs, found = again.text, misplaced.after
                     continue
                 if landing.found is None:
                     if now is not None and applied.claimed and landing.is_doubtful(now.text):
-                        return self._stays(change, wrong, now)
+                        return self._stays(change, wrong, theirs, found, now)
                     continue
                 wanted = landing.found
             if way == "take back":
@@ -296,15 +317,22 @@ class Editing:
             return Written("buffer", wanted, merged=wanted != planned, uri=uri, without=without)
         raise AssertionError("the last way always ends")
 
-    def _stays(self, change: Change, wrong: _Wrong, now: Document | None) -> NotWritten:
-        """Say what is left in the text, where somebody typed into it, so that it belongs to both."""
-        self._warn(change, wrong.stays)
-        did = unified(wrong.without, wrong.found, change.located.display)
+    def _stays(
+        self, change: Change, wrong: _Wrong, without: str, found: str, now: Document | None
+    ) -> NotWritten:
+        """Say what is left in the text, where somebody typed into it, so that it belongs to both.
+
+        The person is shown what stood there without it: they may have typed that, and it is nowhere else any more.
+        """
+        gone = "".join(hunk.removed for hunk in line_hunks(without, found)).rstrip()
+        self._warn(change, f"{wrong.stays}. Without it this stood there:\n{gone}" if gone else wrong.stays)
+        did = unified(without, found, change.located.display)
         message = f"{wrong.stays}. This is what it did:\n{did}"
         return NotWritten("not_applied", message, now.text if now else None)
 
     def _warn(self, change: Change, problem: str) -> None:
-        self._editor.say("warning", f"Outrider: {change.located.display}: {problem}.")
+        end = "" if "\n" in problem else "."
+        self._editor.say("warning", f"Outrider: {change.located.display}: {problem}{end}")
 
     async def _under_buffer(self, change: Change, document: Document, label: str) -> Written | NotWritten:
         """A change on the disk of a file that is open: only while the buffer holds nothing else."""
@@ -437,13 +465,6 @@ class Editing:
                 return NotWritten("missing" if change.before is not None else "failed", message)
             case _:
                 return NotWritten("failed", message)
-
-
-def _in_one(before: str, after: str) -> Hunk:
-    """The one hunk that makes `before` to `after`, which differ."""
-    hunks = text_hunks(before, after)
-    start, end = hunks[0].start, hunks[-1].end
-    return Hunk(start, end, before[start:end], after[start : len(after) - len(before) + end])
 
 
 def _unfit(change: Change) -> NotWritten | None:

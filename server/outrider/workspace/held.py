@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import secrets
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import cast
@@ -54,12 +54,17 @@ class HeldFiles:
 
     def holder(self, path: Path) -> int | None:
         """The id of another living process that holds a real path; None if there is none."""
+        return next((process for process, paths in self._others() if str(path) in paths), None)
+
+    def elsewhere(self) -> frozenset[Path]:
+        """All real paths that other living processes hold."""
+        return frozenset(Path(path) for _, paths in self._others() for path in paths)
+
+    def _others(self) -> Iterator[tuple[int, list[str]]]:
         with suppress(FileNotFoundError):
             for file in self._folder.iterdir():
-                other = file.suffix == _LOCKED and file.stem != self._name and self._is_alive(file)
-                if other and str(path) in _listed(file.with_suffix(_LIST)):
-                    return int(file.stem.partition("-")[0])
-        return None
+                if file.suffix == _LOCKED and file.stem != self._name and self._is_alive(file):
+                    yield int(file.stem.partition("-")[0]), _listed(file.with_suffix(_LIST))
 
     def close(self) -> None:
         """Hold nothing any more."""

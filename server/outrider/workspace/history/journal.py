@@ -69,6 +69,8 @@ class ChangeRecord:
     """The real path that it was made at; None where the log does not tell."""
     to_place: str | None = None
     """The real path of `to`."""
+    unshown: bool = False
+    """Whether a command changed the file below an open document that went on showing another text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +208,7 @@ class Journal:
             folder=data.get("folder"),
             place=data.get("place", self.place_of(data["path"])),
             to_place=data.get("toPlace", self.place_of(data["to"])) if "to" in data else None,
+            unshown=data.get("unshown", False),
         )
 
     def place_of(self, path: str) -> str | None:

@@ -1,0 +1,133 @@
+"""What the person puts on the disk while a command runs is not the command's, and no undo takes it away."""
+
+import asyncio
+import shlex
+import sys
+
+import pytest
+from scripting import DONE, call, step
+
+from outrider.tools import meanwhile
+from outrider.workspace import census
+
+FULL = {"permissionMode": "full"}
+TEN = "".join(f"line {number}\n" for number in range(1, 11))
+MINE = "mine\n"
+
+
+def waits(first=""):
+    """A command that does something, says so, and waits for a file."""
+    code = f"import os, time\n{first}\nprint('begun', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.01)\nos.remove('go')"
+    return call("run_command", command=f"{shlex.quote(sys.executable)} -c {shlex.quote(code)}")
+
+
+@pytest.fixture
+def ten(workspace):
+    (workspace / "ten.txt").write_text(TEN)
+    return workspace
+
+
+async def begun(editor):
+    """Start the turn, and wait until its command runs."""
+    got = await editor.command("outrider.run", {"prompt": "Go."})
+    editor.session_id, editor.turn_id = got["sessionId"], got["turnId"]
+    await editor.wait_for(lambda: any("begun" in frame["text"] for frame in editor.frames), "output")
+
+
+async def ended(editor, workspace):
+    """Let the command end, once the server has all that the client told it; gives what was recorded."""
+    await editor.command("outrider.status", {})
+    (workspace / "go").touch()
+    await editor.wait_turn()
+    return [event["data"] for event in editor.events_of("workspace.changed")]
+
+
+def names(undone):
+    return {one["what"] for one in undone["notUndoable"]}
+
+
+async def held(workspace, name):
+    """Wait until a server has told the others that it holds a file unsaved."""
+    folder, wanted = workspace.parent / f"{workspace.name}.state" / "held", str((workspace / name).resolve())
+    async with asyncio.timeout(20):
+        while not any(wanted in file.read_text() for file in folder.glob("*.json")):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("closes", [False, True])
+async def test_promise_5_what_another_editor_saves_stays_and_is_named(closes, begin, ten):
+    one = await begin("stock", [step(waits()), DONE], FULL)
+    two = await begin("stock", [DONE], FULL)
+    two.open("ten.txt")
+    two.type("ten.txt", MINE, at=(3, 0))
+    await held(ten, "ten.txt")
+    await begun(one)
+    two.save("ten.txt")
+    if closes:
+        two.close("ten.txt")
+    (changed,) = await ended(one, ten)
+    assert (changed["path"], changed.get("changeId")) == ("ten.txt", None)
+    assert "ten.txt" in names(await one.command("outrider.undo", {}))
+    assert MINE in (ten / "ten.txt").read_text()
+
+
+async def test_promise_5_what_is_saved_without_a_word_stays_and_is_named(begin, ten):
+    editor = await begin("stock", [step(waits()), DONE], FULL)
+    editor.open("ten.txt")
+    await begun(editor)
+    editor.type("ten.txt", MINE, at=(3, 0))
+    await editor.command("outrider.status", {})
+    editor.desk.save(editor.desk.buffer("ten.txt"))
+    await ended(editor, ten)
+    assert "ten.txt" in names(await editor.command("outrider.undo", {}))
+    assert MINE in editor.text("ten.txt")
+    assert MINE in editor.disk("ten.txt")
+
+
+async def test_promise_5_what_is_saved_during_the_look_before_the_command_stays(begin, ten, monkeypatch):
+    take, looks = census.Census.take, []
+
+    async def slow(self, *, contents):
+        count = await take(self, contents=contents)
+        if not looks:
+            looks.append(contents)  # the texts are read, and the look is not over
+            editor.open("ten.txt")
+            editor.type("ten.txt", MINE, at=(3, 0))
+            editor.save("ten.txt")
+            editor.close("ten.txt")
+            await editor.command("outrider.status", {})
+        return count
+
+    monkeypatch.setattr(census.Census, "take", slow)
+    editor = await begin("stock", [step(call("run_command", command="touch made.txt")), DONE], FULL)
+    await editor.run("Go.")
+    await editor.command("outrider.undo", {})
+    assert not (ten / "made.txt").exists()
+    assert MINE in (ten / "ten.txt").read_text()
+
+
+async def test_promise_5_a_file_that_the_person_makes_and_opens_stays_and_is_named(begin, workspace):
+    editor = await begin("stock", [step(waits()), DONE], FULL)
+    await begun(editor)
+    (workspace / "mine.txt").write_text(MINE)
+    editor.open("mine.txt")
+    await ended(editor, workspace)
+    editor.close("mine.txt")
+    assert "mine.txt" in names(await editor.command("outrider.undo", {}))
+    assert (workspace / "mine.txt").read_text() == MINE
+
+
+async def test_promise_5_what_the_command_wrote_is_undone_though_the_editor_has_loaded_it(
+    begin, ten, monkeypatch
+):
+    monkeypatch.setattr(meanwhile, "_CLOCK_STEP", 0)
+    writes = waits("t = open('ten.txt').read()\nopen('ten.txt', 'w').write(t.replace('line 3', 'L3'))")
+    editor = await begin("stock", [step(writes), DONE], FULL)
+    editor.open("ten.txt")
+    await begun(editor)
+    editor.reload("ten.txt")
+    assert "L3" in editor.text("ten.txt")
+    (changed,) = await ended(editor, ten)
+    assert changed.get("changeId") is not None
+    await editor.command("outrider.undo", {})
+    assert editor.text("ten.txt") == TEN
