@@ -5,7 +5,7 @@ import stat
 from dataclasses import dataclass, replace
 
 from outrider.agent.services import Services
-from outrider.agent.standing import catch_up, histories_of, locate
+from outrider.agent.standing import catch_up, histories_of, is_elsewhere, locate
 from outrider.ports.text import TextEncoding
 from outrider.tools.changes import wire_hunks
 from outrider.workspace.diff import split_lines
@@ -64,7 +64,8 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
         made = [record for record in roots if folded.of(record.change_id) is file]
         old, new = await _sides(services, folded, file, made)
         mode = modes.pop(file.path, None)
-        if file.key in problems:
+        is_here = file.real is None or not await is_elsewhere(services, file.real)
+        if file.key in problems and is_here:
             continue  # there is no telling what is in its place
         if mode is not None:
             old = replace(old, executable=_is_program(mode))

@@ -67,6 +67,12 @@ def stands_in(folded: Histories) -> Stands:
     return stands
 
 
+async def is_elsewhere(services: Services, place: str) -> bool:
+    """Whether a real path is in none of today's workspace folders."""
+    roots = await services.folders.real_paths()
+    return not any(PurePath(place).is_relative_to(root) for root in roots)
+
+
 async def locate(services: Services, path: str, place: str | None) -> Located | str:
     """Where a file of the history is; a text says why that is nowhere to look at, or another file.
 
@@ -83,7 +89,7 @@ async def locate(services: Services, path: str, place: str | None) -> Located | 
         return "a link on its path leads out of the workspace"
     if place is None or located.resolved is None or str(located.resolved) == place:
         return located
-    if not any(PurePath(place).is_relative_to(root) for root in await folders.real_paths()):
+    if await is_elsewhere(services, place):
         return f"it was changed in another folder, at {place}"
     if located.path == located.resolved:
         return f"it was a link when it was changed, which led to {place}"
