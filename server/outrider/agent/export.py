@@ -14,7 +14,8 @@ from typing import Any, cast
 
 from outrider.agent.services import Services
 from outrider.agent.session import Refused
-from outrider.permissions.redaction import SHORTEST_KEY, Private, Redaction, json_strings
+from outrider.permissions.redaction import Private, Redaction, json_strings
+from outrider.permissions.secret_forms import SHORTEST_KEY
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import Message, ProviderData, ToolCall
 from outrider.processes.environment import holds_key
