@@ -17,9 +17,7 @@ def masking_for(services: Services, state: SessionState) -> Masking:
         state: The session, as its log tells.
     """
     looks_like_one = {
-        value
-        for name, text in services.env.items()
-        if holds_key(name) and may_be_key(value := text.strip())
+        value for name, text in services.env.items() if holds_key(name) and may_be_key(value := text.strip())
     }
 
     def keys() -> Iterator[str]:

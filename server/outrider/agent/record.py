@@ -55,9 +55,7 @@ class Record:
         if count and data.TYPE == "tool.finished":
             wire["masked"] = count
         if fresh := self.masking.fresh():
-            wire["secrets"] = [
-                Secret(name=one.name, kind=one.kind, mark=one.mark).to_wire() for one in fresh
-            ]
+            wire["secrets"] = [Secret(name=one.name, kind=one.kind, mark=one.mark).to_wire() for one in fresh]
         return wire
 
     def was_resolved(self, item_id: str) -> bool:

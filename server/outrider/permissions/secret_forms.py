@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 SHORTEST_KEY = 8
 """Characters of the shortest value of the environment that is looked for; a shorter one may stand anywhere."""
-CUT = re.compile(r"(\n\[… \d+ bytes are missing here …\]\n|…)")
+CUT = re.compile(r"(\n\[… \d+ bytes are missing here …\]\n| \[… \d+ characters\]|…)")
 """Where a text was cut before it came into the log: a title, a detail, the output of a command."""
 
 

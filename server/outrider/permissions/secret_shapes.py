@@ -88,7 +88,21 @@ _TOKENS = tuple(
         ("github_pat_", r"github_pat_[A-Za-z0-9_]{22,255}"),
         *(
             (f"gl{kind}-", rf"gl{kind}-[A-Za-z0-9_.-]{{20,}}")
-            for kind in ("pat", "oas", "dt", "rt", "rtr", "cbt", "ptt", "ft", "imt", "agent", "wt", "soat", "ffct")
+            for kind in (
+                "pat",
+                "oas",
+                "dt",
+                "rt",
+                "rtr",
+                "cbt",
+                "ptt",
+                "ft",
+                "imt",
+                "agent",
+                "wt",
+                "soat",
+                "ffct",
+            )
         ),
         # AWS IAM, "Identifiers": unique id prefixes of access keys.
         ("AKIA", r"AKIA[A-Z2-7]{16}(?![A-Za-z0-9])"),

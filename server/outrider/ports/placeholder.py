@@ -28,9 +28,7 @@ def originals(shown: str, exact: str) -> Mapping[str, str] | None:
         match = _shape(line).fullmatch(other)
         if match is None:
             return None
-        for placeholder, group in zip(
-            dict.fromkeys(PLACEHOLDER.findall(line)), match.groups(), strict=True
-        ):
+        for placeholder, group in zip(dict.fromkeys(PLACEHOLDER.findall(line)), match.groups(), strict=True):
             if found.setdefault(placeholder, group) != group:
                 return None
     return found

@@ -13,8 +13,8 @@ from outrider.agent.services import Services
 from outrider.agent.session import Session
 from outrider.agent.state import SessionState
 from outrider.permissions.guarded import Guarded
-from outrider.permissions.secret_files import is_secret_file
 from outrider.permissions.masking import Masking
+from outrider.permissions.secret_files import is_secret_file
 from outrider.ports.clock import SystemClock
 from outrider.ports.events import LoggedEvent
 from outrider.ports.placeholder import originals

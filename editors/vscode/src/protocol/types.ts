@@ -27,6 +27,7 @@ export interface ApprovalRequested {
   id: string;
   options: string[];
   reviewed?: boolean;
+  secrets?: Secret[];
   title: string;
 }
 
@@ -44,6 +45,7 @@ export interface ApprovalResolved {
   rule?: string;
   rules?: string[];
   scope?: "workspace" | "everywhere";
+  secrets?: Secret[];
 }
 
 /** `outrider/ask`: put an open item before the person, in the way of the client. */
@@ -65,6 +67,7 @@ export interface AskReply {
 export interface BudgetExhausted {
   allowed: number;
   limit: string;
+  secrets?: Secret[];
   used: number;
 }
 
@@ -153,12 +156,14 @@ export interface ContextCompacted {
   after: number;
   before: number;
   reason: string;
+  secrets?: Secret[];
 }
 
 /** Older tool output was left out. */
 export interface ContextPruned {
   callIds: string[];
   reason: string;
+  secrets?: Secret[];
 }
 
 /** Diagnostics of one document, as LSP `Diagnostic` objects. */
@@ -190,6 +195,7 @@ export interface EditApplied {
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
+  secrets?: Secret[];
   stays?: string;
   to?: string;
   undoes?: string;
@@ -209,6 +215,7 @@ export interface EditApplying {
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
+  secrets?: Secret[];
   to?: string;
   undoes?: string;
   undoesHunks?: number[];
@@ -226,6 +233,7 @@ export interface EditMerged {
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
+  secrets?: Secret[];
   to?: string;
   undoes?: string;
   undoesHunks?: number[];
@@ -243,6 +251,7 @@ export interface EditProposed {
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
+  secrets?: Secret[];
   to?: string;
 }
 
@@ -257,6 +266,7 @@ export interface EditRejected {
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
   reason: string;
+  secrets?: Secret[];
   to?: string;
 }
 
@@ -264,6 +274,7 @@ export interface EditRejected {
 export interface ErrorRaised {
   code: string;
   message: string;
+  secrets?: Secret[];
 }
 
 /** `outrider/event`: one committed event of a session's log. */
@@ -333,6 +344,7 @@ export interface JobFinished {
   jobId: string;
   output?: string;
   seconds?: number;
+  secrets?: Secret[];
   signal?: number;
   status: "exited" | "killed_timeout" | "killed_idle" | "lost" | "killed" | "cancelled" | "closed" | "interrupted";
   told?: string;
@@ -359,6 +371,7 @@ export interface JobStarted {
   cwd: string;
   jobId: string;
   sandboxed: boolean;
+  secrets?: Secret[];
 }
 
 /** Lists the background jobs, or reads, waits for or ends the one of an id. */
@@ -415,6 +428,7 @@ export interface ModelFailed {
   message: string;
   messageId: string;
   purpose: string;
+  secrets?: Secret[];
   usage?: Usage;
 }
 
@@ -423,6 +437,7 @@ export interface ModelFellBack {
   from: string;
   messageId: string;
   reason: string;
+  secrets?: Secret[];
   to: string;
   usage?: Usage;
 }
@@ -444,6 +459,7 @@ export interface ModelRequested {
   messages: string[];
   model: string;
   purpose: string;
+  secrets?: Secret[];
   steering?: string[];
   temperature?: number;
   toolFormat?: string;
@@ -455,6 +471,7 @@ export interface ModelRequested {
 export interface ModelReset {
   messageId: string;
   reason: string;
+  secrets?: Secret[];
   text: string;
 }
 
@@ -466,6 +483,7 @@ export interface ModelResponded {
   providerData?: WireProviderData;
   purpose?: string;
   reasoning?: string;
+  secrets?: Secret[];
   text: string;
   toolCalls: WireToolCall[];
   usage?: Usage;
@@ -477,6 +495,7 @@ export interface ModelRetried {
   messageId: string;
   model: string;
   reason: string;
+  secrets?: Secret[];
   usage?: Usage;
 }
 
@@ -489,6 +508,7 @@ export interface ModelRouted {
   others?: string[];
   purpose: string;
   reason: "first_step" | "after_reasoning" | "step" | "side_task";
+  secrets?: Secret[];
   tier?: "small" | "mid" | "frontier";
   tokens: number;
   wanted: "small" | "mid" | "frontier";
@@ -511,6 +531,7 @@ export interface ModelSwitched {
   messageId: string;
   model: string;
   reason: string;
+  secrets?: Secret[];
   toolFormat: string;
 }
 
@@ -593,6 +614,7 @@ export interface PlanItem {
 /** The plan is now this. */
 export interface PlanUpdated {
   items: PlanItem[];
+  secrets?: Secret[];
 }
 
 /** A place in a document, zero-based, in the negotiated position encoding. */
@@ -631,6 +653,7 @@ export interface QuestionAnswered {
   callId?: string;
   channel?: string;
   id: string;
+  secrets?: Secret[];
 }
 
 /** The model or the server asks the person. */
@@ -640,6 +663,7 @@ export interface QuestionAsked {
   id: string;
   options?: string[];
   question: string;
+  secrets?: Secret[];
 }
 
 /** A turn that waits for the running one. */
@@ -760,6 +784,13 @@ export interface SaveReply {
   saved: string[];
 }
 
+/** A secret that is replaced by a placeholder. */
+export interface Secret {
+  kind: string;
+  mark: string;
+  name: string;
+}
+
 /** A selected range. */
 export interface Selection {
   range: Range;
@@ -770,12 +801,14 @@ export interface Selection {
 export interface SessionClosed {
   leftOver?: number;
   reason: string;
+  secrets?: Secret[];
 }
 
 /** A session began as a copy of another one. */
 export interface SessionForked {
   fromSeq: number;
   fromSessionId: string;
+  secrets?: Secret[];
 }
 
 /** A session was opened again from its log. */
@@ -783,6 +816,7 @@ export interface SessionRestored {
   folders: string[];
   limits?: Limits;
   permissionMode: "read-only" | "ask" | "auto-edit" | "full";
+  secrets?: Secret[];
   toolsHash?: string;
   turnId?: string;
 }
@@ -791,6 +825,7 @@ export interface SessionRestored {
 export interface SessionStarted {
   folders: string[];
   permissionMode: "read-only" | "ask" | "auto-edit" | "full";
+  secrets?: Secret[];
   toolsHash?: string;
   version: string;
 }
@@ -854,6 +889,7 @@ export interface Settings {
 /** The permission mode became narrower while a turn was running, and counts at once. */
 export interface SettingsChanged {
   permissionMode: "read-only" | "ask" | "auto-edit" | "full";
+  secrets?: Secret[];
 }
 
 /** Which session; absent means all that are open in this process. */
@@ -881,6 +917,7 @@ export interface SteerResult {
 /** A text for the running turn: queued, or taken back before the model saw it. */
 export interface SteeringReceived {
   pendingId: string;
+  secrets?: Secret[];
   state?: "queued" | "removed";
   text: string;
 }
@@ -916,6 +953,7 @@ export interface ToolAnswered {
   channel?: string;
   content: string;
   id: string;
+  secrets?: Secret[];
   status: "ok" | "error";
 }
 
@@ -924,14 +962,17 @@ export interface ToolAsked {
   callId: string;
   id: string;
   name: string;
+  secrets?: Secret[];
 }
 
 /** The result of a call. Every call has exactly one. */
 export interface ToolFinished {
   callId: string;
   content: string;
+  masked?: number;
   name: string;
   read?: ReadText[];
+  secrets?: Secret[];
   status: "ok" | "error" | "denied" | "cancelled" | "interrupted" | "skipped";
 }
 
@@ -965,11 +1006,13 @@ export interface ToolRequested {
   callId: string;
   input: unknown;
   name: string;
+  secrets?: Secret[];
 }
 
 /** The call passed its checks and its effect begins. */
 export interface ToolStarted {
   callId: string;
+  secrets?: Secret[];
 }
 
 /** Which mode the tools are listed for. */
@@ -994,6 +1037,7 @@ export interface TouchedFile {
 export interface TurnFinished {
   outcome: "completed" | "cancelled" | "budget_exhausted" | "failed" | "refused";
   reason: string;
+  secrets?: Secret[];
   summary: string;
   usage: Usage;
 }
@@ -1001,12 +1045,14 @@ export interface TurnFinished {
 /** Nothing more can be done until the person answers. */
 export interface TurnParked {
   open: Open[];
+  secrets?: Secret[];
 }
 
 /** The turn went from one phase to the next. */
 export interface TurnPhase {
   from: "start" | "prepare" | "assistant" | "tools" | "verify" | "finish";
   reason: string;
+  secrets?: Secret[];
   to: "start" | "prepare" | "assistant" | "tools" | "verify" | "finish";
 }
 
@@ -1017,11 +1063,13 @@ export interface TurnQueued {
   mode: "agent" | "plan" | "explore";
   model: string;
   prompt: string;
+  secrets?: Secret[];
 }
 
 /** An open item was answered, the turn goes on. */
 export interface TurnResumed {
   id: string;
+  secrets?: Secret[];
 }
 
 /** What a turn goes by, beside what it was given itself. */
@@ -1037,6 +1085,7 @@ export interface TurnStarted {
   mode: "agent" | "plan" | "explore";
   model: string;
   prompt: string;
+  secrets?: Secret[];
   settings?: TurnSettings;
 }
 
@@ -1046,12 +1095,14 @@ export interface UndoAsked {
   id: string;
   line: number;
   path: string;
+  secrets?: Secret[];
 }
 
 /** What an undo or a redo did. */
 export interface UndoFinished {
   conflicts: Conflict[];
   notUndoable: NotUndoable[];
+  secrets?: Secret[];
   undone: UndonePath[];
 }
 
@@ -1067,6 +1118,7 @@ export interface UndoRequested {
   id?: string;
   redo?: boolean;
   scope: "hunk" | "step" | "turn" | "session";
+  secrets?: Secret[];
 }
 
 /** What an undo or a redo did. */
@@ -1140,6 +1192,7 @@ export interface WorkspaceChanged {
   mode?: string;
   modeAfter?: string;
   path: string;
+  secrets?: Secret[];
   told?: string;
   unshown?: boolean;
   whole?: boolean;
@@ -1151,6 +1204,7 @@ export interface WorkspaceSaved {
   callId: string;
   failed?: NotSaved[];
   paths: string[];
+  secrets?: Secret[];
 }
 
 /** What else a command did to the files of the workspace: no undo can take it back. */
@@ -1159,6 +1213,7 @@ export interface WorkspaceTouched {
   command: string;
   files: TouchedFile[];
   more?: number;
+  secrets?: Secret[];
   unseen?: string;
 }
 
