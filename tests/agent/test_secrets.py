@@ -11,9 +11,11 @@ from urllib.parse import quote
 import pytest
 from scripting import DONE, call, result, results, step
 
+from outrider.replay.play import Replayed, play
 from outrider.testing.answers import Never
 from outrider.testing.scenario import embedded, scripted, start_session
 from provider_server import ProviderServer, Said, fails
+from outrider_protocol.export import Export
 from replayed import assert_replays
 
 KEY = "planted/key+of=ada-lovelace"
@@ -102,6 +104,17 @@ async def test_a_planted_key_is_in_no_event_request_frame_export_or_log(workspac
         for form in FORMS:
             assert not any(form in text for text in texts), (place, form)
     await assert_replays(state_dir)
+    # In an export the exact texts have the numbers that the events have, so that it can be replayed as well.
+    replayed = await play(Export.from_wire(json.loads(json.dumps(exported))))
+    assert isinstance(replayed, Replayed)
+    assert replayed.difference is None
+    token = next(event for event in editor.events_of("edit.applied") if event["data"]["callId"] == "swap")
+    assert 'KEY = "[secret 1]"' in exported["contents"][_renamed(exported, token)]
+
+
+def _renamed(exported, event):
+    (same,) = [one for one in exported["events"] if one["seq"] == event["seq"]]
+    return same["data"]["after"]
 
 
 async def test_a_key_in_the_words_of_a_provider_stays_out(workspace):

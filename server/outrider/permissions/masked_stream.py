@@ -40,9 +40,9 @@ class MaskedStream:
 
     def _whole(self, lines: str) -> str:
         """What becomes of whole lines. Nearly always there is nothing in any of them, which is known at one look."""
-        if not self._block and "PRIVATE KEY" not in lines and len(lines) <= MOST_HELD:
-            if self._masking.is_clean(lines):
-                return lines
+        is_plain = not self._block and "PRIVATE KEY" not in lines and len(lines) <= MOST_HELD
+        if is_plain and self._masking.is_clean(lines):
+            return lines
         given: list[str] = []
         for match in _LINE.finditer(lines):
             line = match.group()

@@ -163,6 +163,12 @@ class Masking:
                 place = start
         return place
 
+    def known_name(self, value: str) -> str | None:
+        """What stands in the placeholder of a secret; None where it has none in this session."""
+        if value not in self._names and (name := self._marks.get(mark := self._mark(value))):
+            self._names[value] = self._given[mark] = name
+        return self._names.get(value)
+
     # --- what is known -------------------------------------------------------------------------------------------
 
     def _take_in_keys(self) -> None:
@@ -217,20 +223,15 @@ class Masking:
 
     def _name_all(self, values: tuple[str, ...], kind: Kind) -> None:
         """Give the lines of a secret their names; they share its number."""
-        known = next((name for value in values if (name := self._known_name(value))), None)
+        known = next((name for value in values if (name := self.known_name(value))), None)
         number = known.partition(".")[0] if known else None
         for value in values:
-            if self._known_name(value) is None:
+            if self.known_name(value) is None:
                 number = number or self._next()
                 self._give(value, kind, number if len(values) == 1 else self._line_of(number))
 
     def _name(self, value: str, kind: Kind) -> str:
-        return self._known_name(value) or self._give(value, kind, self._next())
-
-    def _known_name(self, value: str) -> str | None:
-        if value not in self._names and (name := self._marks.get(mark := self._mark(value))):
-            self._names[value] = self._given[mark] = name
-        return self._names.get(value)
+        return self.known_name(value) or self._give(value, kind, self._next())
 
     def _give(self, value: str, kind: Kind, name: str) -> str:
         mark = self._mark(value)

@@ -9,7 +9,7 @@ Lines that differ stay different, so that the hunks between two texts stay the h
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 from urllib.parse import quote
@@ -73,8 +73,20 @@ class Private:
 class Redaction:
     """One redaction of many texts, in two steps: `look` at all of them, then ask for each `text`."""
 
-    def __init__(self, private: Private, tools: Iterable[str] = ()) -> None:
-        """Begin with what is private, and with the names of the tools that the session knows."""
+    def __init__(
+        self,
+        private: Private,
+        tools: Iterable[str] = (),
+        known: Callable[[str], str | None] = lambda _: None,
+    ) -> None:
+        """Begin with what is private.
+
+        Args:
+            private: What is private here.
+            tools: The names of the tools that the session knows.
+            known: The name that a secret has already in what is redacted, None where it has none.
+        """
+        self._known_before = known
         self._words = wire_words() | set(tools)
         """Texts that mean something to who reads a log; nothing in them is private."""
         self.removed: Counter[Removed] = Counter()
@@ -174,7 +186,11 @@ class Redaction:
         ]
 
     def _learn(self, finding: Finding) -> None:
+        before = {value: name for value in finding.values if (name := self._known_before(value))}
         number = next((self._numbers[value] for value in finding.values if value in self._numbers), None)
+        if number is None and before:
+            number = int(next(iter(before.values())).partition(".")[0])
+            self._lines[number] = max(int(name.partition(".")[2] or 0) for name in before.values())
         if number is None:
             self._count += 1
             number = self._count
@@ -183,7 +199,9 @@ class Redaction:
                 continue
             marker = str(number)
             self._numbers[value] = number
-            if len(finding.values) > 1:
+            if value in before:
+                marker = before[value]
+            elif len(finding.values) > 1:
                 self._lines[number] += 1
                 marker = f"{number}.{self._lines[number]}"
             self._known[value] = (finding.kind, MARKER.format(marker))
