@@ -14,8 +14,8 @@ from scripting import DONE, call, result, results, step
 from outrider.replay.play import Replayed, play
 from outrider.testing.answers import Never
 from outrider.testing.scenario import embedded, scripted, start_session
-from provider_server import ProviderServer, Said, fails
 from outrider_protocol.export import Export
+from provider_server import ProviderServer, Said, fails
 from replayed import assert_replays
 
 KEY = "planted/key+of=ada-lovelace"
