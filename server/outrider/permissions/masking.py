@@ -18,9 +18,13 @@ from outrider.permissions.secret_forms import (
     end_at_beginning,
     forms,
 )
-from outrider.permissions.secret_shapes import Kind, credentials, findings
+from outrider.permissions.secret_shapes import Finding, Kind, credentials, findings
 from outrider.ports.placeholder import MARKER, PLACEHOLDER
 
+KEPT_FROM = 10_000
+"""Characters of a text from which on it is kept what became of it."""
+MOST_KEPT = 4
+"""Such texts."""
 MOST_LOOKS = 4
 """How often a text is looked at again because something was taken out beside something else."""
 _WORD = re.compile(r"[A-Za-z0-9_+/=~.-]{16,200}")
@@ -91,12 +95,17 @@ class Masking:
         self._fresh: list[Named] = []
         self._given: dict[str, str] = {}
         self._last = 0
+        self._kept: dict[str, Masked] = {}
+        """What became of long texts, until more is known: all events of a change say the same."""
+        self._found: tuple[str, list[Finding]] = "", []
 
     def masked(self, text: str) -> Masked:
         """A text with its secrets replaced. Lines stay lines."""
         if self._key is None or not text:
             return Masked(text, 0)
-        count = 0
+        if text in self._kept:
+            return self._kept[text]
+        given, count = text, 0
         for _ in range(MOST_LOOKS):
             if self.is_clean(text):
                 break
@@ -105,7 +114,12 @@ class Masking:
             count += replaced
             if not replaced:
                 break
-        return Masked(text, count)
+        masked = Masked(text, count)
+        if len(text) >= KEPT_FROM:
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.clear()
+            self._kept[given] = masked
+        return masked
 
     def is_clean(self, text: str) -> bool:
         """Whether nothing in a text is to be replaced, and nothing to be learned from it."""
@@ -116,7 +130,9 @@ class Masking:
             any(secret in text for secret in self._longest_first)
             or ("[secret " in text and _TAKEN.search(text))
             or ("…" in text and self._longest_first)
-            or any(not PLACEHOLDER.search(value) for finding in findings(text) for value in finding.values)
+            or any(
+                not PLACEHOLDER.search(value) for finding in self._findings(text) for value in finding.values
+            )
             or any(self._words_of_before(text))
         )
 
@@ -188,13 +204,18 @@ class Masking:
                     self._watched.setdefault(form, _Watched(lines[0], kind, " in base64"))
         self._sort()
 
+    def _findings(self, text: str) -> list[Finding]:
+        if self._found[0] != text:
+            self._found = text, findings(text)
+        return self._found[1]
+
     def _learn(self, text: str) -> None:
         """Take in the secrets of a text that are ones wherever they stand."""
         # What reads like a placeholder already must not come to stand for something.
         if "[secret " in text:
             self._last = max(self._last, *(int(found[1]) for found in _TAKEN.finditer(text)), 0)
         before = len(self._watched)
-        for finding in findings(text):
+        for finding in self._findings(text):
             if finding.everywhere:
                 self._name_all(finding.values, finding.kind)
                 for value in finding.values:
@@ -213,6 +234,8 @@ class Masking:
                     yield word
 
     def _sort(self) -> None:
+        self._kept.clear()
+        self._found = "", []
         self._longest_first = sorted(self._watched, key=lambda text: (-len(text), text))
 
     # --- numbers -------------------------------------------------------------------------------------------------
