@@ -189,6 +189,12 @@ async def test_what_is_edited_beside_a_secret_leaves_it_there(begin, workspace, 
             overwrite=True,
         ),
         call("apply_patch", patch="*** Begin Patch\n*** Add File: new.py\n+[secret 1]\n*** End Patch"),
+        call("write_file", path="[secret 1].py", content="A = 1\n"),
+        call(
+            "apply_patch",
+            patch="*** Begin Patch\n*** Update File: tariff.py\n*** Move to: [secret 1].py\n@@\n-    return hours * 3\n"
+            "+    return hours * 2\n*** End Patch",
+        ),
         call("run_command", command="echo '[secret 1]' > new.py"),
     ],
     ids=lambda one: json.dumps(one["input"])[:50],

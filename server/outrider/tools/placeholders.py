@@ -70,6 +70,12 @@ def refused(action: Action, secrets: Mapping[str, str], context: ToolContext) ->
         context: The turn.
     """
     for change in action.changes:
+        names = " ".join(place.display for place in (change.located, change.to) if place is not None)
+        if in_name := [
+            *context.masking.placeholders(names),
+            *(one for one, secret in secrets.items() if secret in names),
+        ]:
+            return error(f"Nothing was changed: {in_name[0]} {_STAYS}")
         if change.after is None or change.after == change.before:
             continue
         if not secrets and not context.masking.placeholders(change.after):
