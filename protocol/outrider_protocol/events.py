@@ -28,10 +28,23 @@ UndoScope = Literal["hunk", "step", "turn", "session"]
 HunkDecision = Literal["take", "reject"]
 
 
+class Secret(Wire):
+    """A secret that is replaced by a placeholder."""
+
+    name: str
+    """What stands in its placeholder: `1` in `[secret 1]`; of one of several lines `1.2`."""
+    kind: str
+    """What it was known by: `token`, `password`, …"""
+    mark: str
+    """A hash of it, with a key that stays on the machine: the same secret has the same number after a restart."""
+
+
 class EventData(Wire):
     """The `data` of an event; `TYPE` is what stands in the event's `type`."""
 
     TYPE: ClassVar[str]
+    secrets: list[Secret] | None = None
+    """Those that got their number since the event before; absent where none did."""
 
 
 class Usage(Wire):
@@ -457,6 +470,8 @@ class ToolFinished(EventData):
     content: str
     read: list[ReadText] | None = None
     """The files whose whole text stands behind `content`."""
+    masked: int | None = None
+    """In how many places of `content` a placeholder stands for a secret; absent where none does."""
 
 
 class ApprovalRequested(EventData):

@@ -36,6 +36,7 @@ from outrider.processes import Supervisor, can_run_commands
 from outrider.processes.sandbox import Sandbox
 from outrider.settings import Layered, from_layers, narrowed, read_user_file
 from outrider.store.log import Store
+from outrider.store.machine_key import machine_key
 from outrider.store.problem import StoreProblem, StoreReadError
 from outrider.store.retention import Retention
 from outrider.store.schema import FILE_NAME
@@ -210,6 +211,7 @@ async def start(
         tools=own_tools(with_commands=can_run_commands()).with_others(handed_tools(settings.tools)),
         env=around.env,
         host=around.host,
+        machine_key=await asyncio.to_thread(machine_key, _state_dir(settings, around)),
         settings=lambda: app.current,
         on_frame=on_frame,
         version=__version__,

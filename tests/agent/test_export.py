@@ -119,8 +119,7 @@ async def test_nothing_private_is_in_an_export(workspace):
     assert finished["content"].count("[secret ") == 4
     assert "/home/user/x file:///workspace [user]" in finished["content"]
     assert set(export.removed) == {
-        "folder of the machine", "home folder", "key of the environment", "name", "private key", "token",
-        "workspace folder",
+        "folder of the machine", "home folder", "key of the environment", "name", "token", "workspace folder",
     }  # fmt: skip
 
 

@@ -136,6 +136,12 @@ def test_a_call_is_one_line_with_what_it_is_about():
     assert shown.lines == ["+ search  x ⏎ y"]
 
 
+def test_the_person_sees_that_secrets_were_hidden():
+    shown = Shown().event("tool.requested", callId="c", name="search", input={"pattern": "x"})
+    shown.event("tool.finished", callId="c", name="search", status="ok", content="[secret 1]", masked=2)
+    assert shown.lines == ["+ search  x", "  secrets hidden from the model: 2"]
+
+
 def test_a_failed_call_says_why_in_one_line():
     shown = Shown().event("tool.requested", callId="c", name="read_file", input={"path": "a" * 200})
     shown.event("tool.finished", callId="c", name="read_file", status="error", content="no such file\nmore")

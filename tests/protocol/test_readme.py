@@ -55,6 +55,7 @@ VALUES: dict[str, type[Wire]] = {
     "ReviewedHunk": events.ReviewedHunk,
     "TurnSettings": events.TurnSettings,
     "ReadText": events.ReadText,
+    "Secret": events.Secret,
 }
 # Documented elsewhere on the page.
 ELSEWHERE = {notifications.Event, settings.Limits}
@@ -193,9 +194,11 @@ def test_every_event_is_described_with_its_data(page: Page) -> None:
     assert [quoted(row["type"])[0] for row in table.rows] == list(events.EVENT_TYPES)
     elsewhere = (settings.PermissionMode, events.Mode, events.Phase, events.Outcome)
     told = [set(get_args(values)) for values in elsewhere]
+    of_all = [f"{name}?" for name in events.EventData.model_fields]
+    assert f"Any event may have `{'`, `'.join(of_all)}`" in page.text
     for row in table.rows:
         model = events.EVENT_TYPES[quoted(row["type"])[0]]
-        check_keys(model.TYPE, quoted(row["data"]), model)
+        check_keys(model.TYPE, [*quoted(row["data"]), *of_all], model)
         for name, field in model.model_fields.items():
             values = set(literals(field.annotation))
             # Told once, where the key comes first, or among the settings and values.

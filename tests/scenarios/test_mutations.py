@@ -8,10 +8,11 @@ from outrider.agent.context import TurnContext
 from outrider.app import App
 from outrider.lsp import actions
 from outrider.permissions.decide import Judgement
+from outrider.permissions.masking import Masked, Masking
 from outrider.ports.ids import RandomIds, SequentialIds
 from outrider.store.log import Store
 from outrider.testing.verdict import play_and_judge
-from outrider.tools import changes, rebase
+from outrider.tools import changes, placeholders, rebase
 from outrider.tools.told import Telling
 from outrider.workspace.history import journal
 from outrider.workspace.history.histories import FileHistory
@@ -74,6 +75,14 @@ def secrets_stay(patch):
     patch.setattr(confinement, "command_environment", lambda env, *_: dict(env))
 
 
+def secrets_are_not_shown(patch):
+    patch.setattr(Masking, "masked", lambda _, text: Masked(text, 0))
+
+
+def a_secret_goes_nowhere_else(patch):
+    patch.setattr(placeholders, "refused", lambda *_: None)
+
+
 def standard_lsp_is_enough(patch):
     patch.setattr(actions, "_for_open_item", lambda _: iter(()))
 
@@ -126,6 +135,8 @@ MUTATIONS = {
     log_is_the_truth: "f6_replay_from_any_seq",
     stop_stops: "cancelled_in_stream",
     secrets_stay: "provider_keys_stay_out_of_commands",
+    secrets_are_not_shown: "secret_stays_at_its_place",
+    a_secret_goes_nowhere_else: "secret_stays_at_its_place",
     standard_lsp_is_enough: "approval_by_code_action",
     deterministic_under_test: "f1_hello",
     repository_is_data: "configuration_cannot_widen",

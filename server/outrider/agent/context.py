@@ -14,6 +14,8 @@ from outrider.agent.services import Services
 from outrider.agent.state import CallState
 from outrider.permissions.commands import Command, Part
 from outrider.permissions.decide import Access, Judgement, decide, narrowest
+from outrider.permissions.masked_stream import MaskedStream
+from outrider.permissions.masking import Masking
 from outrider.ports.clock import Clock
 from outrider.ports.editor import ToolAnswer
 from outrider.ports.events import StreamFrame
@@ -30,7 +32,7 @@ from outrider.workspace.paths import Folders, Located
 from outrider.workspace.review import Review
 from outrider.workspace.saving import Tried, have_saved
 from outrider.workspace.search import Search
-from outrider_protocol.events import EventData, Mode, PlanItem, PlanUpdated, ToolStarted
+from outrider_protocol.events import EventData, Mode, PlanItem, PlanUpdated, ToolFinished, ToolStarted
 from outrider_protocol.settings import Limits, PermissionMode
 
 
@@ -73,7 +75,7 @@ class TurnContext:
         self._mode = mode
         self._budget = budget
         self._permission_mode: PermissionMode = services.settings().permission_mode
-        self._streamed: dict[str, int] = {}
+        self._streams: dict[str, tuple[MaskedStream, int]] = {}
 
     @property
     def folders(self) -> Folders:
@@ -135,6 +137,11 @@ class TurnContext:
         for job in list(self._record.state.jobs.values()):
             if job.turn_id == self._turn_id:
                 self.record(job.ended("cancelled"))
+
+    @property
+    def masking(self) -> Masking:
+        """The secrets of the session."""
+        return self._record.masking
 
     @property
     def limits(self) -> Limits:
@@ -199,6 +206,8 @@ class TurnContext:
         """Append an event to the session's log."""
         if isinstance(data, ToolStarted) and (known := self._known(data.call_id)) and known.started:
             return  # it began before a restart, had no effect, and is done again
+        if isinstance(data, ToolFinished):
+            self._end_stream(data.call_id)
         self._record.append(data, turn_id=self._turn_id, blobs=blobs)
 
     async def settled(self, *, durable: bool = False) -> str | None:
@@ -207,12 +216,20 @@ class TurnContext:
 
     def stream_output(self, call: ToolCall, text: str) -> None:
         """Show a piece of a call's output as it comes."""
-        if self._turn_id is None:
-            return
-        offset = self._streamed.get(call.id, 0)
-        self._streamed[call.id] = offset + len(text)
-        frame = StreamFrame(self._record.state.session_id, self._turn_id, call.id, "output", offset, text)
-        self._services.on_frame(frame)
+        stream, offset = self._streams.get(call.id) or (MaskedStream(self.masking), 0)
+        self._streams[call.id] = stream, self._send(call.id, offset, stream.feed(text))
+
+    def _end_stream(self, call_id: str) -> None:
+        if call_id in self._streams:
+            stream, offset = self._streams.pop(call_id)
+            self._send(call_id, offset, stream.end())
+
+    def _send(self, call_id: str, offset: int, text: str) -> int:
+        """Send a frame, if there is something in it; gives the offset of the next one."""
+        if text and self._turn_id is not None:
+            session_id = self._record.state.session_id
+            self._services.on_frame(StreamFrame(session_id, self._turn_id, call_id, "output", offset, text))
+        return offset + len(text)
 
     def proposed(self, call: ToolCall, action: Action) -> Sequence[str]:
         """The ids of the changes of an action that waits for a yes since before a restart."""

@@ -7,14 +7,17 @@ a message put together from what the export says has the hash that the export na
 import asyncio
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any, cast
 
+from outrider.agent.masking import masking_for
 from outrider.agent.services import Services
 from outrider.agent.session import Refused
-from outrider.permissions.redaction import SHORTEST_KEY, Private, Redaction, json_strings
+from outrider.agent.state import SessionState
+from outrider.permissions.redaction import Private, Redaction, json_strings
+from outrider.permissions.secret_forms import SHORTEST_KEY
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import Message, ProviderData, ToolCall
 from outrider.processes.environment import holds_key
@@ -65,9 +68,17 @@ async def export_session(services: Services, session_id: str) -> Export | Refuse
 
     def make() -> Export:
         private = private_here(services.env, _key_names(services), services.host, _folders(services, events))
-        return redacted(events, contents, private, services.version)
+        return redacted(events, contents, private, services.version, _known(services, events))
 
     return await asyncio.to_thread(make)
+
+
+def _known(services: Services, events: Sequence[LoggedEvent]) -> Callable[[str], str | None]:
+    """Gives the numbers that secrets have in the session, so that they have those in exact texts as well."""
+    state = SessionState(events[0].session_id)
+    for event in events:
+        state.secrets.update((one["mark"], one["name"]) for one in event.data.get("secrets", ()))
+    return masking_for(services, state).known_name
 
 
 def private_here(
@@ -98,7 +109,13 @@ def private_here(
     )
 
 
-def redacted(events: Sequence[LoggedEvent], contents: Contents, private: Private, version: str) -> Export:
+def redacted(
+    events: Sequence[LoggedEvent],
+    contents: Contents,
+    private: Private,
+    version: str,
+    known: Callable[[str], str | None] = lambda _: None,
+) -> Export:
     """Put events and contents into an export, without what is private.
 
     Args:
@@ -106,9 +123,10 @@ def redacted(events: Sequence[LoggedEvent], contents: Contents, private: Private
         contents: Every content they name.
         private: What must not be in it.
         version: Version of this program.
+        known: The name that a secret has in the log already, None where it has none.
     """
     offered = (event.data["tools"] for event in events if event.type == "model.requested")
-    redaction = Redaction(private, {name for names in offered for name in names})
+    redaction = Redaction(private, {name for names in offered for name in names}, known)
     redaction.look(_all_strings(events, contents))
     new: dict[str, str] = {}
     renamed: dict[tuple[str, Kind], str] = {}

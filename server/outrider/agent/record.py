@@ -1,21 +1,33 @@
 """The pen of a session: gives events their place in the log, folds them, and hands them to the store."""
 
 from collections.abc import Mapping
+from typing import Any, Final
 
 from outrider.agent.state import SessionState
+from outrider.permissions.masking import Masking
 from outrider.ports.clock import Clock, rfc3339
 from outrider.ports.events import LoggedEvent
 from outrider.store.log import Store
-from outrider_protocol.events import EventData
+from outrider_protocol.events import EventData, Secret
+
+_WORDS_OF_THE_MODEL: Final = frozenset(
+    {"model.requested", "model.responded", "model.reset", "tool.requested", "plan.updated"}
+)
+"""Events that say what the model itself wrote: it knows no secret that it was not shown, and makes up some for tests."""
 
 
 class Record:
-    """Appends to one session's log. The state is folded at once; others see an event when it is committed."""
+    """Appends to one session's log. The state is folded at once; others see an event when it is committed.
 
-    def __init__(self, store: Store, clock: Clock, state: SessionState) -> None:
+    No secret gets past it: whoever reads events, or makes a request of them, reads placeholders.
+    """
+
+    def __init__(self, store: Store, clock: Clock, state: SessionState, masking: Masking) -> None:
         self._store = store
         self._clock = clock
         self.state = state
+        self.masking = masking
+        """The secrets of the session."""
         self.stored: set[str] = set(state.requested)
         """Content hashes that the store is known to have."""
 
@@ -29,12 +41,22 @@ class Record:
             session_id=self.state.session_id,
             turn_id=turn_id,
             type=data.TYPE,
-            data=data.to_wire(),
+            data=self._without_secrets(data),
         )
         self.state.apply(event)
         self._store.append(event, blobs=blobs or {})
         if blobs:
             self.stored.update(blobs)
+
+    def _without_secrets(self, data: EventData) -> dict[str, Any]:
+        wire, count = data.to_wire(), 0
+        if data.TYPE not in _WORDS_OF_THE_MODEL:
+            wire, count = self.masking.value(wire)
+        if count and data.TYPE == "tool.finished":
+            wire["masked"] = count
+        if fresh := self.masking.fresh():
+            wire["secrets"] = [Secret(name=one.name, kind=one.kind, mark=one.mark).to_wire() for one in fresh]
+        return wire
 
     def was_resolved(self, item_id: str) -> bool:
         """Whether an item of that id was open once and is answered."""

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from outrider.agent.services import Services
 from outrider.agent.state import CallState, TurnState
+from outrider.permissions.visible import visible
 from outrider.ports.model import content_hash
 from outrider.store.log import Store
 from outrider.tools import changes
@@ -38,7 +39,10 @@ async def settle(context: ToolContext, services: Services, turn: TurnState) -> N
         if found := await _found(context, services, call):
             result = told_of(ToolResult(*found), call.reviews, call.notes)
             finished = ToolFinished(
-                call_id=call.call.id, name=call.call.name, status=result.status, content=result.content
+                call_id=call.call.id,
+                name=call.call.name,
+                status=result.status,
+                content=visible(result.content),
             )
             context.record(finished)
 

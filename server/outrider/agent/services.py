@@ -56,6 +56,8 @@ class Services:
     env: Mapping[str, str]
     host: str
     """The machine's name; empty where it is not known."""
+    machine_key: bytes | None
+    """The key for hashes of secrets; None where texts have none any more, as in a replay."""
     settings: Callable[[], Settings]
     """The settings that hold now."""
     on_frame: FrameListener

@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 from outrider.agent import changed
 from outrider.agent.inbox import Channel, Refusal
+from outrider.agent.masking import masking_for
 from outrider.agent.record import Record
 from outrider.agent.review_paper import UnderReview
 from outrider.agent.services import Services
@@ -157,7 +158,8 @@ class Sessions:
 
     def _session(self, state: SessionState, lock: SessionLock) -> Session:
         services = self._services
-        return Session(services, Record(services.store, services.clock, state), lock, show=self._show)
+        record = Record(services.store, services.clock, state, masking_for(services, state))
+        return Session(services, record, lock, show=self._show)
 
     async def _fold(self, session_id: str) -> SessionState:
         state = SessionState(session_id)

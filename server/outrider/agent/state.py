@@ -183,6 +183,8 @@ class SessionState:
     """The data of each `edit.applying` outside a turn, by change, while it is not known how that went."""
     jobs: dict[str, JobState] = field(default_factory=dict[str, JobState])
     """Background jobs that run, as far as the log knows."""
+    secrets: dict[str, str] = field(default_factory=dict[str, str])
+    """The numbers of the secrets that were replaced so far, by their keyed hashes."""
     journal: Journal = field(default_factory=Journal)
     seen: Seen = field(default_factory=Seen)
     _grant_keys: dict[str, str] = field(default_factory=dict[str, str])
@@ -200,6 +202,8 @@ class SessionState:
     def apply(self, event: LoggedEvent) -> None:
         """Fold one event."""
         self.last_seq = event.seq
+        for secret in event.data.get("secrets", ()):
+            self.secrets[secret["mark"]] = secret["name"]
         self.journal.apply(event)
         self.seen.apply(event)
         if handler := _FOLDS.get(event.type):

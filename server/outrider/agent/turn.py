@@ -204,11 +204,12 @@ class Turn:
         trusted = self._services.settings().trusted is not False
         system = await briefing.system(state.mode, trusted=trusted)
         task = await briefing.task(state.prompt, state.context)
-        self._conversation[:1] = [Message("system", system)]
+        masked = self._record.masking.masked
+        self._conversation[:1] = [Message("system", masked(system).text)]
         # What happened since the turn before comes before the task, which is the last word.
         await look_around(self._services, self._record, self.id)
         self._take_in_what_is_new()
-        self._record.state.since = [Message("user", task)]
+        self._record.state.since = [Message("user", masked(task).text)]
 
     def _take_in_what_is_new(self) -> None:
         """Bring the conversation up to date."""

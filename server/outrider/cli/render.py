@@ -236,6 +236,8 @@ class Renderer:
                 self._call_started(data["callId"])
             case "tool.finished":
                 self._call_finished(data)
+                if count := data.get("masked"):
+                    self._line(f"  secrets hidden from the model: {count}", "dim")
             case "approval.requested":
                 self._approval(data)
             case "approval.resolved":

@@ -6,20 +6,27 @@ from others stay equal to what they were put together from. Line breaks are neve
 Lines that differ stay different, so that the hunks between two texts stay the hunks between what is left of them.
 """
 
-import base64
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 from urllib.parse import quote
 
-from outrider.permissions.secret_shapes import MARKER, Finding, Kind, credentials, findings
+from outrider.permissions.secret_forms import (
+    CUT,
+    SHORTEST_KEY,
+    base64_forms,
+    beginning_at_end,
+    end_at_beginning,
+    forms,
+    is_cut_in,
+)
+from outrider.permissions.secret_shapes import Finding, Kind, credentials, findings
 from outrider.permissions.wire_words import parts_of_wire_words, wire_words
+from outrider.ports.placeholder import MARKER
 
-SHORTEST_KEY = 8
-"""Characters of the shortest value of the environment that is looked for; a shorter one may stand anywhere."""
 LONGEST_COMMON = 3
 """Characters of a name that may be anybody's, or any word."""
 
@@ -44,8 +51,6 @@ _MODEL_FILE = re.compile(
 )
 """A reference to a model that is a file, up to the file's name."""
 _MARKED = re.compile(r"\[secret (\d{1,9})(?=[\]. ])")
-_CUT = re.compile(r"(\n\[… \d+ bytes are missing here …\]\n|…)")
-"""Where a text was cut before it came into the log: a title, a detail, the output of a command."""
 _JSON_STRING = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*")(?P<colon>\s*:)?')
 
 
@@ -68,8 +73,20 @@ class Private:
 class Redaction:
     """One redaction of many texts, in two steps: `look` at all of them, then ask for each `text`."""
 
-    def __init__(self, private: Private, tools: Iterable[str] = ()) -> None:
-        """Begin with what is private, and with the names of the tools that the session knows."""
+    def __init__(
+        self,
+        private: Private,
+        tools: Iterable[str] = (),
+        known: Callable[[str], str | None] = lambda _: None,
+    ) -> None:
+        """Begin with what is private.
+
+        Args:
+            private: What is private here.
+            tools: The names of the tools that the session knows.
+            known: The name that a secret has already in what is redacted, None where it has none.
+        """
+        self._known_before = known
         self._words = wire_words() | set(tools)
         """Texts that mean something to who reads a log; nothing in them is private."""
         self.removed: Counter[Removed] = Counter()
@@ -98,11 +115,11 @@ class Redaction:
             for key in sorted(private.keys - self._words)
             if (lines := [line for line in key.splitlines() if len(line) >= SHORTEST_KEY])
         ]
-        self._forms = {value: dict(_forms(value)) for key in self._keys for value in key.values}
+        self._forms = {value: dict(forms(value)) for key in self._keys for value in key.values}
         """How else each value of the environment may be written, and what the marker says of it."""
         for key in private.keys:
             if first := next((line for line in key.splitlines() if line in self._forms), None):
-                self._forms[first] |= dict.fromkeys(_base64_forms(key), "in base64")
+                self._forms[first] |= dict.fromkeys(base64_forms(key), "in base64")
 
     def look(self, texts: Iterable[str]) -> None:
         """Find the secrets in all texts. The order decides on the numbers of the markers."""
@@ -162,14 +179,18 @@ class Redaction:
             key
             for key in self._keys
             if any(
-                form in text or _is_cut_in(text, form)
+                form in text or is_cut_in(text, form)
                 for value in key.values
                 for form in (value, *self._forms[value])
             )
         ]
 
     def _learn(self, finding: Finding) -> None:
+        before = {value: name for value in finding.values if (name := self._known_before(value))}
         number = next((self._numbers[value] for value in finding.values if value in self._numbers), None)
+        if number is None and before:
+            number = int(next(iter(before.values())).partition(".")[0])
+            self._lines[number] = max(int(name.partition(".")[2] or 0) for name in before.values())
         if number is None:
             self._count += 1
             number = self._count
@@ -178,7 +199,9 @@ class Redaction:
                 continue
             marker = str(number)
             self._numbers[value] = number
-            if len(finding.values) > 1:
+            if value in before:
+                marker = before[value]
+            elif len(finding.values) > 1:
                 self._lines[number] += 1
                 marker = f"{number}.{self._lines[number]}"
             self._known[value] = (finding.kind, MARKER.format(marker))
@@ -208,15 +231,15 @@ class Redaction:
 
     def _without_cut_secrets(self, text: str) -> str:
         """Take out what is left of a secret where a text was cut."""
-        parts = _CUT.split(text)
+        parts = CUT.split(text)
         for index in range(0, len(parts), 2):
             for secret in self._everywhere:
                 kind, marker = self._known[secret]
                 part = parts[index]
-                if index + 1 < len(parts) and (length := _beginning_at_end(part, secret)):
+                if index + 1 < len(parts) and (length := beginning_at_end(part, secret)):
                     part = part[:-length] + marker
                     self.removed[kind] += 1
-                if index and (length := _end_at_beginning(part, secret)):
+                if index and (length := end_at_beginning(part, secret)):
                     part = marker + part[length:]
                     self.removed[kind] += 1
                 parts[index] = part
@@ -256,64 +279,6 @@ class Redaction:
         if redacted == plain:
             return match.group()
         return json.dumps(redacted, ensure_ascii=string.isascii()) + colon
-
-
-def _forms(value: str) -> Iterator[tuple[str, str]]:
-    """How else a text may be written, and what that is called."""
-    for ascii_only in (True, False):
-        once = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
-        twice = json.dumps(once, ensure_ascii=ascii_only)[1:-1]
-        yield from (
-            (form, name) for form, name in ((twice, "in JSON in JSON"), (once, "in JSON")) if form != value
-        )
-    for safe in ("", "/"):
-        if (quoted := quote(value, safe=safe, errors="surrogatepass")) != value:
-            yield quoted, "in a URL"
-    yield from dict.fromkeys(_base64_forms(value), "in base64").items()
-
-
-def _base64_forms(text: str) -> Iterator[str]:
-    """What a text looks like within Base64 (RFC 4648), wherever in a group of three bytes it begins."""
-    content = text.encode("utf-8", "surrogatepass")
-    for offset in range(3):
-        # The characters at both ends hold bits of what stands beside it.
-        encoded = base64.b64encode(bytes(offset) + content).decode()
-        inner = encoded[-(-offset * 8 // 6) : (offset + len(content)) * 8 // 6]
-        yield inner
-        yield inner.translate({ord("+"): "-", ord("/"): "_"})
-
-
-def _is_cut_in(text: str, secret: str) -> bool:
-    """Whether a text was cut within a secret."""
-    if "…" not in text:
-        return False
-    parts = _CUT.split(text)[::2]
-    return any(_beginning_at_end(part, secret) for part in parts[:-1]) or any(
-        _end_at_beginning(part, secret) for part in parts[1:]
-    )
-
-
-def _beginning_at_end(text: str, secret: str) -> int:
-    """How much of the beginning of a secret a text ends with; 0 where that may be anything."""
-    last = text[-SHORTEST_KEY:]
-    start = secret.rfind(last, 0, -1) if len(last) == SHORTEST_KEY else -1
-    while start >= 0:
-        length = start + SHORTEST_KEY
-        if text.endswith(secret[:length]):
-            return length
-        start = secret.rfind(last, 0, length - 1)
-    return 0
-
-
-def _end_at_beginning(text: str, secret: str) -> int:
-    """How much of the end of a secret a text begins with; 0 where that may be anything."""
-    first = text[:SHORTEST_KEY]
-    start = secret.find(first, 1) if len(first) == SHORTEST_KEY else -1
-    while start >= 0:
-        if text.startswith(secret[start:]):
-            return len(secret) - start
-        start = secret.find(first, start + 1)
-    return 0
 
 
 def is_json(text: str) -> bool:

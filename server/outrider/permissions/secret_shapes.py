@@ -13,9 +13,6 @@ from typing import Literal
 
 Kind = Literal["key of the environment", "private key", "token", "credential of a header", "password"]
 
-MARKER = "[secret {}]"
-"""Stands for a secret; the same for the same secret. No shape fits it."""
-
 LONGEST_BLOCK = 32_768
 """Characters of the longest private key block that is looked at."""
 
@@ -39,38 +36,83 @@ def findings(text: str) -> list[Finding]:
 
 def credentials(text: str) -> list[Finding]:
     """The secrets in a text that are known by what stands around them, in order; each has one value."""
+    lowered = text.lower()
     found = [
         Finding(kind, (value,), everywhere=_is_unique(value), start=match.start(match.lastgroup))
-        for kind, shape in _AROUND
-        for match in shape.finditer(text)
+        for kind, signs, shape in _AROUND
+        for match in _matches(shape, signs, text, lowered)
         if match.lastgroup and _may_be_secret(value := match.group(match.lastgroup), match.lastgroup)
     ]
     return sorted(found, key=lambda finding: finding.start)
 
 
+def _matches(
+    shape: re.Pattern[str], signs: tuple[str, ...], text: str, lowered: str
+) -> Iterator[re.Match[str]]:
+    """All matches of a shape, each of which begins with one of some signs: those are found faster."""
+    if len(lowered) != len(text):  # a letter that is two in lower case
+        yield from shape.finditer(text)
+        return
+    done = 0
+    for start in sorted({start for sign in signs for start in _places(sign, lowered)}):
+        if start >= done and (match := shape.match(text, start)):
+            done = match.end()
+            yield match
+
+
+def _places(sign: str, text: str) -> Iterator[int]:
+    start = text.find(sign)
+    while start >= 0:
+        yield start
+        start = text.find(sign, start + 1)
+
+
 def _tokens(text: str) -> Iterator[Finding]:
+    # Most words are too short for one, and the rest is looked through faster.
+    words = "\n".join(word for word in text.split() if len(word) >= _SHORTEST_TOKEN)
     for sign, shape in _TOKENS:
-        if sign in text:
+        if sign in words:
             for match in shape.finditer(text):
                 yield Finding("token", (match.group(),), everywhere=True)
 
 
+_SHORTEST_TOKEN = 15
+"""Characters of the shortest token that has a shape."""
+_BEFORE = r"(?:(?<![A-Za-z0-9])|(?<=\[m)|(?<=\[\dm)|(?<=[\[;]\d\dm)|(?<=;\dm))"
+"""What stands before a token: no letter and no digit, unless they are the end of a colour (ECMA-48, SGR)."""
 _TOKENS = tuple(
-    (sign, re.compile(rf"(?<![A-Za-z0-9]){shape}"))
+    (sign, re.compile(_BEFORE + shape))
     for sign, shape in (
         # GitHub, "About authentication": token formats. GitLab, "Token overview": token prefixes.
-        ("gh", r"gh[pousr]_[A-Za-z0-9]{36,255}"),
+        *((f"gh{kind}_", rf"gh{kind}_[A-Za-z0-9]{{36,255}}") for kind in "pousr"),
         ("github_pat_", r"github_pat_[A-Za-z0-9_]{22,255}"),
-        ("gl", r"gl(?:pat|oas|dt|rt|rtr|cbt|ptt|ft|imt|agent|wt|soat|ffct)-[A-Za-z0-9_.-]{20,}"),
+        *(
+            (f"gl{kind}-", rf"gl{kind}-[A-Za-z0-9_.-]{{20,}}")
+            for kind in (
+                "pat",
+                "oas",
+                "dt",
+                "rt",
+                "rtr",
+                "cbt",
+                "ptt",
+                "ft",
+                "imt",
+                "agent",
+                "wt",
+                "soat",
+                "ffct",
+            )
+        ),
         # AWS IAM, "Identifiers": unique id prefixes of access keys.
-        ("KIA", r"AKIA[A-Z2-7]{16}(?![A-Za-z0-9])"),
-        ("SIA", r"ASIA[A-Z2-7]{16}(?![A-Za-z0-9])"),
+        ("AKIA", r"AKIA[A-Z2-7]{16}(?![A-Za-z0-9])"),
+        ("ASIA", r"ASIA[A-Z2-7]{16}(?![A-Za-z0-9])"),
         # Google Cloud, "API keys" and "OAuth 2.0": keys, access tokens, client secrets.
         ("AIza", r"AIza[A-Za-z0-9_-]{35}"),
         ("ya29.", r"ya29\.[A-Za-z0-9_-]{20,}"),
         ("GOCSPX-", r"GOCSPX-[A-Za-z0-9_-]{28}"),
         # Slack, "Token types" and "Incoming webhooks".
-        ("xox", r"xox[abeoprs]-[A-Za-z0-9-]{10,}"),
+        *((f"xox{kind}-", rf"xox{kind}-[A-Za-z0-9-]{{10,}}") for kind in "abeoprs"),
         ("xapp-", r"xapp-\d-[A-Za-z0-9-]{10,}"),
         (
             "hooks.slack.com",
@@ -96,11 +138,11 @@ _TOKENS = tuple(
         # each from its service's page on keys.
         ("SG.", r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
         ("_v1_", r"do[opr]_v1_[0-9a-f]{64}"),
-        ("shp", r"shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32}"),
+        *((f"shp{kind}_", rf"shp{kind}_[A-Fa-f0-9]{{32}}") for kind in ("at", "ca", "pa", "ss")),
         (":AA", r"\d{8,10}:AA[A-Za-z0-9_-]{33}"),
         ("dapi", r"dapi[0-9a-f]{32}"),
         ("ATATT3", r"ATATT3[A-Za-z0-9_=-]{100,}"),
-        ("hv", r"hv[sb]\.[A-Za-z0-9_-]{24,}"),
+        *((f"hv{kind}.", rf"hv{kind}\.[A-Za-z0-9_-]{{24,}}") for kind in "sb"),
         ("AccountKey=", r"(?<=AccountKey=)[A-Za-z0-9+/]{86}=="),
         ("AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[0-9A-Z]{58}"),
         # RFC 7519 and RFC 7515, section 7.1: two encoded JSON objects and a signature.
@@ -113,10 +155,11 @@ _NAME = (
     r"(?:passw(?:or)?d|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?token"
     r"|access[_-]?token|token|credentials?)"
 )
-_AROUND: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+_AROUND: tuple[tuple[Kind, tuple[str, ...], re.Pattern[str]], ...] = (
     # RFC 9110, section 11.6.2: a scheme and its credentials.
     (
         "credential of a header",
+        ("authorization",),
         re.compile(
             r"authorization[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?(?:[A-Za-z][A-Za-z0-9-]{1,20}[ \t]{1,4})?"
             r"(?P<header>[A-Za-z0-9._~+/-]{8,}={0,2})",
@@ -126,6 +169,7 @@ _AROUND: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     # RFC 3986, section 3.2.1: the userinfo of an authority.
     (
         "password",
+        ("://",),
         re.compile(
             r"://[^\s/:@\"'<>]{0,200}:"
             r"(?P<url>[^\s/:@\"'<>\[\]{}$*%][^\s/:@\"'<>\[\]{}]{0,200})@(?=[A-Za-z0-9\[])"
@@ -134,6 +178,7 @@ _AROUND: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     # A literal in code and data, and a line of a file of settings.
     (
         "password",
+        ("passw", "passphrase", "secret", "api", "access", "private", "auth", "token", "credential"),
         re.compile(
             _NAME + r"[A-Za-z0-9_-]{0,30}[\"'\\]{0,3}[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8}"
             r"(?:(?P<quote>\\{0,3}[\"'])(?P<quoted>[^\s\"'\\\[\]{}<>$()]{12,})(?P=quote)"
@@ -194,6 +239,20 @@ def _private_keys(text: str) -> Iterator[Finding]:
                 break
         if values:
             yield Finding("private key", tuple(dict.fromkeys(values)), everywhere=True)
+
+
+def is_block_open(text: str) -> bool:
+    """Whether a text ends in the middle of a private key block, so that what follows may belong to it."""
+    if "PRIVATE KEY" not in text:
+        return False
+    *_, begin = [None, *_BLOCK.finditer(text)]
+    if begin is None or len(text) - begin.end() > LONGEST_BLOCK or _BLOCK_END.search(text, begin.end()):
+        return False
+    for line in _BLOCK_LINE.split(text[begin.end() :]):
+        rest = _KEY_TEXT.sub("", _SEARCH_RESULT.sub("", line))
+        if _has_letters(rest) and not _HEADER_LINE.search(line):
+            return False
+    return True
 
 
 def _has_letters(text: str) -> bool:

@@ -6,16 +6,18 @@ import tempfile
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from outrider.agent.record import Record
 from outrider.agent.services import Services
 from outrider.agent.session import Session
 from outrider.agent.state import SessionState
 from outrider.permissions.guarded import Guarded
+from outrider.permissions.masking import Masking
 from outrider.permissions.secret_files import is_secret_file
 from outrider.ports.clock import SystemClock
 from outrider.ports.events import LoggedEvent
+from outrider.ports.placeholder import originals
 from outrider.processes import Supervisor
 from outrider.processes.sandbox import Sandbox
 from outrider.replay.recorded import RecordedTools
@@ -47,6 +49,9 @@ STEP_SECONDS: Final = 10.0
 """Real seconds that may pass without an event before the replay counts as stuck."""
 
 Object = dict[str, Any]
+
+_OF_SECRETS: Final = frozenset({"secrets", "masked"})
+"""Keys of an event that say which placeholders are in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +131,7 @@ class _Recorder(Record):
     def __init__(
         self, store: Store, clock: RecordedClock, state: SessionState, tape: Tape, player: "_Player"
     ):
-        super().__init__(store, clock, state)
+        super().__init__(store, clock, state, Masking(None, state.secrets))
         self._tape = tape
         self._player = player
         self.muted = False
@@ -149,6 +154,8 @@ class _Recorder(Record):
             data = data.model_copy(update={"digest": expected.data["digest"]})
         if places := {key: expected.data[wire] for key, wire in _PLACES.items() if wire in expected.data}:
             data = data.model_copy(update=places)
+        if _has_placeholders(expected, got):
+            data = EVENT_TYPES[expected.type].from_wire(expected.data)
         super().append(data, turn_id=turn_id, blobs=blobs)
         self._tape.advance()
         self._player.seen(expected)
@@ -172,9 +179,27 @@ _PLACES = {"place": "place", "to_place": "toPlace", "real_folders": "realFolders
 def _same(expected: LoggedEvent, got: Object) -> bool:
     if (expected.type, expected.turn_id) != (got["type"], got["turnId"]):
         return False
-    return _settled(expected.type, expected.data, expected.data) == _settled(
-        expected.type, got["data"], expected.data
-    )
+    wanted, data = (_settled(expected.type, one, expected.data) for one in (expected.data, got["data"]))
+    return wanted == data or _reads_as(wanted, data)
+
+
+def _has_placeholders(expected: LoggedEvent, got: Object) -> bool:
+    """Whether an event that is the same has placeholders in the log where the replay has exact texts."""
+    settled = [_settled(expected.type, one, expected.data) for one in (expected.data, got["data"])]
+    return settled[0] != settled[1] or not expected.data.keys().isdisjoint(_OF_SECRETS)
+
+
+def _reads_as(shown: Any, exact: Any) -> bool:
+    """Whether a value of the log is another one, with placeholders in its texts: only the world knew the secrets."""
+    if isinstance(shown, str) and isinstance(exact, str):
+        return originals(shown, exact) is not None
+    if isinstance(shown, list) and isinstance(exact, list):
+        ours, others = cast("list[Any]", shown), cast("list[Any]", exact)
+        return len(ours) == len(others) and all(map(_reads_as, ours, others))
+    if isinstance(shown, dict) and isinstance(exact, dict):
+        wanted, got = cast("Object", shown), cast("Object", exact)
+        return wanted.keys() == got.keys() and all(_reads_as(wanted[key], got[key]) for key in wanted)
+    return bool(shown == exact)
 
 
 def _settled(kind: str, data: Object, of_log: Object) -> Object:
@@ -182,7 +207,8 @@ def _settled(kind: str, data: Object, of_log: Object) -> Object:
 
     What older logs do not have is left out, too.
     """
-    data = {key: value for key, value in data.items() if key not in _PLACES.values()}
+    left_out = {*_PLACES.values(), *_OF_SECRETS}
+    data = {key: value for key, value in data.items() if key not in left_out}
     if kind == "approval.requested" and "changeIds" not in of_log:
         return {key: value for key, value in data.items() if key != "changeIds"}
     if kind == "approval.resolved" and "digest" in data:
@@ -274,6 +300,7 @@ class _Player:
             tools=RecordedTools(tape),
             env={},
             host="",
+            machine_key=None,
             settings=self._settings,
             on_frame=lambda _: None,
             version=tape.events[0].data.get("version", tape.program),

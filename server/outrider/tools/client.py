@@ -40,6 +40,11 @@ class HandedTool(Tool[Given]):
 
     schema: Mapping[str, Any]
 
+    @property
+    def is_own(self) -> bool:
+        """The client runs it."""
+        return False
+
     def spec(self) -> ToolSpec:
         """The tool as the model sees it."""
         return ToolSpec(self.name, self.description, self.schema)

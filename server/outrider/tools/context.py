@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from outrider.permissions.commands import Command, Part
 from outrider.permissions.decide import Access, Judgement
+from outrider.permissions.masking import Masking
 from outrider.ports.clock import Clock
 from outrider.ports.editor import ToolAnswer
 from outrider.ports.ids import IdKind
@@ -138,6 +139,11 @@ class ToolContext(Protocol):
     @property
     def clock(self) -> Clock:
         """Time."""
+        ...
+
+    @property
+    def masking(self) -> Masking:
+        """The secrets of the session, and what stands for them."""
         ...
 
     @property

@@ -12,9 +12,11 @@ from itertools import takewhile
 from typing import Any
 
 from outrider.permissions.decide import Judgement
+from outrider.permissions.visible import visible
 from outrider.ports.model import ToolCall, content_hash
-from outrider.tools import changes, rebase, review
+from outrider.tools import changes, placeholders, rebase, review
 from outrider.tools.context import Action, Approval, ToolContext
+from outrider.tools.placeholders import Given
 from outrider.tools.registry import Params, Registry, Tool
 from outrider.tools.result import ToolResult, error
 from outrider.tools.transaction import write_all
@@ -35,6 +37,7 @@ class Planned:
 
     call: ToolCall
     tool: Tool[Any]
+    given: Given
     params: Params
     action: Action
 
@@ -67,22 +70,31 @@ class Executor:
         tool = self._registry.get(call.name)
         if isinstance(tool, str):
             return error(tool)
-        params = tool.parse(call.arguments)
+        given = await placeholders.put_in(tool, call.arguments, self._context)
+        if isinstance(given, ToolResult):
+            return given
+        params = tool.parse(given.arguments)
         if isinstance(params, str):
             return error(f"{call.name}: {params}")
-        return await self._work_out(call, tool, params)
+        return await self._work_out(call, tool, given, params)
 
-    async def _work_out(self, call: ToolCall, tool: Tool[Any], params: Params) -> Planned | ToolResult:
+    async def _work_out(
+        self, call: ToolCall, tool: Tool[Any], given: Given, params: Params
+    ) -> Planned | ToolResult:
         await self._context.look_at_rules()
         try:
             action = await tool.plan(params, call, self._context)
             if isinstance(action, Action):
                 action = review.amended(action, self._context.reviews(call))
-                action = await rebase.refused(tool.name, action, self._context) or action
+                action = (
+                    placeholders.refused(action, given.secrets, self._context)
+                    or await rebase.refused(tool.name, action, self._context)
+                    or action
+                )
         except Exception:
             log.exception("%s could not be planned", call.name)
             return error(f"{call.name} failed inside Outrider; its log has the details.")
-        return action if isinstance(action, ToolResult) else Planned(call, tool, params, action)
+        return action if isinstance(action, ToolResult) else Planned(call, tool, given, params, action)
 
     def _may_go_at_once(self, plan: Planned | ToolResult) -> bool:
         if isinstance(plan, ToolResult):
@@ -143,7 +155,7 @@ class Executor:
                 tried, ids = tried + 1, []
                 if tried == TIMES_ASKED:
                     return _refused(plan)
-            plan = await self._work_out(call, plan.tool, plan.params)
+            plan = await self._work_out(call, plan.tool, plan.given, plan.params)
         return plan
 
     async def _do(self, plan: Planned, ids: list[str], *, first: bool) -> ToolResult | None:
@@ -197,7 +209,11 @@ class Executor:
         texts = {path: changes.encode(text) for path, text in result.read.items()}
         read = [ReadText(path=path, hash=content_hash(text)) for path, text in texts.items()]
         finished = ToolFinished(
-            call_id=call.id, name=call.name, status=result.status, content=result.content, read=read or None
+            call_id=call.id,
+            name=call.name,
+            status=result.status,
+            content=visible(result.content),
+            read=read or None,
         )
         self._context.record(finished, {one.hash: texts[one.path] for one in read})
 

@@ -33,6 +33,11 @@ class Tool(Generic[P]):
     params: type[P]
     plan: Callable[[P, ToolCall, ToolContext], Awaitable[Action | ToolResult]]
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it runs here, and not in the client."""
+        return True
+
     def spec(self) -> ToolSpec:
         """The tool as the model sees it."""
         return ToolSpec(self.name, self.description, json_schema(self.params))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from outrider.permissions.visible import visible
 from outrider.workspace.diff import unified
 from outrider.workspace.encoding import apart
 
@@ -57,7 +58,8 @@ def telling(
         return Telling(f"[{path} was created {way}. It is empty.]", whole=True, compared=True)
     if not diff or len(diff) > MOST_CHARACTERS:
         return Telling(_too_much(path, verb, way), whole=False, compared=compared)
-    return Telling(f"[{path} was {verb} {way} since you last saw it:]\n{diff}", whole=True, compared=compared)
+    told = f"[{path} was {verb} {way} since you last saw it:]\n{diff}"
+    return Telling(visible(told), whole=True, compared=compared)
 
 
 def telling_without(path: str, by: By) -> Telling:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from outrider.ports.placeholder import PLACEHOLDER, originals
 from outrider.workspace.diff import LineHunk, line_hunks, split_lines, unified
 from outrider.workspace.editing import Change
 from outrider.workspace.history.journal import hunk_id
@@ -210,7 +211,7 @@ class Review:
         before = change.before or ""
         lines, position = split_lines(before), 0
         parts: list[str] = []
-        for name, hunk in zip(was.ids, hunks or was.hunks, strict=True):
+        for name, was_hunk, hunk in zip(was.ids, was.hunks, hunks or was.hunks, strict=True):
             parts += lines[position : hunk.line - 1]
             position = hunk.line - 1 + len(split_lines(hunk.removed))
             one = self.decided.get(name)
@@ -219,7 +220,8 @@ class Review:
             elif one.decision == "reject":
                 parts.append(hunk.removed)
             else:
-                parts.append(fitted(one.text or "", hunk, before, is_last=position >= len(lines)))
+                text = _with_originals(one.text or "", was_hunk, hunk)
+                parts.append(fitted(text, hunk, before, is_last=position >= len(lines)))
         return "".join((*parts, *lines[position:]))
 
 
@@ -263,7 +265,22 @@ def _is_same(was: Proposed, change: Change, hunks: Sequence[LineHunk]) -> bool:
     now = [(hunk.removed, hunk.added) for hunk in hunks]
     if change.operation != "edit":
         now = now or [("", "")]
-    return [(hunk.removed, hunk.added) for hunk in was.hunks] == now
+    shown = [(hunk.removed, hunk.added) for hunk in was.hunks]
+    # What was shown has placeholders where the text has secrets.
+    return len(shown) == len(now) and all(
+        originals(one, other) is not None
+        for pair, exact in zip(shown, now, strict=True)
+        for one, other in zip(pair, exact, strict=True)
+    )
+
+
+def _with_originals(text: str, shown: LineHunk, exact: LineHunk) -> str:
+    """A text of the person with the secrets of the hunk that they wrote it for, where they left the placeholders."""
+    found = {
+        **(originals(shown.removed, exact.removed) or {}),
+        **(originals(shown.added, exact.added) or {}),
+    }
+    return PLACEHOLDER.sub(lambda match: found.get(match.group(), match.group()), text)
 
 
 def _shown(before: str, after: str) -> str:

@@ -26,6 +26,7 @@
 ---@field id string
 ---@field options string[]
 ---@field reviewed? boolean
+---@field secrets? outrider.Secret[]
 ---@field title string
 
 --- An effect was allowed or rejected. A rule that forbids comes without a request: `by` is `rule`, and `id` is new.
@@ -42,6 +43,7 @@
 ---@field rule? string
 ---@field rules? string[]
 ---@field scope? 'workspace'|'everywhere'
+---@field secrets? outrider.Secret[]
 
 --- `outrider/ask`: put an open item before the person, in the way of the client.
 ---@class outrider.AskParams
@@ -60,6 +62,7 @@
 ---@class outrider.BudgetExhausted
 ---@field allowed number
 ---@field limit string
+---@field secrets? outrider.Secret[]
 ---@field used number
 
 --- Ends a turn.
@@ -137,11 +140,13 @@
 ---@field after integer
 ---@field before integer
 ---@field reason string
+---@field secrets? outrider.Secret[]
 
 --- Older tool output was left out.
 ---@class outrider.ContextPruned
 ---@field callIds string[]
 ---@field reason string
+---@field secrets? outrider.Secret[]
 
 --- Diagnostics of one document, as LSP `Diagnostic` objects.
 ---@class outrider.Diagnostics
@@ -169,6 +174,7 @@
 ---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
+---@field secrets? outrider.Secret[]
 ---@field stays? string
 ---@field to? string
 ---@field undoes? string
@@ -188,6 +194,7 @@
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
 ---@field place? string
+---@field secrets? outrider.Secret[]
 ---@field to? string
 ---@field toPlace? string
 ---@field undoes? string
@@ -205,6 +212,7 @@
 ---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
+---@field secrets? outrider.Secret[]
 ---@field to? string
 ---@field undoes? string
 ---@field undoesHunks? integer[]
@@ -221,6 +229,7 @@
 ---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
+---@field secrets? outrider.Secret[]
 ---@field to? string
 
 --- A change did not happen.
@@ -234,12 +243,14 @@
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
 ---@field reason string
+---@field secrets? outrider.Secret[]
 ---@field to? string
 
 --- Something went wrong that the person should know of.
 ---@class outrider.ErrorRaised
 ---@field code string
 ---@field message string
+---@field secrets? outrider.Secret[]
 
 --- `outrider/event`: one committed event of a session's log.
 ---@class outrider.Event
@@ -303,6 +314,7 @@
 ---@field jobId string
 ---@field output? string
 ---@field seconds? number
+---@field secrets? outrider.Secret[]
 ---@field signal? integer
 ---@field status 'exited'|'killed_timeout'|'killed_idle'|'lost'|'killed'|'cancelled'|'closed'|'interrupted'
 ---@field told? string
@@ -327,6 +339,7 @@
 ---@field cwd string
 ---@field jobId string
 ---@field sandboxed boolean
+---@field secrets? outrider.Secret[]
 
 --- Lists the background jobs, or reads, waits for or ends the one of an id.
 ---@class outrider.JobsParams
@@ -377,6 +390,7 @@
 ---@field message string
 ---@field messageId string
 ---@field purpose string
+---@field secrets? outrider.Secret[]
 ---@field usage? outrider.Usage
 
 --- A request goes to another model.
@@ -384,6 +398,7 @@
 ---@field from string
 ---@field messageId string
 ---@field reason string
+---@field secrets? outrider.Secret[]
 ---@field to string
 ---@field usage? outrider.Usage
 
@@ -403,6 +418,7 @@
 ---@field messages string[]
 ---@field model string
 ---@field purpose string
+---@field secrets? outrider.Secret[]
 ---@field steering? string[]
 ---@field temperature? number
 ---@field toolFormat? string
@@ -413,6 +429,7 @@
 ---@class outrider.ModelReset
 ---@field messageId string
 ---@field reason string
+---@field secrets? outrider.Secret[]
 ---@field text string
 
 --- The model answered.
@@ -423,6 +440,7 @@
 ---@field providerData? outrider.WireProviderData
 ---@field purpose? string
 ---@field reasoning? string
+---@field secrets? outrider.Secret[]
 ---@field text string
 ---@field toolCalls outrider.WireToolCall[]
 ---@field usage? outrider.Usage
@@ -433,6 +451,7 @@
 ---@field messageId string
 ---@field model string
 ---@field reason string
+---@field secrets? outrider.Secret[]
 ---@field usage? outrider.Usage
 
 --- It was chosen which model gets the next request.
@@ -444,6 +463,7 @@
 ---@field others? string[]
 ---@field purpose string
 ---@field reason 'first_step'|'after_reasoning'|'step'|'side_task'
+---@field secrets? outrider.Secret[]
 ---@field tier? 'small'|'mid'|'frontier'
 ---@field tokens integer
 ---@field wanted 'small'|'mid'|'frontier'
@@ -464,6 +484,7 @@
 ---@field messageId string
 ---@field model string
 ---@field reason string
+---@field secrets? outrider.Secret[]
 ---@field toolFormat string
 
 --- A rule to be saved.
@@ -535,6 +556,7 @@
 --- The plan is now this.
 ---@class outrider.PlanUpdated
 ---@field items outrider.PlanItem[]
+---@field secrets? outrider.Secret[]
 
 --- A place in a document, zero-based, in the negotiated position encoding.
 ---@class outrider.Position
@@ -569,6 +591,7 @@
 ---@field callId? string
 ---@field channel? string
 ---@field id string
+---@field secrets? outrider.Secret[]
 
 --- The model or the server asks the person.
 ---@class outrider.QuestionAsked
@@ -577,6 +600,7 @@
 ---@field id string
 ---@field options? string[]
 ---@field question string
+---@field secrets? outrider.Secret[]
 
 --- A turn that waits for the running one.
 ---@class outrider.QueuedRun
@@ -681,6 +705,12 @@
 ---@field failed? outrider.SaveFailure[]
 ---@field saved string[]
 
+--- A secret that is replaced by a placeholder.
+---@class outrider.Secret
+---@field kind string
+---@field mark string
+---@field name string
+
 --- A selected range.
 ---@class outrider.Selection
 ---@field range outrider.Range
@@ -690,11 +720,13 @@
 ---@class outrider.SessionClosed
 ---@field leftOver? integer
 ---@field reason string
+---@field secrets? outrider.Secret[]
 
 --- A session began as a copy of another one.
 ---@class outrider.SessionForked
 ---@field fromSeq integer
 ---@field fromSessionId string
+---@field secrets? outrider.Secret[]
 
 --- A session was opened again from its log.
 ---@class outrider.SessionRestored
@@ -702,6 +734,7 @@
 ---@field limits? outrider.Limits
 ---@field permissionMode 'read-only'|'ask'|'auto-edit'|'full'
 ---@field realFolders? string[]
+---@field secrets? outrider.Secret[]
 ---@field toolsHash? string
 ---@field turnId? string
 
@@ -710,6 +743,7 @@
 ---@field folders string[]
 ---@field permissionMode 'read-only'|'ask'|'auto-edit'|'full'
 ---@field realFolders? string[]
+---@field secrets? outrider.Secret[]
 ---@field toolsHash? string
 ---@field version string
 
@@ -766,6 +800,7 @@
 --- The permission mode became narrower while a turn was running, and counts at once.
 ---@class outrider.SettingsChanged
 ---@field permissionMode 'read-only'|'ask'|'auto-edit'|'full'
+---@field secrets? outrider.Secret[]
 
 --- Which session; absent means all that are open in this process.
 ---@class outrider.StatusParams
@@ -788,6 +823,7 @@
 --- A text for the running turn: queued, or taken back before the model saw it.
 ---@class outrider.SteeringReceived
 ---@field pendingId string
+---@field secrets? outrider.Secret[]
 ---@field state? 'queued'|'removed'
 ---@field text string
 
@@ -818,6 +854,7 @@
 ---@field channel? string
 ---@field content string
 ---@field id string
+---@field secrets? outrider.Secret[]
 ---@field status 'ok'|'error'
 
 --- A call went to the client, whose tool it is. It is asked again under the same id after a restart.
@@ -825,13 +862,16 @@
 ---@field callId string
 ---@field id string
 ---@field name string
+---@field secrets? outrider.Secret[]
 
 --- The result of a call. Every call has exactly one.
 ---@class outrider.ToolFinished
 ---@field callId string
 ---@field content string
+---@field masked? integer
 ---@field name string
 ---@field read? outrider.ReadText[]
+---@field secrets? outrider.Secret[]
 ---@field status 'ok'|'error'|'denied'|'cancelled'|'interrupted'|'skipped'
 
 --- One tool as the model sees it.
@@ -861,10 +901,12 @@
 ---@field callId string
 ---@field input any
 ---@field name string
+---@field secrets? outrider.Secret[]
 
 --- The call passed its checks and its effect begins.
 ---@class outrider.ToolStarted
 ---@field callId string
+---@field secrets? outrider.Secret[]
 
 --- Which mode the tools are listed for.
 ---@class outrider.ToolsParams
@@ -885,17 +927,20 @@
 ---@class outrider.TurnFinished
 ---@field outcome 'completed'|'cancelled'|'budget_exhausted'|'failed'|'refused'
 ---@field reason string
+---@field secrets? outrider.Secret[]
 ---@field summary string
 ---@field usage outrider.Usage
 
 --- Nothing more can be done until the person answers.
 ---@class outrider.TurnParked
 ---@field open outrider.Open[]
+---@field secrets? outrider.Secret[]
 
 --- The turn went from one phase to the next.
 ---@class outrider.TurnPhase
 ---@field from 'start'|'prepare'|'assistant'|'tools'|'verify'|'finish'
 ---@field reason string
+---@field secrets? outrider.Secret[]
 ---@field to 'start'|'prepare'|'assistant'|'tools'|'verify'|'finish'
 
 --- A task was given while another turn was running; its `turn.started` follows when it is its time.
@@ -905,10 +950,12 @@
 ---@field mode 'agent'|'plan'|'explore'
 ---@field model string
 ---@field prompt string
+---@field secrets? outrider.Secret[]
 
 --- An open item was answered, the turn goes on.
 ---@class outrider.TurnResumed
 ---@field id string
+---@field secrets? outrider.Secret[]
 
 --- What a turn goes by, beside what it was given itself.
 ---@class outrider.TurnSettings
@@ -922,6 +969,7 @@
 ---@field mode 'agent'|'plan'|'explore'
 ---@field model string
 ---@field prompt string
+---@field secrets? outrider.Secret[]
 ---@field settings? outrider.TurnSettings
 
 --- The person was asked about a place that somebody changed since.
@@ -930,11 +978,13 @@
 ---@field id string
 ---@field line integer
 ---@field path string
+---@field secrets? outrider.Secret[]
 
 --- What an undo or a redo did.
 ---@class outrider.UndoFinished
 ---@field conflicts outrider.Conflict[]
 ---@field notUndoable outrider.NotUndoable[]
+---@field secrets? outrider.Secret[]
 ---@field undone outrider.UndonePath[]
 
 --- What to take back; without `id` the latest of that scope. Without `sessionId` the latest session.
@@ -950,6 +1000,7 @@
 ---@field id? string
 ---@field redo? boolean
 ---@field scope 'hunk'|'step'|'turn'|'session'
+---@field secrets? outrider.Secret[]
 
 --- What an undo or a redo did.
 ---@class outrider.UndoResult
@@ -1014,6 +1065,7 @@
 ---@field mode? string
 ---@field modeAfter? string
 ---@field path string
+---@field secrets? outrider.Secret[]
 ---@field told? string
 ---@field unshown? boolean
 ---@field whole? boolean
@@ -1024,6 +1076,7 @@
 ---@field callId string
 ---@field failed? outrider.NotSaved[]
 ---@field paths string[]
+---@field secrets? outrider.Secret[]
 
 --- What else a command did to the files of the workspace: no undo can take it back.
 ---@class outrider.WorkspaceTouched
@@ -1031,6 +1084,7 @@
 ---@field command string
 ---@field files outrider.TouchedFile[]
 ---@field more? integer
+---@field secrets? outrider.Secret[]
 ---@field unseen? string
 
 --- A command of `workspace/executeCommand`.

@@ -27,6 +27,7 @@ export interface ApprovalRequested {
   id: string;
   options: string[];
   reviewed?: boolean;
+  secrets?: Secret[];
   title: string;
 }
 
@@ -44,6 +45,7 @@ export interface ApprovalResolved {
   rule?: string;
   rules?: string[];
   scope?: "workspace" | "everywhere";
+  secrets?: Secret[];
 }
 
 /** `outrider/ask`: put an open item before the person, in the way of the client. */
@@ -65,6 +67,7 @@ export interface AskReply {
 export interface BudgetExhausted {
   allowed: number;
   limit: string;
+  secrets?: Secret[];
   used: number;
 }
 
@@ -153,12 +156,14 @@ export interface ContextCompacted {
   after: number;
   before: number;
   reason: string;
+  secrets?: Secret[];
 }
 
 /** Older tool output was left out. */
 export interface ContextPruned {
   callIds: string[];
   reason: string;
+  secrets?: Secret[];
 }
 
 /** Diagnostics of one document, as LSP `Diagnostic` objects. */
@@ -190,6 +195,7 @@ export interface EditApplied {
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
+  secrets?: Secret[];
   stays?: string;
   to?: string;
   undoes?: string;
@@ -210,6 +216,7 @@ export interface EditApplying {
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
   place?: string;
+  secrets?: Secret[];
   to?: string;
   toPlace?: string;
   undoes?: string;
@@ -228,6 +235,7 @@ export interface EditMerged {
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
+  secrets?: Secret[];
   to?: string;
   undoes?: string;
   undoesHunks?: number[];
@@ -245,6 +253,7 @@ export interface EditProposed {
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
+  secrets?: Secret[];
   to?: string;
 }
 
@@ -259,6 +268,7 @@ export interface EditRejected {
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
   reason: string;
+  secrets?: Secret[];
   to?: string;
 }
 
@@ -266,6 +276,7 @@ export interface EditRejected {
 export interface ErrorRaised {
   code: string;
   message: string;
+  secrets?: Secret[];
 }
 
 /** `outrider/event`: one committed event of a session's log. */
@@ -335,6 +346,7 @@ export interface JobFinished {
   jobId: string;
   output?: string;
   seconds?: number;
+  secrets?: Secret[];
   signal?: number;
   status: "exited" | "killed_timeout" | "killed_idle" | "lost" | "killed" | "cancelled" | "closed" | "interrupted";
   told?: string;
@@ -361,6 +373,7 @@ export interface JobStarted {
   cwd: string;
   jobId: string;
   sandboxed: boolean;
+  secrets?: Secret[];
 }
 
 /** Lists the background jobs, or reads, waits for or ends the one of an id. */
@@ -417,6 +430,7 @@ export interface ModelFailed {
   message: string;
   messageId: string;
   purpose: string;
+  secrets?: Secret[];
   usage?: Usage;
 }
 
@@ -425,6 +439,7 @@ export interface ModelFellBack {
   from: string;
   messageId: string;
   reason: string;
+  secrets?: Secret[];
   to: string;
   usage?: Usage;
 }
@@ -446,6 +461,7 @@ export interface ModelRequested {
   messages: string[];
   model: string;
   purpose: string;
+  secrets?: Secret[];
   steering?: string[];
   temperature?: number;
   toolFormat?: string;
@@ -457,6 +473,7 @@ export interface ModelRequested {
 export interface ModelReset {
   messageId: string;
   reason: string;
+  secrets?: Secret[];
   text: string;
 }
 
@@ -468,6 +485,7 @@ export interface ModelResponded {
   providerData?: WireProviderData;
   purpose?: string;
   reasoning?: string;
+  secrets?: Secret[];
   text: string;
   toolCalls: WireToolCall[];
   usage?: Usage;
@@ -479,6 +497,7 @@ export interface ModelRetried {
   messageId: string;
   model: string;
   reason: string;
+  secrets?: Secret[];
   usage?: Usage;
 }
 
@@ -491,6 +510,7 @@ export interface ModelRouted {
   others?: string[];
   purpose: string;
   reason: "first_step" | "after_reasoning" | "step" | "side_task";
+  secrets?: Secret[];
   tier?: "small" | "mid" | "frontier";
   tokens: number;
   wanted: "small" | "mid" | "frontier";
@@ -513,6 +533,7 @@ export interface ModelSwitched {
   messageId: string;
   model: string;
   reason: string;
+  secrets?: Secret[];
   toolFormat: string;
 }
 
@@ -595,6 +616,7 @@ export interface PlanItem {
 /** The plan is now this. */
 export interface PlanUpdated {
   items: PlanItem[];
+  secrets?: Secret[];
 }
 
 /** A place in a document, zero-based, in the negotiated position encoding. */
@@ -633,6 +655,7 @@ export interface QuestionAnswered {
   callId?: string;
   channel?: string;
   id: string;
+  secrets?: Secret[];
 }
 
 /** The model or the server asks the person. */
@@ -642,6 +665,7 @@ export interface QuestionAsked {
   id: string;
   options?: string[];
   question: string;
+  secrets?: Secret[];
 }
 
 /** A turn that waits for the running one. */
@@ -762,6 +786,13 @@ export interface SaveReply {
   saved: string[];
 }
 
+/** A secret that is replaced by a placeholder. */
+export interface Secret {
+  kind: string;
+  mark: string;
+  name: string;
+}
+
 /** A selected range. */
 export interface Selection {
   range: Range;
@@ -772,12 +803,14 @@ export interface Selection {
 export interface SessionClosed {
   leftOver?: number;
   reason: string;
+  secrets?: Secret[];
 }
 
 /** A session began as a copy of another one. */
 export interface SessionForked {
   fromSeq: number;
   fromSessionId: string;
+  secrets?: Secret[];
 }
 
 /** A session was opened again from its log. */
@@ -786,6 +819,7 @@ export interface SessionRestored {
   limits?: Limits;
   permissionMode: "read-only" | "ask" | "auto-edit" | "full";
   realFolders?: string[];
+  secrets?: Secret[];
   toolsHash?: string;
   turnId?: string;
 }
@@ -795,6 +829,7 @@ export interface SessionStarted {
   folders: string[];
   permissionMode: "read-only" | "ask" | "auto-edit" | "full";
   realFolders?: string[];
+  secrets?: Secret[];
   toolsHash?: string;
   version: string;
 }
@@ -858,6 +893,7 @@ export interface Settings {
 /** The permission mode became narrower while a turn was running, and counts at once. */
 export interface SettingsChanged {
   permissionMode: "read-only" | "ask" | "auto-edit" | "full";
+  secrets?: Secret[];
 }
 
 /** Which session; absent means all that are open in this process. */
@@ -885,6 +921,7 @@ export interface SteerResult {
 /** A text for the running turn: queued, or taken back before the model saw it. */
 export interface SteeringReceived {
   pendingId: string;
+  secrets?: Secret[];
   state?: "queued" | "removed";
   text: string;
 }
@@ -920,6 +957,7 @@ export interface ToolAnswered {
   channel?: string;
   content: string;
   id: string;
+  secrets?: Secret[];
   status: "ok" | "error";
 }
 
@@ -928,14 +966,17 @@ export interface ToolAsked {
   callId: string;
   id: string;
   name: string;
+  secrets?: Secret[];
 }
 
 /** The result of a call. Every call has exactly one. */
 export interface ToolFinished {
   callId: string;
   content: string;
+  masked?: number;
   name: string;
   read?: ReadText[];
+  secrets?: Secret[];
   status: "ok" | "error" | "denied" | "cancelled" | "interrupted" | "skipped";
 }
 
@@ -969,11 +1010,13 @@ export interface ToolRequested {
   callId: string;
   input: unknown;
   name: string;
+  secrets?: Secret[];
 }
 
 /** The call passed its checks and its effect begins. */
 export interface ToolStarted {
   callId: string;
+  secrets?: Secret[];
 }
 
 /** Which mode the tools are listed for. */
@@ -998,6 +1041,7 @@ export interface TouchedFile {
 export interface TurnFinished {
   outcome: "completed" | "cancelled" | "budget_exhausted" | "failed" | "refused";
   reason: string;
+  secrets?: Secret[];
   summary: string;
   usage: Usage;
 }
@@ -1005,12 +1049,14 @@ export interface TurnFinished {
 /** Nothing more can be done until the person answers. */
 export interface TurnParked {
   open: Open[];
+  secrets?: Secret[];
 }
 
 /** The turn went from one phase to the next. */
 export interface TurnPhase {
   from: "start" | "prepare" | "assistant" | "tools" | "verify" | "finish";
   reason: string;
+  secrets?: Secret[];
   to: "start" | "prepare" | "assistant" | "tools" | "verify" | "finish";
 }
 
@@ -1021,11 +1067,13 @@ export interface TurnQueued {
   mode: "agent" | "plan" | "explore";
   model: string;
   prompt: string;
+  secrets?: Secret[];
 }
 
 /** An open item was answered, the turn goes on. */
 export interface TurnResumed {
   id: string;
+  secrets?: Secret[];
 }
 
 /** What a turn goes by, beside what it was given itself. */
@@ -1041,6 +1089,7 @@ export interface TurnStarted {
   mode: "agent" | "plan" | "explore";
   model: string;
   prompt: string;
+  secrets?: Secret[];
   settings?: TurnSettings;
 }
 
@@ -1050,12 +1099,14 @@ export interface UndoAsked {
   id: string;
   line: number;
   path: string;
+  secrets?: Secret[];
 }
 
 /** What an undo or a redo did. */
 export interface UndoFinished {
   conflicts: Conflict[];
   notUndoable: NotUndoable[];
+  secrets?: Secret[];
   undone: UndonePath[];
 }
 
@@ -1071,6 +1122,7 @@ export interface UndoRequested {
   id?: string;
   redo?: boolean;
   scope: "hunk" | "step" | "turn" | "session";
+  secrets?: Secret[];
 }
 
 /** What an undo or a redo did. */
@@ -1144,6 +1196,7 @@ export interface WorkspaceChanged {
   mode?: string;
   modeAfter?: string;
   path: string;
+  secrets?: Secret[];
   told?: string;
   unshown?: boolean;
   whole?: boolean;
@@ -1155,6 +1208,7 @@ export interface WorkspaceSaved {
   callId: string;
   failed?: NotSaved[];
   paths: string[];
+  secrets?: Secret[];
 }
 
 /** What else a command did to the files of the workspace: no undo can take it back. */
@@ -1163,6 +1217,7 @@ export interface WorkspaceTouched {
   command: string;
   files: TouchedFile[];
   more?: number;
+  secrets?: Secret[];
   unseen?: string;
 }
 
