@@ -1,5 +1,7 @@
 """Short ways to write scripts and to look at what came of them."""
 
+import asyncio
+
 from outrider.testing.profiles import EDITORS
 
 HONEST = [str(profile) for profile in EDITORS]
@@ -36,3 +38,12 @@ def result(editor, number=0):
     """Status and content of a call's result, counted from 0."""
     data = editor.events_of("tool.finished")[number]["data"]
     return data["status"], data["content"]
+
+
+async def held(workspace, name):
+    """Wait until a server has told the others that it holds a file open unsaved: it does so in a file."""
+    folder = workspace.parent / f"{workspace.name}.state" / "held"
+    wanted = str((workspace / name).resolve())
+    async with asyncio.timeout(20):
+        while not any(wanted in file.read_text() for file in folder.glob("*.json")):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)

@@ -254,3 +254,35 @@ async def test_promise_4_what_the_person_saves_while_a_command_runs_is_theirs(wa
     await editor.wait_for(lambda: "turn.finished" in types(editor), "end")
     assert not {"workspace.changed", "workspace.touched"} & set(types(editor))
     assert (workspace / "notes.txt").read_text() == "one\ntwo\n"
+
+
+async def test_a_file_that_a_command_replaced_by_a_link_out_of_the_workspace_is_named(
+    begin, workspace, tmp_path
+):
+    (tmp_path / "out.txt").write_text("x\n")
+    (workspace / "ten.txt").write_text("ten\n")
+    command = call("run_command", command=f"rm ten.txt; ln -s {tmp_path / 'out.txt'} ten.txt", called="link")
+    editor = await begin("stock", [step(command), DONE], FULL)
+    await editor.run("Go.")
+    assert "ten.txt" in results(editor)["link"][1]
+    undone = await editor.command("outrider.undo", {})
+    assert "ten.txt" in {one["what"] for one in undone["notUndoable"]}
+    assert (tmp_path / "out.txt").read_text() == "x\n"
+
+
+async def test_a_text_in_another_encoding_is_named_and_not_written_in_that_of_now(begin, workspace):
+    (workspace / "a.txt").write_bytes("\ufeffone\ntwo\n".encode("utf-16-le"))
+    recode = call("run_command", command="iconv -f utf-16 -t utf-8 a.txt > t && mv t a.txt", called="recode")
+    editor = await begin("stock", [step(recode), DONE], FULL)
+    await editor.run("Go.")
+    undone = await editor.command("outrider.undo", {})
+    assert "a.txt" in {one["what"] for one in undone["notUndoable"]}
+    assert (workspace / "a.txt").read_bytes() == b"one\ntwo\n"
+
+
+async def test_an_undo_names_what_a_background_job_may_have_done(begin, workspace):
+    job = call("run_command", command="touch made", background=True, called="job")
+    editor = await begin("stock", [step(job), DONE], FULL)
+    await editor.run("Go.")
+    undone = await editor.command("outrider.undo", {})
+    assert [one["what"] for one in undone["notUndoable"]] == ["what the background job job_1 changed"]

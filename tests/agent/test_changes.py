@@ -406,11 +406,11 @@ async def test_what_the_undo_was_taken_over_is_asked_about_once(begin, ten):
 async def test_a_file_that_was_made_anew_does_not_get_its_old_lines(begin, ten):
     edit = call("edit_file", path="ten.txt", old="line 9", new="line nine")
     delete = call("delete_file", path="ten.txt", called="delete")
-    editor = await begin("stock", [step(edit), step(delete), DONE], FULL, answers=lambda _: "Take the undo")
+    editor = await begin("stock", [step(edit), step(delete), DONE], FULL, answers=lambda _: "Keep mine")
     await editor.run("Go.")
     ten.write_text("anew\n")
     undone = await editor.command("outrider.undo", {})
-    assert (ten.read_text(), undone["undone"], editor.questions) == ("anew\n", [], [])
+    assert (ten.read_text(), undone["undone"]) == ("anew\n", [])
     assert {one["reason"] for one in undone["conflicts"]} == {
         "the file exists again",
         "the file was made anew since",
@@ -422,11 +422,11 @@ async def test_a_line_that_was_taken_out_does_not_come_into_a_file_that_was_made
         call("edit_file", path="ten.txt", old="line 1\n", new=""),
         call("delete_file", path="ten.txt"),
     )
-    editor = await begin("stock", [step(edit), step(delete), DONE], FULL, answers=lambda _: "Take the undo")
+    editor = await begin("stock", [step(edit), step(delete), DONE], FULL, answers=lambda _: "Keep mine")
     await editor.run("Go.")
     ten.write_text("anew\n")
     undone = await editor.command("outrider.undo", {})
-    assert (ten.read_text(), undone["undone"], editor.questions) == ("anew\n", [], [])
+    assert (ten.read_text(), undone["undone"]) == ("anew\n", [])
     assert undone["conflicts"][-1]["reason"] == "the file was made anew since"
     ten.unlink()
     assert (await editor.command("outrider.undo", {}))["conflicts"] == []
@@ -695,3 +695,13 @@ async def test_a_line_typed_beside_a_change_stays_when_it_is_undone(above, is_op
     assert (undone["undone"], undone["conflicts"]) == ([{"path": "ten.txt", "hunks": 1}], [])
     expected = TEN.replace("line 10\n", "mine\nline 10\n" if above else "line 10\nmine\n")
     assert (editor.text("ten.txt") if is_open else ten.read_text()) == expected
+
+
+async def test_what_was_gone_over_with_a_yes_is_taken_back_to_its_beginning(begin, ten):
+    edit = call("edit_file", path="ten.txt", old="line 9", new="line nine")
+    delete = call("delete_file", path="ten.txt", called="delete")
+    editor = await begin("stock", [step(edit), step(delete), DONE], FULL, answers=["Take the undo"])
+    await editor.run("Go.")
+    ten.write_text("anew\n")
+    undone = await editor.command("outrider.undo", {})
+    assert (ten.read_text(), undone["conflicts"]) == (TEN, [])

@@ -167,7 +167,7 @@ async def test_promise_4_a_patch_that_moves_unsaved_text_is_refused_before_anybo
 async def test_what_is_typed_into_the_document_of_a_deleted_file_is_the_persons(
     profile, typed, begin, workspace
 ):
-    editor = await begin(profile, [step(DELETE), DONE], FULL)
+    editor = await begin(profile, [step(DELETE), DONE], FULL, answers=lambda _: "Keep mine")
     editor.open("tariff.py")
     await editor.run("Go.")
     if typed:

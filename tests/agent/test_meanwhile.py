@@ -1,11 +1,10 @@
 """What the person puts on the disk while a command runs is not the command's, and no undo takes it away."""
 
-import asyncio
 import shlex
 import sys
 
 import pytest
-from scripting import DONE, call, step
+from scripting import DONE, call, held, step
 
 from outrider.tools import meanwhile
 from outrider.workspace import census
@@ -44,14 +43,6 @@ async def ended(editor, workspace):
 
 def names(undone):
     return {one["what"] for one in undone["notUndoable"]}
-
-
-async def held(workspace, name):
-    """Wait until a server has told the others that it holds a file unsaved."""
-    folder, wanted = workspace.parent / f"{workspace.name}.state" / "held", str((workspace / name).resolve())
-    async with asyncio.timeout(20):
-        while not any(wanted in file.read_text() for file in folder.glob("*.json")):  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
 
 
 @pytest.mark.parametrize("closes", [False, True])

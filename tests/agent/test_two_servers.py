@@ -3,21 +3,12 @@
 import asyncio
 from pathlib import Path
 
-from scripting import DONE, call, results, step
+from scripting import DONE, call, held, results, step
 
 from outrider.testing.scenario import scripted, start_session
 
 FULL = {"permissionMode": "full"}
 EDIT = call("edit_file", path="tariff.py", old="hours * 3", new="hours * 2", called="edit")
-
-
-async def held(workspace: Path, name: str) -> None:
-    """Wait until a process has told the others that it holds a file open unsaved."""
-    folder = workspace.parent / f"{workspace.name}.state" / "held"
-    wanted = str((workspace / name).resolve())
-    async with asyncio.timeout(20):
-        while not any(wanted in file.read_text() for file in folder.glob("*.json")):  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
 
 
 async def test_a_file_that_another_server_holds_open_unsaved_is_not_written(workspace):

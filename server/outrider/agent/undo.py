@@ -218,10 +218,13 @@ class TakingBack:
                 held = {
                     number: reason
                     for number, reason in held.items()
-                    if not file.place(change_id, number).reads_like(over)
+                    if not _place(file, record, number).reads_like(over)
                 }
             taken = [number for number in wanted if number not in held]
-            before, after = file.text, _switched(file, change_id, taken, over=over is not None)
+            before, after = (
+                file.text,
+                _switched(file, change_id, taken, over=over is not None and bool(taken)),
+            )
             done = True
             # What changes no text now may do so once others are taken back: that it is undone must be known then.
             if before != after or (taken and before is not None):
@@ -314,7 +317,7 @@ class TakingBack:
         if isinstance(made, Written):
             self._folded.moved(file, *back)
         elif made.kind == "changed":
-            self._no(record, f"{there} was not renamed: {made.message}")
+            self._no(record, f"{there[0]} was not renamed: {made.message}")
 
     # --- conflicts -----------------------------------------------------------------------------------------------
 
@@ -325,10 +328,14 @@ class TakingBack:
         """
         if not self._answers or self._asked >= MOST_ASKED or not file.exists:
             return None
-        if not file.may_go_over(record.change_id, number):
+        is_whole = file.is_whole(record.change_id, number)
+        if is_whole and file.appears(record.change_id, number) and file.deleted is None:
+            return None
+        if not is_whole and not file.may_go_over(record.change_id, number):
             return None
         self._asked += 1
-        place, hunk = file.place(record.change_id, number), hunk_id(record.change_id, number)
+        place = _place(file, record, number)
+        hunk = hunk_id(record.change_id, number)
         what = "redo" if self._redo else "undo"
         take = TAKE_THE_REDO if self._redo else TAKE_THE_UNDO
         message = (
@@ -339,7 +346,8 @@ class TakingBack:
         self._context.record(UndoAsked(id=hunk, path=file.path, line=place.line, choice=choice))
         self._answers = choice is not None
         if choice == OPEN_BOTH:
-            await self._open_both(file, hunk, what, file.forced(record.change_id, number))
+            other = place.switched if is_whole else file.forced(record.change_id, number)
+            await self._open_both(file, hunk, what, other)
         return place if choice == take else None
 
     async def _chosen(self, message: str, take: str) -> str | None:
@@ -386,7 +394,9 @@ class TakingBack:
 
 def _switched(file: FileHistory, change_id: str, numbers: Sequence[int], *, over: bool) -> str | None:
     """The text with hunks switched; with `over` it is at most one, and goes over what somebody wrote there."""
-    if over and numbers:
+    if over and file.is_whole(change_id, numbers[0]):
+        return file.deleted if file.appears(change_id, numbers[0]) else None
+    if over:
         return file.forced(change_id, numbers[0])
     for number in numbers:
         file.switch(change_id, number)
@@ -394,6 +404,17 @@ def _switched(file: FileHistory, change_id: str, numbers: Sequence[int], *, over
     for number in numbers:
         file.switch(change_id, number)
     return text
+
+
+def _place(file: FileHistory, record: ChangeRecord, number: int) -> Place:
+    is_whole = file.is_whole(record.change_id, number)
+    return _of_all(file, record, number) if is_whole else file.place(record.change_id, number)
+
+
+def _of_all(file: FileHistory, record: ChangeRecord, number: int) -> Place:
+    """The whole of a file, which somebody wrote where another one is to come back, or to go."""
+    switched = file.deleted if file.appears(record.change_id, number) else ""
+    return Place(1, file.text or "", switched or "")
 
 
 def _emptied(record: ChangeRecord, made: Change) -> Iterator[str]:

@@ -60,7 +60,7 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """As a person reads it: `allow run_command “git diff …” in /work/x`."""
+        """As a person reads it: `allow run_command “git diff …” in /home/ada/x`."""
         what = [self.decision, self.tool]
         if self.command is not None:
             what.append(f"“{self.command}”" if self.is_exact else f"“{self.command} …”")

@@ -169,7 +169,7 @@ async def _record(
     )
     # Of what was, or is, no text nothing is kept that could be put back, and what is whose is not known otherwise.
     is_kept = isinstance(one.was.content, Decoded) or one.was.content.kind == "not_found"
-    is_kept = is_kept and is_known
+    is_kept = is_kept and is_known and not _is_recoded(one)
     is_kept = is_kept and not await asyncio.to_thread(meanwhile.may_be_theirs, path, _text(one.now))
     event, blobs = await _event(context, call, command, one, unshown=unshown, is_kept=is_kept)
     context.record(event, blobs)
@@ -217,7 +217,10 @@ def _others(folders: Folders, before: Before, after: Count) -> tuple[list[_Chang
     left = MOST_CHARACTERS
     for one in differences(before.count, after):
         located = folders.locate_now(str(one.path))
-        if not isinstance(located, Located) or located.own or not located.inside:
+        if not isinstance(located, Located) or located.own:
+            continue
+        is_link = one.after is not None and stat.S_ISLNK(one.after.st_mode)
+        if not located.inside and not is_link:
             continue
         if one.kind == "mode":
             modes = [f"{_mode(side):03o}" for side in (one.before, one.after) if side is not None]
@@ -365,6 +368,12 @@ def _encoding(changed: _Changed) -> Literal["utf-16-le", "utf-16-be"] | None:
         if isinstance(content, Decoded):
             return None if content.encoding == "utf-8" else content.encoding
     return None
+
+
+def _is_recoded(changed: _Changed) -> bool:
+    """Whether the bytes of the text are others than before: an undo would write the text in the encoding of now."""
+    was, now = changed.was.content, changed.now
+    return isinstance(was, Decoded) and isinstance(now, Decoded) and was.encoding != now.encoding
 
 
 def _named(changed: _Changed) -> str:

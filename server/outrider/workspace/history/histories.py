@@ -176,6 +176,11 @@ class FileHistory:
         """Whether a hunk is the file itself: its creation or deletion."""
         return self.strands[change_id, number] in self.whole
 
+    def appears(self, change_id: str, number: int) -> bool:
+        """Whether switching a hunk that is the file itself would bring the file, not take it away."""
+        strand = self.strands[change_id, number]
+        return self.whole[strand] != self.weave.is_on(strand)
+
     def may_go_over(self, change_id: str, number: int) -> bool:
         """Whether a hunk can be switched over what went over it: neither is a whole file that came or went."""
         strand = self.strands[change_id, number]

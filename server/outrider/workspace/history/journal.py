@@ -142,6 +142,9 @@ class Journal:
             self._last(event, event.data["path"], reason)
         elif event.type == "workspace.touched":
             self._touched(event, f"`{event.data['command']}`")
+        elif event.type == "job.started":
+            reason = f"it runs, or ran, beside everything else: `{event.data['command']}`"
+            self._last(event, f"what the background job {event.data['jobId']} changed", reason)
 
     def _touched(self, event: LoggedEvent, command: str) -> None:
         for one in event.data["files"]:
