@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -50,6 +50,21 @@ class ProviderData:
     """JSON text, of the shape its dialect gives it."""
 
 
+PartKind = Literal[
+    "identity", "mode", "environment", "instructions", "prompt", "open", "selection", "diagnostics"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a message's text, and what it is. The parts of a message make up its text, in order."""
+
+    kind: PartKind
+    text: str
+    name: str | None = None
+    """Which one of its kind, such as the path of a file."""
+
+
 @dataclass(frozen=True)
 class Message:
     """One message of a conversation. It never changes, so its encoding is computed once."""
@@ -61,6 +76,13 @@ class Message:
     """For role `tool`: the call this is the result of."""
     reasoning: str | None = None
     provider_data: ProviderData | None = None
+    parts: tuple[Part, ...] = ()
+    """What its text is made of, where that is known. No model is told of it."""
+
+    @classmethod
+    def of_parts(cls, role: Role, parts: Sequence[Part]) -> "Message":
+        """A message whose text is made of these parts."""
+        return cls(role, "".join(part.text for part in parts), parts=tuple(parts))
 
     @cached_property
     def encoded(self) -> bytes:
@@ -76,6 +98,11 @@ class Message:
             fields["reasoning"] = self.reasoning
         if self.provider_data is not None:
             fields["providerData"] = {"model": self.provider_data.model, "blocks": self.provider_data.blocks}
+        if self.parts:
+            fields["parts"] = [
+                {"kind": part.kind, "length": len(part.text)} | ({"name": part.name} if part.name else {})
+                for part in self.parts
+            ]
         return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
     @cached_property
@@ -97,7 +124,16 @@ class Message:
             tool_call_id=fields.get("toolCallId"),
             reasoning=fields.get("reasoning"),
             provider_data=data and ProviderData(data["model"], data["blocks"]),
+            parts=tuple(_parts(fields["text"], fields.get("parts", ()))),
         )
+
+
+def _parts(text: str, listed: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
+    start = 0
+    for one in listed:
+        end = start + int(one["length"])
+        yield Part(one["kind"], text[start:end], one.get("name"))
+        start = end
 
 
 def content_hash(content: bytes) -> str:

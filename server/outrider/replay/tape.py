@@ -43,6 +43,7 @@ _OF_TYPE: Mapping[str, InputKind] = {
     "question.answered": "answer",
     "tool.answered": "tool",
     "workspace.changed": "changed",
+    "instructions.found": "changed",
     "workspace.touched": "changed",
     "job.started": "changed",
     "job.finished": "changed",
