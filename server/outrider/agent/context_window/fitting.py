@@ -31,6 +31,8 @@ AFTER_OVERFLOW: Final = 0.6
 """What is sent after the provider found a request too long, as a share of that."""
 SUMMARY_SECONDS: Final = 60.0
 """How long the model may take for a summary."""
+SUMMARY_SHARE: Final = 0.1
+"""Share of the window that a summary may have."""
 RECORD_SHARE: Final = 0.4
 """Share of the window that the record of what is summarised may have."""
 SHORTEST_RESULT: Final = 1_000
@@ -66,7 +68,7 @@ class Fitting:
         if self._tokens >= PRUNE_AT * window:
             self._prune("full", PRUNE_TO * window, pruning.KEPT_STEPS)
         if self._tokens >= COMPACT_AT * window:
-            await self._compact("full", RECENT * window)
+            await self._compact("full", window)
             self._shorten("full", COMPACT_AT * window)
         if self._tokens >= (1 - ANSWER_RESERVE) * window:
             self._trim("full", (1 - ANSWER_RESERVE) * window)
@@ -78,7 +80,7 @@ class Fitting:
         wanted = AFTER_OVERFLOW * min(before, self._budget.context_window)
         self._prune("overflow", wanted, 1)
         if self._tokens > wanted:
-            await self._compact("overflow", RECENT * wanted)
+            await self._compact("overflow", wanted)
             self._shorten("overflow", wanted)
         if self._tokens > wanted:
             self._trim("overflow", wanted)
@@ -128,17 +130,16 @@ class Fitting:
             blobs=blobs,
         )
 
-    async def _compact(self, reason: Reason, recent_tokens: float) -> None:
-        prompt = self._record.state.turns[self._turn_id].prompt
-        recent = self._budget.counter.bytes_in(recent_tokens)
-        found = compaction.cut(self._conversation, prompt, recent)
+    async def _compact(self, reason: Reason, window: float) -> None:
+        prompt, counter = self._record.state.turns[self._turn_id].prompt, self._budget.counter
+        limit = min(compaction.SUMMARY_LIMIT, counter.bytes_in(SUMMARY_SHARE * window))
+        # With a small window the tools and what stays at the beginning may be most of it.
+        rest = counter.bytes_in(PRUNE_AT * window) - counter.tools - _size(self._conversation[:2]) - limit
+        found = compaction.cut(self._conversation, prompt, min(counter.bytes_in(RECENT * window), rest))
         if found is None:
             return
         before = self._tokens
         length = len(self._conversation)
-        limit = min(
-            compaction.SUMMARY_LIMIT, self._budget.counter.bytes_in(0.1 * self._budget.context_window)
-        )
         summary = await self._summary(found.dropped, limit)
         self._take_in()
         state = self._record.state
