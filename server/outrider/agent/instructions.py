@@ -4,6 +4,7 @@ What is found is recorded with the words in which the model is told, so that the
 of its own: the system message keeps its bytes.
 """
 
+from pathlib import PurePosixPath
 from typing import Final
 
 from outrider.agent.record import Record
@@ -25,15 +26,19 @@ class InstructionsNear:
         self._record = record
         self._turn_id = turn_id
         self._looked = 0
+        self._folders: set[PurePosixPath] = set()
 
     async def look(self) -> None:
         """Record what was found near the files that were read or changed since the last look."""
         memory = self._record.state.memory
         touches = memory.touches[self._looked :]
         self._looked = len(memory.touches)
-        if not touches or self._services.settings().trusted is False:
+        paths = dict.fromkeys(
+            touch.path for touch in touches if PurePosixPath(touch.path).parent not in self._folders
+        )
+        self._folders.update(PurePosixPath(path).parent for path in paths)
+        if not paths or self._services.settings().trusted is False:
             return
-        paths = dict.fromkeys(touch.path for touch in touches)
         found = await self._services.briefing.instructions_near(paths, memory.instructions)
         for path, text in found.items():
             used = sum(map(len, memory.instructions.values()))

@@ -75,6 +75,7 @@ class Fitting:
 
     async def shrink(self) -> bool:
         """Make it shorter because the provider found it too long; False where nothing can be left out."""
+        self._budget.counter.forget()  # no count that was believed can be right
         before = self._tokens
         self._budget.overflowed(before)
         wanted = AFTER_OVERFLOW * min(before, self._budget.context_window)
