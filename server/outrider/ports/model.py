@@ -57,7 +57,11 @@ PartKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of a message's text, and what it is. The parts of a message make up its text, in order."""
+    """A stretch of a message's text, and what it is. The parts of a message make up its text, in order.
+
+    Each but the last ends with a line: they are stored as numbers of lines, which stay the same where a path or a secret
+    in the text is replaced.
+    """
 
     kind: PartKind
     text: str
@@ -100,7 +104,8 @@ class Message:
             fields["providerData"] = {"model": self.provider_data.model, "blocks": self.provider_data.blocks}
         if self.parts:
             fields["parts"] = [
-                {"kind": part.kind, "length": len(part.text)} | ({"name": part.name} if part.name else {})
+                {"kind": part.kind, "lines": part.text.count("\n")}
+                | ({"name": part.name} if part.name else {})
                 for part in self.parts
             ]
         return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
@@ -129,11 +134,12 @@ class Message:
 
 
 def _parts(text: str, listed: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
-    start = 0
-    for one in listed:
-        end = start + int(one["length"])
-        yield Part(one["kind"], text[start:end], one.get("name"))
-        start = end
+    lines = text.split("\n")
+    for one in listed[:-1]:
+        own, lines = lines[: one["lines"]], lines[one["lines"] :]
+        yield Part(one["kind"], "".join(f"{line}\n" for line in own), one.get("name"))
+    for one in listed[-1:]:
+        yield Part(one["kind"], "\n".join(lines), one.get("name"))
 
 
 def content_hash(content: bytes) -> str:

@@ -171,6 +171,10 @@ def _same(expected: LoggedEvent, got: Object) -> bool:
     )
 
 
+_MEASURED: Final = frozenset({"limits.seconds", "contextWindow"})
+"""Budgets of which is spent what only the log can know to the last unit."""
+
+
 def _settled(kind: str, data: Object, of_log: Object) -> Object:
     """The data without what only the log can know: a clock that was read between two events, a digest.
 
@@ -180,9 +184,15 @@ def _settled(kind: str, data: Object, of_log: Object) -> Object:
         return {key: value for key, value in data.items() if key != "changeIds"}
     if kind == "approval.resolved" and "digest" in data:
         return {**data, "digest": ""}  # of places and texts that are not those of then
-    if kind == "budget.exhausted" and data["limit"] == "limits.seconds":
+    if kind == "budget.exhausted" and data["limit"] in _MEASURED:
         return {**data, "used": None}
-    if kind == "turn.finished" and data["reason"] == "limits.seconds":
+    if kind.startswith("context."):
+        return {
+            **data,
+            "before": None,
+            "after": None,
+        }  # of texts that may be shorter where secrets were removed
+    if kind == "turn.finished" and data["reason"] in _MEASURED:
         return {**data, "summary": data["summary"].partition("(")[0]}
     return data
 
