@@ -197,8 +197,7 @@ class Turn:
         await self._asker.route("main", self._conversation)
         if spent := self._budget.spent(self._state.steps, self._state.account):
             return await self._wrap_up(spent)
-        await self._fitting.fit()
-        if spent := self._budget.too_long(self._conversation):
+        if spent := await self._fitting.fit():
             return await self._wrap_up(spent)
         steering = self._take_in_steering()
         response = await self._asker.ask("main", self._conversation, steering)

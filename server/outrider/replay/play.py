@@ -20,6 +20,7 @@ from outrider.processes import Supervisor
 from outrider.processes.sandbox import Sandbox
 from outrider.replay.recorded import RecordedTools
 from outrider.replay.recorded_model import RecordedCatalog
+from outrider.replay.rewriting import RecordedRewritten
 from outrider.replay.rulings import RecordedLedger
 from outrider.replay.tape import Input, Tape
 from outrider.replay.world import (
@@ -280,6 +281,7 @@ class _Player:
             settings=self._settings,
             on_frame=lambda _: None,
             version=tape.events[0].data.get("version", tape.program),
+            rewritten=RecordedRewritten(tape) if tape.is_redacted else None,
         )
 
     def _open(self, state: SessionState) -> Session:

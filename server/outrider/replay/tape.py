@@ -74,6 +74,7 @@ class Tape:
         ]
         self.contents = export.contents
         self.program = export.program
+        self.is_redacted = bool(export.removed)
         self.position = 0
         """Seq of the last event that was replayed."""
         self.inputs: Sequence[Input] = sorted(_inputs(self.events), key=lambda one: one.due)

@@ -11,10 +11,16 @@ from outrider.agent.asker import Asker
 from outrider.agent.budget import Budget
 from outrider.agent.context_window import compaction, ladder, pruning
 from outrider.agent.record import Record
-from outrider.agent.services import Services
+from outrider.agent.services import Rewritten, Services
 from outrider.models.routing.choose import ANSWER_RESERVE
-from outrider.ports.model import Message, ModelResponse
-from outrider_protocol.events import ContextCompacted, ContextPruned, ContextTrimmed, TrimmedPart
+from outrider.ports.model import Message, ModelFailure, ModelResponse
+from outrider_protocol.events import (
+    BudgetExhausted,
+    ContextCompacted,
+    ContextPruned,
+    ContextTrimmed,
+    TrimmedPart,
+)  # fmt: skip
 
 Reason = Literal["full", "overflow"]
 
@@ -62,8 +68,11 @@ class Fitting:
         self._turn_id = turn_id
         self._take_in = take_in
 
-    async def fit(self) -> None:
-        """Make the conversation fit the model that is asked next."""
+    async def fit(self) -> BudgetExhausted | None:
+        """Make the conversation fit the model that is asked next; gives the account where it cannot."""
+        if (log := self._services.rewritten) is not None:
+            await self._follow(log)
+            return log.too_long()
         window = self._budget.context_window
         if self._tokens >= PRUNE_AT * window:
             self._prune("full", PRUNE_TO * window, pruning.KEPT_STEPS)
@@ -72,9 +81,12 @@ class Fitting:
             self._shorten("full", COMPACT_AT * window)
         if self._tokens >= (1 - ANSWER_RESERVE) * window:
             self._trim("full", (1 - ANSWER_RESERVE) * window)
+        return self._budget.too_long(self._conversation)
 
     async def shrink(self) -> bool:
         """Make it shorter because the provider found it too long; False where nothing can be left out."""
+        if (log := self._services.rewritten) is not None:
+            return await self._follow(log)
         self._budget.counter.forget()  # no count that was believed can be right
         before = self._tokens
         self._budget.overflowed(before)
@@ -86,6 +98,19 @@ class Fitting:
         if self._tokens > wanted:
             self._trim("overflow", wanted)
         return self._tokens < before
+
+    async def _follow(self, log: Rewritten) -> bool:
+        """Do what the log says was done; whether that was anything."""
+        followed = False
+        while True:
+            if (request := log.summarised()) is not None:
+                await self._ask(request)
+            if (done := log.rewritten()) is None:
+                return followed
+            event, messages = done
+            blobs = self._replace(messages)
+            self._record.append(event, turn_id=self._turn_id, blobs=blobs)
+            followed = True
 
     @property
     def _tokens(self) -> int:
@@ -169,14 +194,17 @@ class Fitting:
             Message("system", compaction.INSTRUCTION),
             Message("user", compaction.record_of(dropped, room)),
         ]
-        try:
-            async with self._services.clock.timeout(SUMMARY_SECONDS):
-                response = await self._asker.ask("compaction", request)
-        except TimeoutError:
-            return None
+        response = await self._ask(request)
         if not isinstance(response, ModelResponse) or response.finish_reason == "refused":
             return None
         return response.text.strip()[:limit] or None
+
+    async def _ask(self, request: Sequence[Message]) -> ModelResponse | ModelFailure | None:
+        try:
+            async with self._services.clock.timeout(SUMMARY_SECONDS):
+                return await self._asker.ask("compaction", request)
+        except TimeoutError:
+            return None
 
     def _trim(self, reason: Reason, target: float) -> None:
         before = self._tokens
