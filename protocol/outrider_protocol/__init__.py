@@ -26,6 +26,7 @@ REDO: Final = "outrider.redo"
 CHANGES: Final = "outrider.changes"
 TOOLS: Final = "outrider.tools"
 DOCTOR: Final = "outrider.doctor"
+PROMPT: Final = "outrider.prompt"
 OPEN: Final = "outrider.open"
 EXPORT: Final = "outrider.export"
 PERMISSIONS: Final = "outrider.permissions"
@@ -33,7 +34,7 @@ JOBS: Final = "outrider.jobs"
 
 COMMAND_NAMES: Final = (
     RUN, EXPLORE, STEER, CANCEL, ANSWER, STATUS, WAIT, EVENTS, SESSIONS, RESUME, UNDO, REDO, CHANGES, TOOLS,
-    DOCTOR, OPEN, EXPORT, PERMISSIONS, JOBS,
+    DOCTOR, PROMPT, OPEN, EXPORT, PERMISSIONS, JOBS,
 )  # fmt: skip
 
 # Notifications to the client, sent only where it set `events: true`.

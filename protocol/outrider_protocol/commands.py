@@ -24,6 +24,7 @@ from outrider_protocol.events import (
     UndonePath,
     UndoScope,
     Usage,
+    WireToolCall,
 )  # fmt: skip
 from outrider_protocol.export import Export
 from outrider_protocol.notifications import Event
@@ -346,6 +347,53 @@ class DoctorResult(Wire):
     checks: list[Check]
 
 
+class PromptParams(Wire):
+    """The session whose next request is shown, whoever runs it."""
+
+    session_id: str
+
+
+class PromptSection(Wire):
+    """A part of a request, and about how many tokens it has."""
+
+    kind: str
+    """`identity`, `mode`, `environment`, `instructions`, `prompt`, `open`, `selection`, `diagnostics`, `summary`; else
+    the role of its message, or `tools`."""
+    name: str | None = None
+    tokens: int
+
+
+class PromptMessage(Wire):
+    """A message of a request, as the model gets it."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    text: str
+    reasoning: str | None = None
+    tool_calls: list[WireToolCall] | None = None
+    tool_call_id: str | None = None
+    tokens: int
+    sections: list[PromptSection] | None = None
+    """What its text is made of, in order, where that is known."""
+
+
+class PromptResult(Wire):
+    """The next request as it would be made now, before anything is left out because of its length."""
+
+    session_id: str
+    model: str | None = None
+    """The one that was asked last."""
+    messages: list[PromptMessage]
+    tools: list[ToolInfo]
+    sections: list[PromptSection]
+    """The whole request by the kind of its sections."""
+    tokens: int
+    """About how many it has."""
+    counted: int | None = None
+    """What the provider counted for the latest request, its answer included."""
+    context_window: int | None = None
+    """Tokens that the model can take."""
+
+
 class OpenParams(Wire):
     """Opens a document that carries actions: the task document, or the one of an open item."""
 
@@ -493,6 +541,7 @@ COMMANDS: dict[str, Command] = {
         ),
         Command(names.TOOLS, ToolsParams, ToolsResult, "List the tools."),
         Command(names.DOCTOR, DoctorParams, DoctorResult, "Look at the set-up and say what is wrong."),
+        Command(names.PROMPT, PromptParams, PromptResult, "Show what the model would be sent next."),
         Command(
             names.OPEN, OpenParams, OpenResult, "Open the task document or the document of an open item."
         ),

@@ -266,3 +266,19 @@ async def test_how_fast_a_model_is_stands_in_the_log_and_the_status(sessions):
     assert (latency["model"], latency["requests"]) == ("my/a", 2)
     assert latency["firstTokenMs"] == pytest.approx(sum(measured) / 2, abs=0.2)
     assert json.dumps(session["latencies"])
+
+
+async def test_a_summary_of_older_steps_is_made_by_the_small_tier(sessions):
+    for name in "abc":
+        (sessions.workspace / f"{name}.txt").write_text(f"{name} is a line\n" * 200)
+    too_long = fails(400, b'{"error": {"code": "context_length_exceeded", "message": "too long"}}')
+    async with sessions.start(tiers=TIERS) as editor:
+        reads = [Said(calls=[(f"call_{name}", "read_file", {"path": f"{name}.txt"})]) for name in "abc"]
+        sessions.plays(*reads, too_long, Said("Notes of the small one."), Said("Done."))
+        ended = await editor.run("Look.")
+    assert (ended["outcome"], ended["summary"]) == ("completed", "Done.")
+    assert sessions.asked == ["big", "mid", "mid", "mid", "small", "mid"]
+    (compacted,) = data_of(editor, "context.compacted")
+    assert (compacted["reason"], compacted["by"]) == ("overflow", "model")
+    assert "Notes of the small one." in json.dumps(sessions.server.bodies[-1])
+    await check_replay(editor, sessions)

@@ -140,6 +140,28 @@ async def test_a_secret_in_the_task_is_not_sent(begin, workspace):
     assert TOKEN not in json.dumps(editor.events)
 
 
+async def test_a_secret_in_instructions_is_not_sent_and_their_sections_stay(begin, workspace):
+    (workspace / "sub").mkdir()
+    (workspace / "AGENTS.md").write_text(f"Be kind.\nLog in with {TOKEN}\nBe brief.\n")
+    (workspace / "sub" / "AGENTS.md").write_text(f"Here it is {OTHER}\n")
+    (workspace / "sub" / "a.txt").write_text("a\n")
+    editor = await begin("stock", [step(call("read_file", path="sub/a.txt", called="read")), DONE])
+    await editor.run("Look at it")
+    shown = await editor.command("outrider.prompt", {"sessionId": editor.session_id})
+    said = json.dumps(shown)
+    assert "Log in with [secret 1]" in said
+    assert "Here it is [secret 2]" in said
+    assert TOKEN not in said + json.dumps(editor.events)
+    assert OTHER not in said + json.dumps(editor.events)
+    system = shown["messages"][0]
+    assert [one["kind"] for one in system["sections"]] == ["identity", "environment", "instructions"]
+    assert [one.get("name") for one in system["sections"]][-1] == "AGENTS.md"
+    state_dir = workspace.parent / editor.options["stateDir"]
+    _, messages = log_of(state_dir)
+    assert messages
+    assert not [one for one in messages if TOKEN in one or OTHER in one]
+
+
 READ = call("read_file", path="config.py", called="read")
 
 

@@ -49,6 +49,9 @@ VALUES: dict[str, type[Wire]] = {
     "ChangedHunk": commands.ChangedHunk,
     "ToolInfo": commands.ToolInfo,
     "Check": commands.Check,
+    "PromptSection": commands.PromptSection,
+    "PromptMessage": commands.PromptMessage,
+    "TrimmedPart": events.TrimmedPart,
     "ToolCall": events.WireToolCall,
     "ProviderData": events.WireProviderData,
     "Hunk": events.WireHunk,
@@ -405,7 +408,9 @@ def error_reasons() -> set[str]:
 
 def reasons_of_finish() -> set[str]:
     """The reasons of `turn.finished` that the loop and the session give themselves."""
-    reasons: set[str] = set()
+    from outrider.agent.guards import FLAWS
+
+    reasons = {repair.reason for repair in FLAWS.values()}
     for name in ("turn.py", "session.py"):
         for node in ast.walk(ast.parse((SERVER / "agent" / name).read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "Finish":

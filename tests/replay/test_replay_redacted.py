@@ -99,3 +99,32 @@ def test_hunks_between_redacted_texts_are_the_redacted_hunks(before, after):
     ]
     left = line_hunks(*map(redaction.text, texts))
     assert [(hunk.line, hunk.removed, hunk.added) for hunk in left] == expected
+
+
+async def test_a_compacted_session_is_replayed_without_its_secrets(workspace):
+    for name in "abcd":
+        text = "".join(f"{name}{number} in {workspace} as before\n" for number in range(30))
+        (workspace / f"{name}.txt").write_text(text)
+    (workspace / "AGENTS.md").write_text(f"Work in {workspace}.\n")
+    turns = [
+        {"tool_calls": [{"name": "read_file", "input": {"path": f"{name}.txt"}, "id": f"r_{name}"}]}
+        for name in "abcd"
+    ]
+    model = scripted(workspace, [*turns, {"text": "Done."}], context_window=4_000)
+    async with start_session("stock", workspace, model) as editor:
+        await editor.run("Look")
+    (export,) = await exports_of(workspace.parent / f"{workspace.name}.state")
+    events = [LoggedEvent(e.seq, e.ts, e.session_id, e.turn_id, e.type, e.data) for e in export.events]
+    contents = {
+        (one.hash, one.kind): export.contents[one.hash]
+        for event in export.events
+        for one in contents_named(event.type, event.data)
+    }
+    clean = redacted(
+        events, contents, Private(frozenset(), folders=(("shop", (str(workspace),)),), user=""), "0"
+    )
+    assert "context.compacted" in [event.type for event in clean.events]
+    assert str(workspace) not in json.dumps(clean.to_wire())
+    replayed = await play(clean)
+    assert isinstance(replayed, Replayed)
+    assert replayed.difference is None

@@ -9,6 +9,7 @@ from contextlib import aclosing
 from typing import Literal
 
 from outrider.agent.budget import Budget
+from outrider.agent.context_window.counting import TOKENS_PER_BYTE
 from outrider.agent.offer import Offer, encoded
 from outrider.agent.record import Record
 from outrider.agent.services import Services
@@ -64,6 +65,7 @@ class Asker:
         self._turn_id = turn_id
         self._offer = Offer(tools)
         self._budget = budget
+        budget.counter.tools = len(self._offer.everything)
         self._routed: str | None = None
         """The purpose of the request that a model was chosen for."""
 
@@ -80,7 +82,7 @@ class Asker:
         main, turn = purpose == "main", self._record.state.turns[self._turn_id]
         need = Need(
             purpose=purpose,
-            tokens=self._budget.context_tokens(messages, self._offer.everything if main else b""),
+            tokens=self._budget.context_tokens(messages) if main else _size(messages),
             tools=main and bool(self._offer.tools),
             first_step=main and turn.steps == 0,
             after_reasoning=main and turn.only_thought,
@@ -90,7 +92,7 @@ class Asker:
             return
         self._record.append(_routed(purpose, routing), turn_id=self._turn_id)
         if main:
-            self._budget.asks(routing.context_window)
+            self._budget.asks(routing.models[0], routing.context_window)
 
     async def ask(
         self, purpose: str, messages: Sequence[Message], steering: Sequence[str] = ()
@@ -243,6 +245,10 @@ class Asker:
             ),
             turn_id=self._turn_id,
         )
+
+
+def _size(messages: Sequence[Message]) -> int:
+    return int(sum(len(message.encoded) for message in messages) * TOKENS_PER_BYTE)
 
 
 class _Shown:

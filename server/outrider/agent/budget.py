@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from outrider.agent.account import Account
+from outrider.agent.context_window.counting import Counter
 from outrider.models.routing.choose import ANSWER_RESERVE
 from outrider.ports.clock import Clock
-from outrider.ports.model import Message, Tokens
+from outrider.ports.model import Message
 from outrider_protocol.events import BudgetExhausted
 from outrider_protocol.settings import Limits
-
-BYTES_PER_TOKEN = 3.5
-"""For texts the provider has not counted yet; low, so that the estimate is rather too high."""
 
 
 @dataclass(slots=True)
@@ -20,12 +18,13 @@ class Budget:
 
     limits: Limits
     clock: Clock
+    counter: Counter = field(default_factory=Counter)
+    """How long the requests are."""
     _context_window: int = 0
+    _too_many: int | None = None
+    """Tokens that the provider found too many for a request."""
     _since: float | None = None
     _waiting: int = 0
-    _counted: int = 0
-    """Messages of the last request that the provider counted, and below what they and the answer came to."""
-    _counted_tokens: int = 0
     _seconds: float = field(default=0.0)
 
     def start(self, context_window: int) -> None:
@@ -33,9 +32,19 @@ class Budget:
         self._context_window = context_window
         self._since = self.clock.monotonic()
 
-    def asks(self, context_window: int) -> None:
+    def asks(self, model: str, context_window: int) -> None:
         """Take over the window, in tokens, of the model that gets the next request."""
         self._context_window = context_window
+        self.counter.asks(model)
+
+    @property
+    def context_window(self) -> int:
+        """Tokens that the model can take; fewer than its profile says where its provider refused as many."""
+        return self._context_window if self._too_many is None else min(self._context_window, self._too_many)
+
+    def overflowed(self, tokens: int) -> None:
+        """Take note that a request of about so many tokens was too long for its provider."""
+        self._too_many = tokens
 
     def hold(self) -> None:
         """Stop the watch while the person is asked."""
@@ -56,32 +65,36 @@ class Budget:
         running = 0.0 if self._since is None else self.clock.monotonic() - self._since
         return self._seconds + running
 
-    def counted(self, messages: int, tokens: Tokens | None) -> None:
-        """Take over the provider's count of a request of so many messages and of its answer."""
-        if tokens is not None and tokens.input > 0:
-            self._counted, self._counted_tokens = messages, tokens.input + tokens.output
-
-    def context_tokens(self, messages: Sequence[Message], tools: bytes = b"") -> int:
-        """About how many tokens a request with these messages has, and with these tools, as long as nobody counted."""
-        new = messages[self._counted :] if self._counted else messages
-        size = sum(len(message.encoded) for message in new) + (0 if self._counted else len(tools))
-        return self._counted_tokens + int(size / BYTES_PER_TOKEN)
+    def context_tokens(self, messages: Sequence[Message]) -> int:
+        """About how many tokens a request with these messages has, the tools included."""
+        return self.counter.tokens(messages)
 
     def overflow(self, messages: Sequence[Message]) -> BudgetExhausted:
         """The account of a request that was too long for the provider."""
-        used = self.context_tokens(messages)
-        return BudgetExhausted(limit="contextWindow", allowed=self._context_window, used=used)
+        return self._of_window(messages, self.context_window)
 
-    def spent(self, steps: int, account: Account, messages: Sequence[Message]) -> BudgetExhausted | None:
-        """The first budget that is spent, None if the turn may go on."""
+    def too_long(self, messages: Sequence[Message]) -> BudgetExhausted | None:
+        """The account of a request that leaves no room for an answer in the window, None where there is room."""
+        allowed = int(self.context_window * (1 - ANSWER_RESERVE))
+        return self._of_window(messages, allowed) if self.context_tokens(messages) >= allowed else None
+
+    def _of_window(self, messages: Sequence[Message], allowed: int) -> BudgetExhausted:
+        return BudgetExhausted(
+            limit="contextWindow",
+            allowed=allowed,
+            used=self.context_tokens(messages),
+            messages=[message.digest for message in messages],
+            context_window=self.context_window,
+        )
+
+    def spent(self, steps: int, account: Account) -> BudgetExhausted | None:
+        """The first limit that is spent, None if the turn may go on."""
         limits = self.limits
-        window = int(self._context_window * (1 - ANSWER_RESERVE))
         accounts: list[tuple[str, float | None, float]] = [
             ("limits.steps", limits.steps, steps),
             ("limits.seconds", limits.seconds, self.seconds),
             ("limits.tokens", limits.tokens, account.usage.input_tokens + account.usage.output_tokens),
             ("limits.cost", limits.cost, account.known_cost),
-            ("contextWindow", window, self.context_tokens(messages)),
         ]
         for name, allowed, used in accounts:
             if allowed is not None and used >= allowed:

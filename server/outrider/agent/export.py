@@ -19,7 +19,7 @@ from outrider.agent.state import SessionState
 from outrider.permissions.redaction import Private, Redaction, json_strings
 from outrider.permissions.secret_forms import SHORTEST_KEY
 from outrider.ports.events import LoggedEvent
-from outrider.ports.model import Message, ProviderData, ToolCall
+from outrider.ports.model import Message, Part, ProviderData, ToolCall
 from outrider.processes.environment import holds_key
 from outrider.store.exported import Kind, contents_named, decode_content, encode_content, hash_of
 from outrider.workspace.paths import folders_of
@@ -207,13 +207,15 @@ def _redacted_message(redaction: Redaction, message: Message) -> Message:
         for call in message.tool_calls
     )
     kept = message.provider_data
+    parts = tuple(Part(part.kind, redaction.text(part.text), maybe(part.name)) for part in message.parts)
     return Message(
         message.role,
-        redaction.text(message.text),
+        "".join(part.text for part in parts) if parts else redaction.text(message.text),
         tuple(calls),
         maybe(message.tool_call_id),
         maybe(message.reasoning),
         kept and ProviderData(redaction.text(kept.model), redaction.json_text(kept.blocks)),
+        parts,
     )
 
 

@@ -1,9 +1,10 @@
 """Bounds on a model that goes round in circles or answers with nothing. Each is a count, never a guess."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final, Literal
 
-from outrider.ports.model import ToolCall
+from outrider.ports.model import ModelResponse, ToolCall
 
 SAME_STEP_LIMIT = 3
 """The same calls with the same results, so often in a row: the next ones are not run."""
@@ -12,8 +13,44 @@ SAME_STEP_END = 6
 REPAIR_LIMIT = 3
 """Empty, cut off or malformed answers in a row that are put up with."""
 
-EMPTY_NUDGE = "Your last answer was empty. Go on with the task, or answer with what you have."
-CUT_NUDGE = "Your last answer was cut off by its length limit. Go on from where it stopped."
+Flaw = Literal["empty", "only_reasoning", "cut_off", "repeated"]
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What is done about an answer that is no answer."""
+
+    nudge: str
+    """What the model is told."""
+    reason: str
+    """Why the turn fails when it happens too often in a row."""
+    summary: str
+
+
+FLAWS: Final[Mapping[Flaw, Repair]] = {
+    "empty": Repair(
+        "Your last answer was empty. Go on with the task, or answer with what you have.",
+        "empty_responses",
+        "The model's answers were empty.",
+    ),
+    "only_reasoning": Repair(
+        "Your last answer held only reasoning, which nobody sees. Go on with the task: call a tool, or answer.",
+        "only_reasoning",
+        "The model's answers held only reasoning.",
+    ),
+    "cut_off": Repair(
+        "Your last answer was cut off by its length limit. Go on from where it stopped.",
+        "cut_off",
+        "The model's answers were cut off by their length limit.",
+    ),
+    "repeated": Repair(
+        "Your last answer is the same as the one before it, and was cut off again. Say it shorter, or take a smaller step.",
+        "repeated_answers",
+        "The model gave the same answer again and again, cut off each time.",
+    ),
+}
+"""An answer without calls that a turn cannot end with, by name. One that declines ends the turn as refused, and what is
+called again with the same result is bounded by `RepeatGuard`."""
 REPEATED = (
     "Not run: this call was made {count} times in a row with the same result. Do something else, or answer with "
     "what you know."
@@ -52,6 +89,17 @@ class RepairGuard:
     """Counts bad answers in a row."""
 
     count: int = 0
+    _cut_off: str | None = None
+
+    def flaw_of(self, response: ModelResponse) -> Flaw | None:
+        """What is wrong with an answer without calls; None if it is one."""
+        before, self._cut_off = self._cut_off, None
+        if response.finish_reason == "length":
+            self._cut_off = response.text
+            return "repeated" if before is not None and before == response.text else "cut_off"
+        if response.text.strip():
+            return None
+        return "only_reasoning" if (response.reasoning or "").strip() else "empty"
 
     def note(self, *, bad: bool) -> bool:
         """Take note of an answer; True if the turn should end."""

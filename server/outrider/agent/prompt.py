@@ -5,11 +5,12 @@ the person is looking at comes with the task.
 """
 
 import platform
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
+from typing import Any
 
 from outrider.permissions.visible import visible
+from outrider.ports.model import Message, Part, PartKind
 from outrider.ports.text import Place
 from outrider.workspace.documents import DocumentStore, offset_of
 from outrider.workspace.overlay import Overlay, ReadProblem
@@ -19,9 +20,9 @@ from outrider_protocol.events import Context, Mode, Selection
 SELECTION_LIMIT = 20_000
 """Characters of a selection that are quoted."""
 INSTRUCTIONS_LIMIT = 32_000
-"""Characters of an AGENTS.md that are quoted."""
-
-SectionKind = Literal["identity", "mode", "environment", "instructions"]
+"""Characters of an AGENTS.md of a workspace folder that are quoted."""
+NESTED_LIMIT = 8_000
+"""Characters of one further down."""
 
 IDENTITY = """\
 You are Outrider, a coding agent inside the person's editor. You work on their open workspace with the tools
@@ -45,12 +46,11 @@ MODES: dict[Mode, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """One part of the system message."""
-
-    kind: SectionKind
-    text: str
+TITLES: dict[PartKind, str] = {
+    "mode": "Mode",
+    "environment": "Environment",
+    "instructions": "Instructions of this workspace",
+}
 
 
 class Briefing:
@@ -61,17 +61,34 @@ class Briefing:
         self._overlay = overlay
         self._documents = documents
 
-    async def system(self, mode: Mode, *, trusted: bool) -> str:
+    async def system(self, mode: Mode, *, trusted: bool) -> Message:
         """The system message of a turn in that mode; `trusted`: the workspace's own instructions are taken up."""
-        return render(await system_sections(self._folders, self._overlay, mode, trusted=trusted))
+        return await system_message(self._folders, self._overlay, mode, trusted=trusted)
 
-    async def task(self, prompt: str, context: Context | None) -> str:
+    async def task(self, prompt: str, context: Context | None) -> Message:
         """The message that brings a task. It begins with `prompt` as it is."""
         return await task_message(prompt, context, self._folders, self._overlay, self._documents)
 
+    async def instructions_near(self, paths: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+        """The AGENTS.md of the folders below the workspace's that lie above these files, from the top down.
 
-async def system_sections(folders: Folders, overlay: Overlay, mode: Mode, *, trusted: bool) -> list[Section]:
-    """The sections of the system message.
+        Args:
+            paths: Files, as the tools name them.
+            known: The AGENTS.md that are not looked for, by path.
+
+        Returns:
+            By path, the text of each that there is, cut to `NESTED_LIMIT` characters.
+        """
+        tops = {""} if len(self._folders.folders) < 2 else {folder.name for folder in self._folders.folders}
+        found: dict[str, str] = {}
+        for path in nested_paths(paths, tops, frozenset(known)):
+            if (text := await _instructions(self._folders, self._overlay, path, NESTED_LIMIT)) is not None:
+                found[path] = text
+        return found
+
+
+async def system_message(folders: Folders, overlay: Overlay, mode: Mode, *, trusted: bool) -> Message:
+    """The system message, in parts.
 
     Args:
         folders: The workspace.
@@ -79,29 +96,54 @@ async def system_sections(folders: Folders, overlay: Overlay, mode: Mode, *, tru
         mode: What the turn may do.
         trusted: Whether the workspace's own instructions are taken up.
     """
-    sections = [Section("identity", IDENTITY)]
+    parts: list[tuple[PartKind, str, str | None]] = [("identity", IDENTITY, None)]
     if MODES[mode]:
-        sections.append(Section("mode", MODES[mode]))
-    sections.append(Section("environment", _environment(folders)))
+        parts.append(("mode", MODES[mode], None))
+    parts.append(("environment", _environment(folders), None))
     if trusted:
         for folder in folders.folders:
-            located = await folders.locate(str(folder.path / "AGENTS.md"))
-            if isinstance(located, PathProblem) or not located.inside:
-                continue
-            snapshot = await overlay.read(located)
-            if not isinstance(snapshot, ReadProblem) and snapshot.text.strip():
-                text = visible(snapshot.text[:INSTRUCTIONS_LIMIT].strip())
-                sections.append(Section("instructions", f"From {located.display}:\n{text}"))
-    return sections
+            path = str(folder.path / "AGENTS.md")
+            if (text := await _instructions(folders, overlay, path, INSTRUCTIONS_LIMIT)) is not None:
+                name = folders.display_of((folder.path / "AGENTS.md").as_uri())
+                parts.append(("instructions", f"From {name}:\n{text}", name))
+    return Message.of_parts("system", _spaced([Part(k, _titled(k, text), name) for k, text, name in parts]))
 
 
-def render(sections: Sequence[Section]) -> str:
-    """The system message made of its sections."""
-    titles = {"mode": "Mode", "environment": "Environment", "instructions": "Instructions of this workspace"}
-    return "\n\n".join(
-        f"# {titles[section.kind]}\n{section.text}" if section.kind in titles else section.text
-        for section in sections
-    )
+async def _instructions(folders: Folders, overlay: Overlay, path: str, limit: int) -> str | None:
+    """The text of an AGENTS.md, cut to so many characters; None where there is none that may be read."""
+    located = await folders.locate(path)
+    if isinstance(located, PathProblem) or not located.inside:
+        return None
+    snapshot = await overlay.read(located)
+    if isinstance(snapshot, ReadProblem) or not snapshot.text.strip():
+        return None
+    return visible(snapshot.text[:limit].strip())
+
+
+def nested_paths(paths: Iterable[str], tops: Iterable[str], known: frozenset[str]) -> list[str]:
+    """Where an AGENTS.md may lie that belongs to these files, without `tops`, whose own every turn begins with. Pure."""
+    wanted: dict[str, None] = {}
+    for path in paths:
+        if path.startswith(("/", "untitled:", "..")):
+            continue
+        for folder in reversed(PurePosixPath(path).parents):
+            name = "" if str(folder) == "." else str(folder)
+            if name and name not in tops and f"{name}/AGENTS.md" not in known:
+                wanted[f"{name}/AGENTS.md"] = None
+    return list(wanted)
+
+
+def _titled(kind: PartKind, text: str) -> str:
+    return f"# {TITLES[kind]}\n{text}" if kind in TITLES else text
+
+
+def _spaced(parts: Sequence[Part]) -> list[Part]:
+    """The parts with an empty line between them."""
+    last = len(parts) - 1
+    return [
+        Part(part.kind, part.text if index == last else f"{part.text}\n\n", part.name)
+        for index, part in enumerate(parts)
+    ]
 
 
 def _environment(folders: Folders) -> str:
@@ -118,17 +160,21 @@ def _environment(folders: Folders) -> str:
 
 async def task_message(
     prompt: str, context: Context | None, folders: Folders, overlay: Overlay, documents: DocumentStore
-) -> str:
+) -> Message:
     """The user message that brings a task, with what the person is looking at."""
-    parts = [prompt]
+    parts = [Part("prompt", prompt)]
     if opened := _open_documents(context, folders, documents):
-        parts.append(visible("Open in the editor:\n" + "\n".join(f"- {path}" for path in opened)))
+        parts.append(
+            Part("open", visible("Open in the editor:\n" + "\n".join(f"- {path}" for path in opened)))
+        )
     if context is not None and context.selection is not None:
-        parts.append(await _selection(context.selection, folders, overlay, documents))
+        selected = await _selection(context.selection, folders, overlay, documents)
+        parts.append(Part("selection", selected, folders.display_of(context.selection.uri)))
     for diagnostics in context.diagnostics if context is not None else []:
         lines = [_diagnostic(item) for item in diagnostics.items[:50]]
-        parts.append(visible(f"Diagnostics of {folders.display_of(diagnostics.uri)}:\n" + "\n".join(lines)))
-    return "\n\n".join(parts)
+        name = folders.display_of(diagnostics.uri)
+        parts.append(Part("diagnostics", visible(f"Diagnostics of {name}:\n" + "\n".join(lines)), name))
+    return Message.of_parts("user", _spaced(parts))
 
 
 def _open_documents(context: Context | None, folders: Folders, documents: DocumentStore) -> list[str]:

@@ -1,7 +1,8 @@
 """What the sessions of one workspace share. Nothing else is shared between them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from outrider.agent.prompt import Briefing
 from outrider.models.catalog import Catalog
@@ -11,6 +12,7 @@ from outrider.ports.clock import Clock
 from outrider.ports.editor import Editor
 from outrider.ports.events import FrameListener
 from outrider.ports.ids import Ids
+from outrider.ports.model import Message
 from outrider.processes import Supervisor
 from outrider.processes.sandbox import Sandbox
 from outrider.store.log import Store
@@ -22,7 +24,27 @@ from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folders
 from outrider.workspace.search import Search
 from outrider.workspace.sightings import Sightings
+from outrider_protocol.events import BudgetExhausted, ContextCompacted, ContextPruned, ContextTrimmed
 from outrider_protocol.settings import Settings
+
+
+class Rewritten(Protocol):
+    """What was done to a conversation because of its length, where that cannot be worked out again.
+
+    So it is where texts were changed by a redaction: their lengths say nothing.
+    """
+
+    def summarised(self) -> Sequence[Message] | None:
+        """The request for a summary that was made next, if one was."""
+        ...
+
+    def rewritten(self) -> tuple[ContextCompacted | ContextPruned | ContextTrimmed, Sequence[Message]] | None:
+        """What was done next, and the conversation as it was then; None if that was all."""
+        ...
+
+    def too_long(self) -> BudgetExhausted | None:
+        """The account of the request that was too long next, if it was."""
+        ...
 
 
 @dataclass(slots=True)
@@ -63,3 +85,5 @@ class Services:
     on_frame: FrameListener
     """Where live text goes."""
     version: str
+    rewritten: Rewritten | None = None
+    """Set where the log alone says what was left out of a conversation."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, get_args
 
 from outrider.agent import changed
+from outrider.agent.context_window.shown import next_request
 from outrider.agent.inbox import Channel, Refusal
 from outrider.agent.masking import masking_for
 from outrider.agent.record import Record
@@ -24,6 +25,7 @@ from outrider_protocol.commands import (
     ChangesResult,
     EventsParams,
     EventsResult,
+    PromptResult,
     RunParams,
     RunResult,
     SessionsResult,
@@ -251,6 +253,15 @@ class Sessions:
                 )
             )
         return SessionsResult(sessions=listed)
+
+    async def prompt(self, session_id: str) -> PromptResult | Refused:
+        """What the model would be sent next in a session, whoever runs it."""
+        if not await self._services.store.last_seq(session_id):
+            return Refused("unknown_id", f"there is no session {session_id!r}")
+        shown = await next_request(
+            self._services, await self._fold(session_id), self._services.settings().model
+        )
+        return Refused("store_failed", shown) if isinstance(shown, str) else shown
 
     async def undo(self, params: UndoParams, *, redo: bool) -> UndoResult | Refused:
         """Take changes back in a session; without an id, in the latest one that has changes."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from outrider.agent.account import Account
+from outrider.agent.context_window.memory import Memory
 from outrider.models.routing.latency import Pace
 from outrider.ports.editor import ToolAnswer
 from outrider.ports.events import LoggedEvent
@@ -187,6 +188,7 @@ class SessionState:
     """The numbers of the secrets that were replaced so far, by their keyed hashes."""
     journal: Journal = field(default_factory=Journal)
     seen: Seen = field(default_factory=Seen)
+    memory: Memory = field(default_factory=Memory)
     _grant_keys: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -206,6 +208,7 @@ class SessionState:
             self.secrets[secret["mark"]] = secret["name"]
         self.journal.apply(event)
         self.seen.apply(event)
+        self.memory.apply(event)
         if handler := _FOLDS.get(event.type):
             handler(self, event, event.data)
 
@@ -294,6 +297,18 @@ def _requested(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -
             state.turn.asked, state.turn.response = True, None
     for pending in data.get("steering", ()):
         state.steering.pop(pending, None)
+
+
+def _rewritten(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    """The conversation is other than it was. What came up to here is in it, the task of the turn too."""
+    if "messages" in data:
+        state.requested, state.since, state.news = data["messages"], [], []
+        if state.turn:
+            state.turn.asked, state.turn.response = True, None
+
+
+def _told(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    state.news.append(Message("user", data["told"]))
 
 
 def _spend(state: SessionState, change: Callable[[Account], Account]) -> None:
@@ -562,6 +577,10 @@ _FOLDS = {
     "plan.updated": _plan,
     "steering.received": _steering,
     "workspace.changed": _changed,
+    "instructions.found": _told,
+    "context.compacted": _rewritten,
+    "context.pruned": _rewritten,
+    "context.trimmed": _rewritten,
     "job.started": _job_started,
     "job.finished": _job_finished,
 }

@@ -16,7 +16,10 @@ from outrider.agent.asker import Asker
 from outrider.agent.awareness import look_around
 from outrider.agent.budget import Budget
 from outrider.agent.context import TurnContext
-from outrider.agent.guards import CUT_NUDGE, EMPTY_NUDGE, REPEATED, SAME_STEP_LIMIT, RepairGuard, RepeatGuard
+from outrider.agent.context_window.fitting import Fitting
+from outrider.agent.context_window.steps import STEERING
+from outrider.agent.guards import FLAWS, REPEATED, SAME_STEP_LIMIT, RepairGuard, RepeatGuard
+from outrider.agent.instructions import InstructionsNear
 from outrider.agent.phases import check
 from outrider.agent.record import Record
 from outrider.agent.services import Services
@@ -27,6 +30,7 @@ from outrider.ports.model import (
     Model,
     ModelFailure,
     ModelResponse,
+    Tokens,
     ToolCall,
 )  # fmt: skip
 from outrider.tools.executor import Executor
@@ -90,6 +94,8 @@ class Turn:
         self._conversation = conversation
         self._open_model = open_model
         self._asker: Asker
+        self._fitting: Fitting
+        self._instructions = InstructionsNear(services, record, turn_id)
         self._context = context
         self._budget = budget
         self.id = turn_id
@@ -139,6 +145,16 @@ class Turn:
             return Finish("failed", "model_unavailable", opened.message)
         self._asker = Asker(self._services, self._record, opened, self.id, self._tools, self._budget)
         self._budget.start(opened.context_window)
+        self._count_on()
+        self._fitting = Fitting(
+            self._services,
+            self._record,
+            self._asker,
+            self._budget,
+            self._conversation,
+            self.id,
+            take_in=self._take_in_what_is_new,
+        )
         resumed = self._state.phase != "start"
         if resumed:
             await recovery.settle(self._context, self._services, self._state)
@@ -161,10 +177,10 @@ class Turn:
                 if problem := await self._step(response):
                     return problem
                 reason = "tool_results"
-            elif not response.text.strip() or response.finish_reason == "length":
+            elif flaw := self._repairs.flaw_of(response):
                 if self._repairs.note(bad=True):
-                    return Finish("failed", "empty_responses", "The model's answers were empty or cut off.")
-                self._nudge = CUT_NUDGE if response.text.strip() else EMPTY_NUDGE
+                    return Finish("failed", FLAWS[flaw].reason, FLAWS[flaw].summary)
+                self._nudge = FLAWS[flaw].nudge
                 reason = "repair"
             elif self._record.state.steering:
                 reason = "steering"
@@ -176,16 +192,31 @@ class Turn:
     async def _next_response(self) -> ModelResponse | Finish:
         """Ask the model for its next step; a `Finish` ends the turn."""
         await look_around(self._services, self._record, self.id)
+        await self._instructions.look()
         self._take_in_what_is_new()
         await self._asker.route("main", self._conversation)
-        if spent := self._budget.spent(self._state.steps, self._state.account, self._conversation):
+        if spent := self._budget.spent(self._state.steps, self._state.account):
+            return await self._wrap_up(spent)
+        if spent := await self._fitting.fit():
             return await self._wrap_up(spent)
         steering = self._take_in_steering()
         response = await self._asker.ask("main", self._conversation, steering)
+        if isinstance(response, ModelFailure) and response.kind == "context_overflow":
+            if not await self._fitting.shrink():
+                return self._failed(response)
+            response = await self._asker.ask("main", self._conversation)
         if isinstance(response, ModelFailure):
             return self._failed(response)
-        self._budget.counted(len(self._conversation), response.tokens)
+        last = self._record.state.memory.last
+        self._budget.counter.take(last.model if last else "", self._conversation, response.tokens)
         return response
+
+    def _count_on(self) -> None:
+        """Take over what the provider counted for the session's latest request."""
+        last = self._record.state.memory.last
+        if last is not None and 0 < last.messages <= len(self._conversation):
+            tokens = Tokens(last.input, last.output)
+            self._budget.counter.take(last.model, self._conversation[: last.messages], tokens)
 
     def _response_before(self) -> ModelResponse | Finish | None:
         """The response that came before a restart and that the turn has not made the next step of yet."""
@@ -195,7 +226,7 @@ class Turn:
         if data["finishReason"] == "cancelled":
             return Finish("cancelled", "cancelled")
         calls = tuple(state.call for state in self._state.calls.values())
-        return ModelResponse(data["text"], calls, data["finishReason"])
+        return ModelResponse(data["text"], calls, data["finishReason"], data.get("reasoning"))
 
     # --- phases ------------------------------------------------------------------------------------------------
 
@@ -204,12 +235,15 @@ class Turn:
         trusted = self._services.settings().trusted is not False
         system = await briefing.system(state.mode, trusted=trusted)
         task = await briefing.task(state.prompt, state.context)
-        masked = self._record.masking.masked
-        self._conversation[:1] = [Message("system", masked(system).text)]
+        without_secrets = self._record.masking.without_secrets
+        system, task = system.reworded(without_secrets), task.reworded(without_secrets)
+        if self._conversation[:1] != [system]:
+            self._conversation[:1] = [system]
+            self._budget.counter.forget()
         # What happened since the turn before comes before the task, which is the last word.
         await look_around(self._services, self._record, self.id)
         self._take_in_what_is_new()
-        self._record.state.since = [Message("user", masked(task).text)]
+        self._record.state.since = [task]
 
     def _take_in_what_is_new(self) -> None:
         """Bring the conversation up to date."""
@@ -223,9 +257,7 @@ class Turn:
     def _take_in_steering(self) -> list[str]:
         """Add the texts that the model has not seen, and give their ids."""
         steering = self._record.state.steering
-        self._conversation.extend(
-            Message("user", f"The person says, while you work: {text}") for text in steering.values()
-        )
+        self._conversation.extend(Message("user", f"{STEERING}{text}") for text in steering.values())
         return list(steering)
 
     async def _step(self, response: ModelResponse) -> Finish | None:
@@ -255,7 +287,10 @@ class Turn:
 
     async def _wrap_up(self, spent: BudgetExhausted) -> Finish:
         """End a turn whose budget is spent, with a summary as good as can be had."""
-        self._append(spent)
+        if spent.limit == "contextWindow":
+            self._append_too_long(spent)
+        else:
+            self._append(spent)
         fallback = f"Stopped before the task was finished: {spent.limit} is spent ({spent.used:g} of {spent.allowed:g})."
         if spent.limit == "contextWindow":
             return Finish("budget_exhausted", spent.limit, fallback)
@@ -272,7 +307,7 @@ class Turn:
         if failure.kind == "refused":
             return Finish("refused", "model_refused", failure.message)
         if failure.kind == "context_overflow":
-            self._append(self._budget.overflow(self._conversation))
+            self._append_too_long(self._budget.overflow(self._conversation))
             return Finish("budget_exhausted", "contextWindow", failure.message)
         return Finish("failed", failure.kind, failure.message)
 
@@ -280,6 +315,12 @@ class Turn:
 
     def _append(self, data: Any, blobs: dict[str, bytes] | None = None) -> None:
         self._record.append(data, turn_id=self.id, blobs=blobs)
+
+    def _append_too_long(self, spent: BudgetExhausted) -> None:
+        stored = self._record.stored
+        self._append(
+            spent, {one.digest: one.encoded for one in self._conversation if one.digest not in stored}
+        )
 
     def _enter(self, phase: Phase, reason: str) -> None:
         old = self._state.phase

@@ -380,6 +380,24 @@ def replay(
 
 
 @app.command()
+def prompt(
+    session: Annotated[
+        str | None, typer.Argument(metavar="SESSION", help="Default: the latest session.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As the server gives it.")] = False,
+    workspace: WorkspaceOption = Path(),
+    state_dir: StateOption = None,
+) -> None:
+    """Show what the model would be sent next in a session: messages, tools, and about how many tokens each has."""
+    from outrider.cli.prompt import prompt as show_prompt
+
+    options = settings(None, None, state_dir)
+    lines = sys.stdout if as_json else None
+    done = show_prompt(folder(workspace), options, session, make_console(sys.stdout), lines)
+    raise typer.Exit(asyncio.run(done))
+
+
+@app.command()
 def doctor(
     workspace: WorkspaceOption = Path(),
     model: ModelOption = None,

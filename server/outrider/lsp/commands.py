@@ -29,6 +29,7 @@ from outrider_protocol import (
     JOBS,
     OPEN,
     PERMISSIONS,
+    PROMPT,
     REDO,
     REQUEST_FAILED,
     RESUME,
@@ -60,6 +61,8 @@ from outrider_protocol.commands import (
     OpenResult,
     PermissionsParams,
     PermissionsResult,
+    PromptParams,
+    PromptResult,
     ResumeParams,
     RunParams,
     RunResult,
@@ -112,6 +115,7 @@ class Commands:
             CHANGES: self._changes,
             TOOLS: self._tools,
             DOCTOR: self._doctor,
+            PROMPT: self._prompt,
             OPEN: self._open,
             EXPORT: self._export,
             PERMISSIONS: self._permissions,
@@ -236,6 +240,9 @@ class Commands:
 
     async def _doctor(self, params: DoctorParams) -> DoctorResult:
         return DoctorResult(checks=await doctor.examine(self._app.services, probe=params.probe))
+
+    async def _prompt(self, params: PromptParams) -> PromptResult:
+        return _accepted(await self._app.sessions.prompt(params.session_id))
 
     async def _open(self, params: OpenParams) -> OpenResult:
         services = self._app.services

@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
@@ -50,6 +50,25 @@ class ProviderData:
     """JSON text, of the shape its dialect gives it."""
 
 
+PartKind = Literal[
+    "identity", "mode", "environment", "instructions", "prompt", "open", "selection", "diagnostics"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a message's text, and what it is. The parts of a message make up its text, in order.
+
+    Each but the last ends with a line: they are stored as numbers of lines, which stay the same where a path or a secret
+    in the text is replaced.
+    """
+
+    kind: PartKind
+    text: str
+    name: str | None = None
+    """Which one of its kind, such as the path of a file."""
+
+
 @dataclass(frozen=True)
 class Message:
     """One message of a conversation. It never changes, so its encoding is computed once."""
@@ -61,6 +80,22 @@ class Message:
     """For role `tool`: the call this is the result of."""
     reasoning: str | None = None
     provider_data: ProviderData | None = None
+    parts: tuple[Part, ...] = ()
+    """What its text is made of, where that is known. No model is told of it."""
+
+    @classmethod
+    def of_parts(cls, role: Role, parts: Sequence[Part]) -> "Message":
+        """A message whose text is made of these parts."""
+        return cls(role, "".join(part.text for part in parts), parts=tuple(parts))
+
+    def reworded(self, change: Callable[[str], str]) -> "Message":
+        """The message with its text, and the names of its parts, changed by what leaves lines lines."""
+        text = change(self.text)
+        listed = [
+            {"kind": part.kind, "lines": part.text.count("\n"), "name": part.name and change(part.name)}
+            for part in self.parts
+        ]
+        return replace(self, text=text, parts=tuple(_parts(text, listed)))
 
     @cached_property
     def encoded(self) -> bytes:
@@ -76,6 +111,12 @@ class Message:
             fields["reasoning"] = self.reasoning
         if self.provider_data is not None:
             fields["providerData"] = {"model": self.provider_data.model, "blocks": self.provider_data.blocks}
+        if self.parts:
+            fields["parts"] = [
+                {"kind": part.kind, "lines": part.text.count("\n")}
+                | ({"name": part.name} if part.name else {})
+                for part in self.parts
+            ]
         return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
     @cached_property
@@ -97,7 +138,17 @@ class Message:
             tool_call_id=fields.get("toolCallId"),
             reasoning=fields.get("reasoning"),
             provider_data=data and ProviderData(data["model"], data["blocks"]),
+            parts=tuple(_parts(fields["text"], fields.get("parts", ()))),
         )
+
+
+def _parts(text: str, listed: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
+    lines = text.split("\n")
+    for one in listed[:-1]:
+        own, lines = lines[: one["lines"]], lines[one["lines"] :]
+        yield Part(one["kind"], "".join(f"{line}\n" for line in own), one.get("name"))
+    for one in listed[-1:]:
+        yield Part(one["kind"], "\n".join(lines), one.get("name"))
 
 
 def content_hash(content: bytes) -> str:

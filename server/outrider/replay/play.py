@@ -22,6 +22,7 @@ from outrider.processes import Supervisor
 from outrider.processes.sandbox import Sandbox
 from outrider.replay.recorded import RecordedTools
 from outrider.replay.recorded_model import RecordedCatalog
+from outrider.replay.rewriting import RecordedRewritten
 from outrider.replay.rulings import RecordedLedger
 from outrider.replay.tape import Input, Tape
 from outrider.replay.world import (
@@ -202,6 +203,10 @@ def _reads_as(shown: Any, exact: Any) -> bool:
     return bool(shown == exact)
 
 
+_MEASURED: Final = frozenset({"limits.seconds", "contextWindow"})
+"""Budgets of which is spent what only the log can know to the last unit."""
+
+
 def _settled(kind: str, data: Object, of_log: Object) -> Object:
     """The data without what only the log can know: a clock that was read between two events, a digest.
 
@@ -213,9 +218,15 @@ def _settled(kind: str, data: Object, of_log: Object) -> Object:
         return {key: value for key, value in data.items() if key != "changeIds"}
     if kind == "approval.resolved" and "digest" in data:
         return {**data, "digest": ""}  # of places and texts that are not those of then
-    if kind == "budget.exhausted" and data["limit"] == "limits.seconds":
+    if kind == "budget.exhausted" and data["limit"] in _MEASURED:
         return {**data, "used": None}
-    if kind == "turn.finished" and data["reason"] == "limits.seconds":
+    if kind.startswith("context."):
+        return {
+            **data,
+            "before": None,
+            "after": None,
+        }  # of texts that may be shorter where secrets were removed
+    if kind == "turn.finished" and data["reason"] in _MEASURED:
         return {**data, "summary": data["summary"].partition("(")[0]}
     return data
 
@@ -304,6 +315,7 @@ class _Player:
             settings=self._settings,
             on_frame=lambda _: None,
             version=tape.events[0].data.get("version", tape.program),
+            rewritten=RecordedRewritten(tape) if tape.is_redacted else None,
         )
 
     def _open(self, state: SessionState) -> Session:

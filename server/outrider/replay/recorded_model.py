@@ -54,7 +54,13 @@ class RecordedModel:
     @property
     def context_window(self) -> int:
         """The window of the next request."""
-        return self._of_request("contextWindow", 128_000)
+        for event in self._tape.ahead():
+            if (
+                event.type.startswith(("model.requested", "context.", "budget."))
+                and "contextWindow" in event.data
+            ):
+                return event.data["contextWindow"]
+        return 128_000
 
     @property
     def temperature(self) -> float | None:

@@ -43,6 +43,7 @@ _OF_TYPE: Mapping[str, InputKind] = {
     "question.answered": "answer",
     "tool.answered": "tool",
     "workspace.changed": "changed",
+    "instructions.found": "changed",
     "workspace.touched": "changed",
     "job.started": "changed",
     "job.finished": "changed",
@@ -73,6 +74,7 @@ class Tape:
         ]
         self.contents = export.contents
         self.program = export.program
+        self.is_redacted = bool(export.removed)
         self.position = 0
         """Seq of the last event that was replayed."""
         self.inputs: Sequence[Input] = sorted(_inputs(self.events), key=lambda one: one.due)

@@ -1,7 +1,7 @@
 """The world of a replay: clock, ids, settings, prompt, editor and files say what the tape says, and do nothing."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
@@ -78,7 +78,10 @@ class RecordedClock:
             self._scopes[-1].reschedule(asyncio.get_running_loop().time())
 
 
-_AFTER_LOOK: Final = frozenset({"model.requested", "budget.exhausted", "turn.phase", "turn.finished"})
+_AFTER_LOOK: Final = frozenset({
+    "model.requested", "budget.exhausted", "turn.phase", "turn.finished",
+    "context.pruned", "context.compacted", "context.trimmed",
+})  # fmt: skip
 """What a turn does after it has looked around."""
 
 _ID_FIELDS: Final[Mapping[str, str]] = {
@@ -139,23 +142,43 @@ class RecordedBriefing(Briefing):
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
 
-    async def system(self, mode: Mode, *, trusted: bool) -> str:
+    async def system(self, mode: Mode, *, trusted: bool) -> Message:
         """The system message of the next request."""
         await self._tape.hang_if_cut_off()
-        return next((message.text for message in self._next_request() if message.role == "system"), "")
+        first = next((message for message in self._first_messages() if message.role == "system"), None)
+        return first or Message("system", "")
 
-    async def task(self, prompt: str, context: Context | None) -> str:
+    async def task(self, prompt: str, context: Context | None) -> Message:
         """The message of the next request that brings the task."""
-        for message in reversed(self._next_request()):
+        for message in reversed(self._first_messages()):
             if message.role == "user" and message.text.startswith(prompt):
-                return message.text
-        return prompt
+                return message
+        return Message("user", prompt)
 
-    def _next_request(self) -> list[Message]:
-        requested = self._tape.first_ahead("model.requested", purpose="main")
-        if requested is None:
-            return []
-        digests: list[str] = requested.data["messages"]
+    async def instructions_near(self, paths: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+        """None: what was found then is let in like everything that came from outside."""
+        return {}
+
+    def _first_messages(self) -> list[Message]:
+        """Those of the next request; where they were trimmed before it, as they were, which counts most."""
+        found: list[Message] = []
+        for event in self._tape.ahead():
+            data = event.data
+            if event.type == "context.trimmed":
+                given = self._messages(data["given"])
+                if not any(message.role == "system" for message in given):
+                    given = [*self._messages(data["messages"][:1]), *given]
+                found = found or self._messages(data["messages"])
+                return [*given[:1], *found[1:], *given[1:]]
+            if event.type in {"context.pruned", "context.compacted"} and "messages" in data:
+                found = self._messages(data["messages"])
+            elif (event.type == "model.requested" and data["purpose"] == "main") or (
+                event.type == "budget.exhausted" and "messages" in data
+            ):
+                return found or self._messages(data["messages"])
+        return found
+
+    def _messages(self, digests: list[str]) -> list[Message]:
         return [
             Message.decode((self._tape.text(digest) or "").encode("utf-8", "surrogatepass"))
             for digest in digests

@@ -56,6 +56,10 @@ def contents_named(event_type: str, data: Mapping[str, Any]) -> Iterator[Named]:
         for index, digest in enumerate(data["messages"]):
             yield Named(f"messages.{index}", digest, "message")
         yield Named("toolsHash", data["toolsHash"], "tools")
+    elif event_type.startswith("context.") or event_type == "budget.exhausted":
+        for key in ("given", "messages"):
+            for index, digest in enumerate(data.get(key, ())):
+                yield Named(f"{key}.{index}", digest, "message")
     elif event_type in {"session.started", "session.restored"} and "toolsHash" in data:
         yield Named("toolsHash", data["toolsHash"], "tools")
     for text in texts_named(event_type, data):
@@ -248,6 +252,7 @@ def _is_message(message: Message) -> bool:
     texts += [text for text in (message.tool_call_id, message.reasoning) if text is not None]
     if message.provider_data is not None:
         texts += [message.provider_data.model, message.provider_data.blocks]
+    texts += [text for part in message.parts for text in (part.kind, part.name) if text is not None]
     return message.role in _ROLES and all(isinstance(text, str) for text in texts)
 
 

@@ -61,7 +61,9 @@
 --- A budget of the turn is spent.
 ---@class outrider.BudgetExhausted
 ---@field allowed number
+---@field contextWindow? integer
 ---@field limit string
+---@field messages? string[]
 ---@field secrets? outrider.Secret[]
 ---@field used number
 
@@ -139,12 +141,30 @@
 ---@class outrider.ContextCompacted
 ---@field after integer
 ---@field before integer
+---@field by? 'model'|'house'
+---@field contextWindow? integer
+---@field messages? string[]
 ---@field reason string
 ---@field secrets? outrider.Secret[]
 
 --- Older tool output was left out.
 ---@class outrider.ContextPruned
+---@field after? integer
+---@field before? integer
 ---@field callIds string[]
+---@field contextWindow? integer
+---@field messages? string[]
+---@field reason string
+---@field secrets? outrider.Secret[]
+
+--- Parts of the system message and of the task were left out, because the rest alone does not fit.
+---@class outrider.ContextTrimmed
+---@field after integer
+---@field before integer
+---@field contextWindow integer
+---@field given string[]
+---@field messages string[]
+---@field parts outrider.TrimmedPart[]
 ---@field reason string
 ---@field secrets? outrider.Secret[]
 
@@ -307,6 +327,12 @@
 ---@field sessionId string
 ---@field text string
 ---@field turnId string
+
+--- A folder that the model came to has an AGENTS.md of its own.
+---@class outrider.InstructionsFound
+---@field path string
+---@field secrets? outrider.Secret[]
+---@field told string
 
 --- No process of a job is left.
 ---@class outrider.JobFinished
@@ -568,6 +594,37 @@
 ---@field cached? number
 ---@field input number
 ---@field output number
+
+--- A message of a request, as the model gets it.
+---@class outrider.PromptMessage
+---@field reasoning? string
+---@field role 'system'|'user'|'assistant'|'tool'
+---@field sections? outrider.PromptSection[]
+---@field text string
+---@field tokens integer
+---@field toolCallId? string
+---@field toolCalls? outrider.WireToolCall[]
+
+--- The session whose next request is shown, whoever runs it.
+---@class outrider.PromptParams
+---@field sessionId string
+
+--- The next request as it would be made now, before anything is left out because of its length.
+---@class outrider.PromptResult
+---@field contextWindow? integer
+---@field counted? integer
+---@field messages outrider.PromptMessage[]
+---@field model? string
+---@field sections outrider.PromptSection[]
+---@field sessionId string
+---@field tokens integer
+---@field tools outrider.ToolInfo[]
+
+--- A part of a request, and about how many tokens it has.
+---@class outrider.PromptSection
+---@field kind string
+---@field name? string
+---@field tokens integer
 
 --- One place that serves models.
 ---@class outrider.ProviderSettings
@@ -923,6 +980,12 @@
 ---@field modeAfter? string
 ---@field path string
 
+--- A part of the first messages that was left out or cut.
+---@class outrider.TrimmedPart
+---@field kind string
+---@field left integer
+---@field name? string
+
 --- The turn is over. Every turn has exactly one.
 ---@class outrider.TurnFinished
 ---@field outcome 'completed'|'cancelled'|'budget_exhausted'|'failed'|'refused'
@@ -1088,7 +1151,7 @@
 ---@field unseen? string
 
 --- A command of `workspace/executeCommand`.
----@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.jobs' | 'outrider.open' | 'outrider.permissions' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.undo' | 'outrider.wait'
+---@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.jobs' | 'outrider.open' | 'outrider.permissions' | 'outrider.prompt' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.undo' | 'outrider.wait'
 
 --- The type of an event, and what its data is.
 ---@alias outrider.EventType
@@ -1097,12 +1160,14 @@
 ---| 'budget.exhausted' # BudgetExhausted
 ---| 'context.compacted' # ContextCompacted
 ---| 'context.pruned' # ContextPruned
+---| 'context.trimmed' # ContextTrimmed
 ---| 'edit.applied' # EditApplied
 ---| 'edit.applying' # EditApplying
 ---| 'edit.merged' # EditMerged
 ---| 'edit.proposed' # EditProposed
 ---| 'edit.rejected' # EditRejected
 ---| 'error' # ErrorRaised
+---| 'instructions.found' # InstructionsFound
 ---| 'job.finished' # JobFinished
 ---| 'job.started' # JobStarted
 ---| 'model.failed' # ModelFailed

@@ -66,7 +66,9 @@ export interface AskReply {
 /** A budget of the turn is spent. */
 export interface BudgetExhausted {
   allowed: number;
+  contextWindow?: number;
   limit: string;
+  messages?: string[];
   secrets?: Secret[];
   used: number;
 }
@@ -155,13 +157,32 @@ export interface Context {
 export interface ContextCompacted {
   after: number;
   before: number;
+  by?: "model" | "house";
+  contextWindow?: number;
+  messages?: string[];
   reason: string;
   secrets?: Secret[];
 }
 
 /** Older tool output was left out. */
 export interface ContextPruned {
+  after?: number;
+  before?: number;
   callIds: string[];
+  contextWindow?: number;
+  messages?: string[];
+  reason: string;
+  secrets?: Secret[];
+}
+
+/** Parts of the system message and of the task were left out, because the rest alone does not fit. */
+export interface ContextTrimmed {
+  after: number;
+  before: number;
+  contextWindow: number;
+  given: string[];
+  messages: string[];
+  parts: TrimmedPart[];
   reason: string;
   secrets?: Secret[];
 }
@@ -338,6 +359,13 @@ export interface Frame {
   sessionId: string;
   text: string;
   turnId: string;
+}
+
+/** A folder that the model came to has an AGENTS.md of its own. */
+export interface InstructionsFound {
+  path: string;
+  secrets?: Secret[];
+  told: string;
 }
 
 /** No process of a job is left. */
@@ -630,6 +658,41 @@ export interface Price {
   cached?: number;
   input: number;
   output: number;
+}
+
+/** A message of a request, as the model gets it. */
+export interface PromptMessage {
+  reasoning?: string;
+  role: "system" | "user" | "assistant" | "tool";
+  sections?: PromptSection[];
+  text: string;
+  tokens: number;
+  toolCallId?: string;
+  toolCalls?: WireToolCall[];
+}
+
+/** The session whose next request is shown, whoever runs it. */
+export interface PromptParams {
+  sessionId: string;
+}
+
+/** The next request as it would be made now, before anything is left out because of its length. */
+export interface PromptResult {
+  contextWindow?: number;
+  counted?: number;
+  messages: PromptMessage[];
+  model?: string;
+  sections: PromptSection[];
+  sessionId: string;
+  tokens: number;
+  tools: ToolInfo[];
+}
+
+/** A part of a request, and about how many tokens it has. */
+export interface PromptSection {
+  kind: string;
+  name?: string;
+  tokens: number;
 }
 
 /** One place that serves models. */
@@ -1037,6 +1100,13 @@ export interface TouchedFile {
   path: string;
 }
 
+/** A part of the first messages that was left out or cut. */
+export interface TrimmedPart {
+  kind: string;
+  left: number;
+  name?: string;
+}
+
 /** The turn is over. Every turn has exactly one. */
 export interface TurnFinished {
   outcome: "completed" | "cancelled" | "budget_exhausted" | "failed" | "refused";
@@ -1233,6 +1303,7 @@ export interface Commands {
   "outrider.jobs": { params: JobsParams; result: JobsResult };
   "outrider.open": { params: OpenParams; result: OpenResult };
   "outrider.permissions": { params: PermissionsParams; result: PermissionsResult };
+  "outrider.prompt": { params: PromptParams; result: PromptResult };
   "outrider.redo": { params: UndoParams; result: UndoResult };
   "outrider.resume": { params: ResumeParams; result: SessionStatus };
   "outrider.run": { params: RunParams; result: RunResult };
@@ -1258,12 +1329,14 @@ export interface EventData {
   "budget.exhausted": BudgetExhausted;
   "context.compacted": ContextCompacted;
   "context.pruned": ContextPruned;
+  "context.trimmed": ContextTrimmed;
   "edit.applied": EditApplied;
   "edit.applying": EditApplying;
   "edit.merged": EditMerged;
   "edit.proposed": EditProposed;
   "edit.rejected": EditRejected;
   "error": ErrorRaised;
+  "instructions.found": InstructionsFound;
   "job.finished": JobFinished;
   "job.started": JobStarted;
   "model.failed": ModelFailed;

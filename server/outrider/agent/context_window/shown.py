@@ -1,0 +1,106 @@
+"""What the model would be sent next, for a person to look at: from the log alone, whoever runs the session."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from outrider.agent.context_window.compaction import SUMMARY_HEAD
+from outrider.agent.context_window.counting import Counter
+from outrider.agent.context_window.steps import STEERING
+from outrider.agent.masking import masking_for
+from outrider.agent.offer import Offer, encoded
+from outrider.agent.services import Services
+from outrider.agent.state import SessionState
+from outrider.ports.model import Message, Tokens
+from outrider_protocol.commands import PromptMessage, PromptResult, PromptSection, ToolInfo
+from outrider_protocol.events import WireToolCall
+
+
+async def next_request(services: Services, state: SessionState, model: str | None) -> PromptResult | str:
+    """The next request of a session, as it would be made now.
+
+    Args:
+        services: The house.
+        state: The session, folded from its log.
+        model: The one that a turn would ask, where none was asked so far.
+
+    Returns:
+        The request; a text says why it cannot be told.
+
+    Raises:
+        StoreReadError: the log is damaged or cannot be read.
+    """
+    blobs = await services.store.blobs(state.requested)
+    if missing := [digest for digest in state.requested if digest not in blobs]:
+        return f"the log of {state.session_id} lacks {len(missing)} of its messages"
+    messages = [Message.decode(blobs[digest]) for digest in state.requested]
+    memory, turn = state.memory, state.turn
+    without_secrets = masking_for(services, state).without_secrets
+    mode = turn.mode if turn is not None else "agent"
+    tools = services.tools.offered(read_only=mode != "agent")
+    offered = {tool.name for tool in Offer([tool.spec() for tool in tools]).to(memory.edit_format)}
+    specs = [tool.spec() for tool in tools if tool.name in offered]
+    counter = Counter(tools=len(encoded(specs)))
+    if memory.last is not None and memory.last.messages <= len(messages):
+        last = memory.last
+        counter.take(last.model, messages[: last.messages], Tokens(last.input, last.output))
+    if turn is None or not turn.asked:
+        trusted = services.settings().trusted is not False
+        system = (await services.briefing.system(mode, trusted=trusted)).reworded(without_secrets)
+        if messages[:1] != [system]:
+            messages[:1] = [system]
+            counter.forget()
+    messages += [*state.since, *state.news]
+    if turn is not None and not turn.asked:
+        task = await services.briefing.task(turn.prompt, turn.context)
+        messages.append(task.reworded(without_secrets))
+    messages += [Message("user", f"{STEERING}{text}") for text in state.steering.values()]
+    told = [_told(message, counter) for message in messages]
+    of_tools = PromptSection(kind="tools", tokens=counter.of(counter.tools))
+    return PromptResult(
+        session_id=state.session_id,
+        model=memory.model or model,
+        messages=told,
+        tools=[
+            ToolInfo(
+                name=tool.name,
+                description=tool.description,
+                input_schema=dict(tool.spec().schema),
+                effect=tool.effect,
+            )
+            for tool in tools
+            if tool.name in offered
+        ],
+        sections=[*_summed(told), of_tools],
+        tokens=counter.tokens(messages),
+        counted=memory.last and memory.last.input + memory.last.output,
+        context_window=memory.context_window,
+    )
+
+
+def _told(message: Message, counter: Counter) -> PromptMessage:
+    calls = [WireToolCall(id=c.id, name=c.name, arguments=c.arguments) for c in message.tool_calls]
+    sections = [
+        PromptSection(
+            kind=part.kind, name=part.name, tokens=counter.of(len(part.text.encode("utf-8", "replace")))
+        )
+        for part in message.parts
+    ]
+    return PromptMessage(
+        role=message.role,
+        text=message.text,
+        reasoning=message.reasoning,
+        tool_calls=calls or None,
+        tool_call_id=message.tool_call_id,
+        tokens=counter.of(len(replace(message, parts=()).encoded)),
+        sections=sections or None,
+    )
+
+
+def _summed(messages: Sequence[PromptMessage]) -> list[PromptSection]:
+    """The tokens of each kind of section, in the order in which the kinds come."""
+    sums: dict[tuple[str, str | None], int] = {}
+    for message in messages:
+        kind = "summary" if message.text.startswith(SUMMARY_HEAD) else message.role
+        for one in message.sections or [PromptSection(kind=kind, tokens=message.tokens)]:
+            sums[one.kind, one.name] = sums.get((one.kind, one.name), 0) + one.tokens
+    return [PromptSection(kind=kind, name=name, tokens=tokens) for (kind, name), tokens in sums.items()]

@@ -1,0 +1,63 @@
+"""`outrider prompt`: what the model would be sent next, message by message."""
+
+import json
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+import outrider_protocol as names
+from outrider.cli.look import RefusedError, latest_session, server_of
+from outrider.cli.render import Renderer
+from outrider.cli.run import ExitCode
+from outrider.cli.terminal import visible
+
+Object = dict[str, Any]
+
+
+async def prompt(
+    workspace: Path, options: Object, session_id: str | None, console: Console, lines: TextIO | None
+) -> ExitCode:
+    """Show the next request of a session, without an id of the latest; as JSON to `lines` where that is wanted."""
+    try:
+        async with server_of(workspace, options | {"events": False}, Renderer(console)) as client:
+            session_id = session_id or await latest_session(client)
+            if session_id is None:
+                console.print("no sessions in this folder yet")
+                return ExitCode.COMPLETED
+            shown = await client.command(names.PROMPT, {"sessionId": session_id})
+    except RefusedError as refused:
+        return refused.code
+    if lines is not None:
+        lines.write(json.dumps(shown, ensure_ascii=False, separators=(",", ":")) + "\n")
+        return ExitCode.COMPLETED
+    for message in cast("list[Object]", shown["messages"]):
+        _message(message, console)
+    console.print(_counts(shown))
+    return ExitCode.COMPLETED
+
+
+def _message(message: Object, console: Console) -> None:
+    of_call = f" of {message['toolCallId']}" if "toolCallId" in message else ""
+    console.print(
+        Text(visible(f"── {message['role']}{of_call}, about {message['tokens']} tokens"), style="bold")
+    )
+    if message["text"]:
+        console.print(Text(visible(message["text"])))
+    for call in message.get("toolCalls", ()):
+        console.print(Text(visible(f"calls {call['name']} {call['arguments']} ({call['id']})"), style="cyan"))
+
+
+def _counts(shown: Object) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title_justify="left")
+    table.add_column("section")
+    table.add_column("about so many tokens", justify="right")
+    for section in shown["sections"]:
+        name = f" {section['name']}" if "name" in section else ""
+        table.add_row(Text(visible(f"{section['kind']}{name}")), str(section["tokens"]))
+    window = f" of {shown['contextWindow']}" if "contextWindow" in shown else ""
+    table.add_row(Text("together", style="bold"), f"{shown['tokens']}{window}")
+    table.caption = f"tools: {', '.join(tool['name'] for tool in shown['tools'])}"
+    return table

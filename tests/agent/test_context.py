@@ -1,0 +1,311 @@
+"""What of a conversation goes to the model: nothing that matters is lost, and the log says what was left out."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from scripting import DONE, FIX, call, step, types
+
+from outrider.agent.context_window.compaction import SUMMARY_HEAD
+from outrider.agent.context_window.pruning import OLD, STALE
+from outrider.ports.model import Message
+from outrider.store.log import Store
+
+TINY = 4_200
+"""Tokens: hardly more than the system message and the tools."""
+OVERFLOW = '{"error": {"code": "context_length_exceeded", "message": "too long"}}'
+TOO_LONG = {"fault": {"kind": "http", "status": 400, "body": OVERFLOW}}
+
+
+def read(path, called):
+    return step(call("read_file", path=path, called=called))
+
+
+def of_type(editor, kind):
+    return [event["data"] for event in editor.events_of(kind)]
+
+
+async def sent(editor, purpose="main"):
+    """The messages of each request of that purpose."""
+    requests = [data["messages"] for data in of_type(editor, "model.requested") if data["purpose"] == purpose]
+    store = await Store.open(Path(editor.options["stateDir"]))
+    try:
+        blobs = await store.blobs({digest for messages in requests for digest in messages})
+    finally:
+        await store.close()
+    return [[Message.decode(blobs[digest]) for digest in messages] for messages in requests]
+
+
+def assert_whole(messages):
+    """Every call has its one result behind it, and every result its call before it."""
+    waiting = []
+    for message in messages:
+        if message.role == "tool":
+            waiting.remove(message.tool_call_id)
+        else:
+            assert not waiting or message.role == "user"
+            if message.role == "assistant":
+                assert not waiting
+                waiting = [one.id for one in message.tool_calls]
+    assert waiting == []
+
+
+@pytest.fixture
+def files(workspace):
+    """Files of some length, each of which says its name."""
+    for name in "abcdef":
+        (workspace / f"{name}.txt").write_text(
+            "".join(f"{name}{number} of the file\n" for number in range(90))
+        )
+    return workspace
+
+
+LONG = [
+    step(call("update_plan", items=[{"text": "Halve the price", "status": "in_progress"}])),
+    read("a.txt", "r_a"),
+    read("b.txt", "r_b"),
+    read("tariff.py", "r_t"),
+    step(FIX),
+    read("c.txt", "r_c"),
+    step(call("ask_user", question="In what?", options=["hours"], called="asked")),
+    read("d.txt", "r_d"),
+    step(call("write_file", path="new.txt", content="new\n", called="new")),
+    read("e.txt", "r_e"),
+    DONE,
+]
+
+
+async def play_long(begin, window, script=None, settings=None):
+    editor = await begin(
+        "stock", LONG, settings, script={"context_window": window, **(script or {})},
+        answers=lambda question: "hours" if "In what?" in question.message else "Allow once",
+    )  # fmt: skip
+    ended = await editor.run("Halve the price, please")
+    return editor, ended
+
+
+@pytest.mark.parametrize(("window", "fewest"), [(3_750, 7), (TINY, 4)])
+async def test_a_session_that_is_compacted_at_every_step_comes_to_the_same_end(window, fewest, begin, files):
+    whole, ended = await play_long(begin, 128_000)
+    texts = {name: whole.disk(name) for name in ("tariff.py", "new.txt")}
+    assert not {"context.compacted", "context.pruned"} & set(types(whole))
+    (files / "tariff.py").write_text(texts["tariff.py"].replace("* 2", "* 3"))
+    (files / "new.txt").unlink()
+    tiny, ended_too = await play_long(begin, window)
+    assert (ended["outcome"], ended["summary"]) == (ended_too["outcome"], ended_too["summary"])
+    assert {name: tiny.disk(name) for name in texts} == texts
+    compacted = of_type(tiny, "context.compacted")
+    assert len(compacted) >= fewest
+    requests = await sent(tiny)
+    for messages in requests:
+        assert_whole(messages)
+        assert messages[0] == requests[0][0]
+        assert messages[1].text.startswith("Halve the price, please")
+    last = requests[-1]
+    (summary,) = [one.text for one in last if one.text.startswith(SUMMARY_HEAD)]
+    for known in (
+        "[in_progress] Halve the price",
+        "tariff.py: changed",
+        "a.txt: read",
+        "new.txt: changed",
+        "allow_once",
+    ):
+        assert known in summary
+    assert last[-2].tool_calls[0].id == "r_e"
+    assert "e89 of the file" in last[-1].text or "characters left out" in last[-1].text
+
+
+async def test_old_output_is_left_out_first_and_stale_reads_before_the_rest(begin, files):
+    turns = [read("a.txt", "a_1"), read("b.txt", "b_1"), read("a.txt", "a_2"), *[read("c.txt", "c")], DONE]
+    editor = await begin("stock", turns, script={"context_window": 6_500})
+    assert (await editor.run("Look"))["outcome"] == "completed"
+    pruned = of_type(editor, "context.pruned")
+    assert pruned[0]["callIds"][0] == "a_1"
+    assert pruned[0]["after"] < pruned[0]["before"]
+    assert "context.compacted" not in types(editor)
+    results = {one.tool_call_id: one.text for one in (await sent(editor))[-1] if one.role == "tool"}
+    assert results["a_1"] == STALE
+    assert "c89 of the file" in results["c"]
+    assert all(text in {STALE, OLD} or "89 of the file" in text for text in results.values())
+
+
+async def test_the_words_of_the_small_model_are_the_summary(begin, files):
+    script = {"purposes": {"compaction": [{"text": f"Notes {number}."} for number in range(20)]}}
+    editor, ended = await play_long(begin, TINY, script)
+    assert ended["outcome"] == "completed"
+    assert {data["by"] for data in of_type(editor, "context.compacted")} == {"model"}
+    asked = await sent(editor, "compaction")
+    assert "RESULT:" in asked[0][1].text
+    summaries = [one.text for one in (await sent(editor))[-1] if one.text.startswith(SUMMARY_HEAD)]
+    assert f"Notes {len(asked) - 1}." in summaries[0]
+    assert "Notes 0." in asked[1][1].text
+
+
+@pytest.mark.parametrize("answer", [{"text": "  "}, TOO_LONG, {"text": "No.", "finish_reason": "refused"}])
+async def test_without_a_summary_of_the_model_the_house_writes_one(answer, begin, files):
+    editor, ended = await play_long(begin, TINY, {"purposes": {"compaction": [answer] * 20}})
+    assert ended["outcome"] == "completed"
+    assert {data["by"] for data in of_type(editor, "context.compacted")} == {"house"}
+    summaries = [one.text for one in (await sent(editor))[-1] if one.text.startswith(SUMMARY_HEAD)]
+    assert "- read_file(path=a.txt): " in summaries[0]
+
+
+async def test_a_request_that_overflows_is_made_once_more_and_shorter(begin, files):
+    turns = [read("a.txt", "a"), read("b.txt", "b"), read("c.txt", "c"), TOO_LONG, DONE]
+    editor = await begin("stock", turns)
+    assert (await editor.run("Look"))["outcome"] == "completed"
+    *_, too_long, again = await sent(editor)
+    assert sum(len(one.text) for one in again) < sum(len(one.text) for one in too_long)
+    assert [data["kind"] for data in of_type(editor, "model.failed")] == ["context_overflow"]
+    changed = [kind for kind in types(editor) if kind.startswith("context.")]
+    assert changed
+    assert {data["reason"] for kind in changed for data in of_type(editor, kind)} == {"overflow"}
+    assert_whole(again)
+
+
+async def test_a_request_that_overflows_twice_ends_the_turn(begin, files):
+    turns = [read("a.txt", "a"), read("b.txt", "b"), read("c.txt", "c"), TOO_LONG, TOO_LONG]
+    editor = await begin("stock", turns)
+    ended = await editor.run("Look")
+    assert (ended["outcome"], ended["reason"]) == ("budget_exhausted", "contextWindow")
+    assert len(await sent(editor)) == 5
+
+
+async def test_parts_of_the_first_messages_go_where_nothing_else_is_enough(begin, files):
+    (files / "AGENTS.md").write_text("Write short lines.\n" + "Rule of the house.\n" * 600)
+    editor = await begin("stock", [DONE], script={"context_window": 5_500})
+    editor.open("tariff.py")
+    selection = {
+        "uri": (files / "a.txt").as_uri(),
+        "range": {"start": {"line": 0, "character": 0}, "end": {"line": 3, "character": 0}},
+    }
+    ended = await editor.run("Look", context={"selection": selection})
+    assert ended["outcome"] == "completed"
+    (trimmed,) = of_type(editor, "context.trimmed")
+    assert [(part["kind"], part.get("name"), part["left"]) for part in trimmed["parts"]] == [
+        ("open", None, 0),
+        ("instructions", "AGENTS.md", 4_000),
+    ]
+    ((system, task),) = await sent(editor)
+    assert "[instructions AGENTS.md: left out to save room]" in system.text
+    assert "Write short lines." in system.text
+    assert "tariff.py" not in task.text
+    assert "a2 of the file" in task.text
+    assert trimmed["after"] < trimmed["before"]
+
+
+async def test_the_bytes_of_what_was_sent_stay_the_same(begin, files):
+    (files / "src").mkdir()
+    (files / "src" / "AGENTS.md").write_text("Here we count in pence.\n")
+    (files / "src" / "x.py").write_text("x = 1\n")
+    ask = step(call("ask_user", question="Go on?", options=["yes"], called="asked"))
+    turns = [
+        read("a.txt", "a"),
+        ask,
+        read("src/x.py", "x"),
+        {"text": ""},
+        read("a.txt", "a_2"),
+        DONE,
+        step(FIX),
+        DONE,
+    ]
+
+    def meanwhile(question):
+        if "Go on?" not in question.message:
+            return "Allow once"
+        editor.type("a.txt", "Typed ", replace="a7 of")
+        editor.settle()
+        editor.command_nowait("outrider.steer", {"sessionId": editor.session_id, "text": "Be quick"})
+        return "yes"
+
+    editor = await begin("stock", turns, answers=meanwhile)
+    editor.open("a.txt")
+    await editor.run("Look")
+    await editor.run("Fix it", sessionId=editor.session_id)
+    requests = await sent(editor)
+    for before, after in pairwise(requests):
+        assert [one.encoded for one in after[: len(before)]] == [one.encoded for one in before]
+    assert len({data["toolsHash"] for data in of_type(editor, "model.requested")}) == 1
+    texts = [one.text for one in requests[-1]]
+    for part in (
+        "Be quick",
+        "Here we count in pence.",
+        "+Typed  the file",
+        "Your last answer was empty.",
+        "Fix it",
+    ):
+        assert len([text for text in texts if part in text]) >= 1, part
+
+
+async def test_the_instructions_of_a_folder_come_when_the_model_comes_there_and_once(begin, files):
+    (files / "src" / "deep").mkdir(parents=True)
+    (files / "AGENTS.md").write_text("Rule of the root.\n")
+    (files / "src" / "AGENTS.md").write_text("Rule of src.\n")
+    (files / "src" / "deep" / "AGENTS.md").write_text("Rule of deep.\n")
+    (files / "src" / "deep" / "x.py").write_text("x = 1\n")
+    turns = [read("a.txt", "a"), read("src/deep/x.py", "x"), read("src/deep/x.py", "x_2"), DONE]
+    editor = await begin("stock", turns)
+    await editor.run("Look")
+    assert [data["path"] for data in of_type(editor, "instructions.found")] == [
+        "src/AGENTS.md",
+        "src/deep/AGENTS.md",
+    ]
+    _, second, third, _ = await sent(editor)
+    assert not any("Rule of src" in one.text for one in second)
+    assert [one.text.splitlines()[-1] for one in third[-2:]] == ["Rule of src.", "Rule of deep."]
+    assert "Rule of the root." in third[0].text
+
+
+async def test_a_workspace_that_is_not_trusted_tells_nothing_of_its_folders(begin, files):
+    (files / "src").mkdir()
+    (files / "src" / "AGENTS.md").write_text("Rule of src.\n")
+    (files / "src" / "x.py").write_text("x = 1\n")
+    editor = await begin(
+        "stock", [read("src/x.py", "x"), DONE], {"trusted": False}, answers=["Stay read-only"]
+    )
+    await editor.run("Look")
+    assert of_type(editor, "instructions.found") == []
+
+
+async def test_the_next_request_can_be_looked_at(begin, files):
+    (files / "AGENTS.md").write_text("Rule of the root.\n")
+    ask = step(call("ask_user", question="Go on?", options=["yes"], called="asked"))
+    usage = {"input_tokens": 5000, "output_tokens": 40}
+    turns = [read("a.txt", "a"), {**ask, "usage": usage}, DONE]
+    shown = {}
+
+    editor = await begin("stock", turns, answers=["yes"])
+    await editor.run("Look at it")
+    shown = await editor.command("outrider.prompt", {"sessionId": editor.session_id})
+    assert [one["role"] for one in shown["messages"]] == [
+        "system", "user", "assistant", "tool", "assistant", "tool", "assistant",
+    ]  # fmt: skip
+    last = (await sent(editor))[-1]
+    assert [one["text"] for one in shown["messages"]][: len(last)] == [one.text for one in last]
+    kinds = {(one["kind"], one.get("name")): one["tokens"] for one in shown["sections"]}
+    assert {("identity", None), ("instructions", "AGENTS.md"), ("prompt", None), ("tools", None)} <= set(
+        kinds
+    )
+    assert [tool["name"] for tool in shown["tools"]] == of_type(editor, "model.requested")[-1]["tools"]
+    assert shown["counted"] == 5040
+    assert 5040 <= shown["tokens"] < 5300
+    assert shown["contextWindow"] == 128_000
+
+
+@pytest.mark.parametrize(
+    ("answer", "nudge", "reason"),
+    [
+        ({"text": "", "reasoning": "Hm."}, "held only reasoning", "only_reasoning"),
+        ({"text": " "}, "was empty", "empty_responses"),
+        ({"text": "And so", "finish_reason": "length"}, "was cut off", "repeated_answers"),
+    ],
+)
+async def test_an_answer_that_is_none_is_handled_by_its_rule_three_times_at_most(
+    answer, nudge, reason, begin
+):
+    editor = await begin("stock", [answer] * 3)
+    ended = await editor.run("Go")
+    assert (ended["outcome"], ended["reason"]) == ("failed", reason)
+    assert nudge in (await sent(editor))[1][-1].text
+    if reason == "repeated_answers":
+        assert "same as the one before" in (await sent(editor))[2][-1].text

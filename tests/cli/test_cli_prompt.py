@@ -1,0 +1,39 @@
+"""`outrider prompt`: what the model would be sent next."""
+
+import io
+import json
+from pathlib import Path
+
+from rich.console import Console
+
+from outrider.cli.prompt import prompt
+from outrider.testing.scenario import scripted, start_session
+
+TURNS = [
+    {"tool_calls": [{"name": "read_file", "input": {"path": "tariff.py"}, "id": "c_1"}]},
+    {"text": "It is three a hour."},
+]
+
+
+async def test_the_next_request_is_shown_message_by_message_with_its_counts(workspace):
+    async with start_session("stock", workspace, scripted(workspace, TURNS)) as editor:
+        await editor.run("What does it cost?")
+        session = editor.session_id
+    options = {"stateDir": str(Path(workspace.parent / f"{workspace.name}.state"))}
+    console = Console(file=io.StringIO(), width=100, markup=False, highlight=False)
+    assert await prompt(workspace, options, session, console, None) == 0
+    text = console.file.getvalue()
+    for words in (
+        "── system, about",
+        "You are Outrider",
+        "What does it cost?",
+        "calls read_file",
+        "── tool of c_1",
+    ):
+        assert words in text
+    for section in ("identity", "environment", "prompt", "tools", "together", "tools: read_file"):
+        assert section in text
+    lines = io.StringIO()
+    assert await prompt(workspace, options, None, console, lines) == 0
+    assert json.loads(lines.getvalue())["sessionId"] == session
+    assert await prompt(workspace, options, "ses_none", console, None) != 0
