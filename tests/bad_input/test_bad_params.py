@@ -44,6 +44,7 @@ UNKNOWN = {
     "outrider.open": {"what": "answer", "id": "open_none"},
     "outrider.changes": {"sessionId": "ses_none"},
     "outrider.export": {"sessionId": "ses_none"},
+    "outrider.prompt": {"sessionId": "ses_none"},
     "outrider.jobs": {"action": "read", "id": "job_none"},
     "outrider.permissions": {"action": "remove", "id": "rule_none"},
 }

@@ -163,7 +163,8 @@ async def test_the_page_of_a_real_session_tells_all_that_happened(workspace):
         "taking an earlier change back", "Taken out before this page was made: folder of the machine",
     ):  # fmt: skip
         assert words in page.text, words
-    assert "\\x1b" not in page.text
+    assert "\\x1b[31mred" in page.text, "what a terminal would act on is spelled out"
+    assert "\x1b" not in page.text
     assert len(page.of("article")) == 3
     assert str(workspace) not in page.text
 
