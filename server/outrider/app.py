@@ -405,7 +405,7 @@ def _views(
         supervisor,
         clock,
         find_ripgrep(around.env.get("PATH")),
-        lambda path: guarded.why_shut([str(path), os.path.realpath(path)]) is not None,
+        lambda names: guarded.why_shut(names) is not None,
     )
     return (
         overlay,

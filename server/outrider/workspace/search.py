@@ -7,6 +7,7 @@ What the result is does not depend on how ripgrep schedules its threads.
 import asyncio
 import base64
 import json
+import os
 import re
 import shutil
 import stat
@@ -14,6 +15,7 @@ import sys
 import sysconfig
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate, islice
@@ -29,6 +31,8 @@ from outrider.workspace.overlay import SIZE_LIMIT, Overlay
 from outrider.workspace.paths import OWN_FOLDER, Folder, Folders, Located
 
 _SECONDS = 30.0
+_QUICK_SECONDS = 3.0
+"""How long a search may go without asking the system for the size of each file, which takes a quarter of its time."""
 _OUTPUT_LIMIT = 8 * 1024 * 1024
 _LINE_WIDTH = 400
 _COMMON = (
@@ -157,7 +161,7 @@ class Search:
         supervisor: Supervisor,
         clock: Clock,
         rg: str | None,
-        is_shut: Callable[[Path], bool] | None = None,
+        is_shut: Callable[[Sequence[str]], bool] | None = None,
     ) -> None:
         """Get ready to search.
 
@@ -168,7 +172,7 @@ class Search:
             supervisor: Runs ripgrep.
             clock: Bounds that.
             rg: What `find_ripgrep` found.
-            is_shut: Whether a file's text is left out, unless that file alone is to be searched.
+            is_shut: Whether a file's text is left out, by all its names, unless that file alone is to be searched.
         """
         self._folders = folders
         self._documents = documents
@@ -201,45 +205,69 @@ class Search:
         if isinstance(wanted, SearchProblem):
             return wanted
         buffers = [one for one in await self._unsaved() if _is_under(one, located) and wanted(one.within)]
-        shadowed = {one.resolved for one in buffers}
+        shadowed = {str(one.resolved) for one in buffers}
         is_one_file = located is not None and await asyncio.to_thread(_is_file, located)
         is_shut = _nothing_is if is_one_file else self._is_shut
-        buffers = [one for one in buffers if one.resolved is None or not is_shut(one.resolved)]
+        buffers = [one for one in buffers if one.resolved is None or not is_shut([str(one.resolved)])]
         options = ["--json", "--crlf", f"--regexp={pattern}"]
         counted = [*options, "--max-count", str(limit + 1), *_narrowed(glob)]
-        if not is_one_file:
-            counted += _NO_BIG_FILES
-        matches: list[Match] = []
-        truncated, notes = False, dict[str, None]()
-        for place in self._places(located):
-            found = await self._run(counted, place)
-            if isinstance(found, Collected) and found.truncated:
-                # Which part came first is a matter of chance, unless one thread goes from path to path.
-                found = await self._run([*counted, "--sort", "path"], place)
-            if isinstance(found, SearchProblem):
-                return found
-            truncated = truncated or found.truncated
-            if found.timed_out:
-                notes[f"stopped after {_SECONDS:.0f} seconds"] = None
-            matches += await asyncio.to_thread(_read_matches, found.stdout, place, wanted, shadowed, is_shut)
-        if buffers:
-            # One after the other in one run: to start a program for each would take longer than to search.
-            place = _Place(self._any_folder(), "-", str)
-            found = await self._run(options, place, await asyncio.to_thread(_joined, buffers))
-            if isinstance(found, SearchProblem):
-                return found
-            truncated = truncated or found.truncated
-            inner = await asyncio.to_thread(
-                _read_matches, found.stdout, place, None, set[Path | None](), _nothing_is
-            )
-            matches += _told_apart(inner, buffers)
+        # Both at once: a buffer is searched in less time than it takes to start a program.
+        on_disk, in_buffers = await asyncio.gather(
+            self._matches_on_disk(
+                counted, self._places(located), _Admits(wanted, shadowed, is_shut, any_size=is_one_file)
+            ),
+            self._matches_in_buffers(options, buffers),
+        )
+        if isinstance(on_disk, SearchProblem):
+            return on_disk
+        if isinstance(in_buffers, SearchProblem):
+            return in_buffers
+        matches = [*on_disk.matches, *in_buffers.matches]
+        truncated = on_disk.truncated or in_buffers.truncated
         matches.sort(key=lambda match: (match.path.split("/"), match.line))
         return SearchResult(
             tuple(matches[:limit]),
             truncated or len(matches) > limit,
             tuple(buffer.display for buffer in buffers),
-            "; ".join(notes),
+            on_disk.note,
         )
+
+    async def _matches_on_disk(
+        self, options: Sequence[str], places: Sequence[_Place], admits: "_Admits"
+    ) -> SearchResult | SearchProblem:
+        matches: list[Match] = []
+        truncated, note = False, ""
+        for place in places:
+            if admits.any_size:
+                found = await self._run(options, place)
+            else:
+                found = await self._run(options, place, seconds=_QUICK_SECONDS)
+                if isinstance(found, Collected) and (found.truncated or found.timed_out):
+                    options = [*options, *_NO_BIG_FILES]
+                    found = found if found.truncated else await self._run(options, place)
+            if isinstance(found, Collected) and found.truncated:
+                # Which part came first is a matter of chance, unless one thread goes from path to path.
+                found = await self._run([*options, "--sort", "path"], place)
+            if isinstance(found, SearchProblem):
+                return found
+            truncated = truncated or found.truncated
+            if found.timed_out:
+                note = f"stopped after {_SECONDS:.0f} seconds"
+            matches += await asyncio.to_thread(_read_matches, found.stdout, place, admits)
+        return SearchResult(tuple(matches), truncated, note=note)
+
+    async def _matches_in_buffers(
+        self, options: Sequence[str], buffers: Sequence[_Buffer]
+    ) -> SearchResult | SearchProblem:
+        if not buffers:
+            return SearchResult((), truncated=False)
+        # One after the other in one run: to start a program for each would take longer than to search.
+        place = _Place(self._any_folder(), "-", str)
+        found = await self._run(options, place, await asyncio.to_thread(_joined, buffers))
+        if isinstance(found, SearchProblem):
+            return found
+        inner = await asyncio.to_thread(_read_matches, found.stdout, place, None)
+        return SearchResult(tuple(_told_apart(inner, buffers)), found.truncated)
 
     async def find(self, pattern: str, limit: int) -> FindResult | SearchProblem:
         """The files whose path matches a glob; ignored ones and `.git` are left out.
@@ -284,7 +312,11 @@ class Search:
         return Files(tuple(paths), truncated)
 
     async def _run(
-        self, options: Sequence[str], place: _Place, stdin: bytes | None = None
+        self,
+        options: Sequence[str],
+        place: _Place,
+        stdin: bytes | None = None,
+        seconds: float = _SECONDS,
     ) -> Collected | SearchProblem:
         if self._rg is None:
             return SearchProblem(
@@ -297,7 +329,7 @@ class Search:
             env={},
             clock=self._clock,
             stdin=stdin,
-            seconds=_SECONDS,
+            seconds=seconds,
             limit=_OUTPUT_LIMIT,
         )
         if isinstance(done, SpawnProblem):
@@ -347,7 +379,7 @@ class Search:
         return buffers
 
 
-def _nothing_is(_: Path) -> bool:
+def _nothing_is(_: Sequence[str]) -> bool:
     return False
 
 
@@ -429,16 +461,42 @@ def _without_braces(glob: str) -> Iterator[str]:
         yield from _without_braces(glob[: found.start()] + choice + glob[found.end() :])
 
 
-def _read_matches(
-    output: bytes,
-    place: _Place,
-    wanted: Callable[[str], bool] | None,
-    shadowed: set[Path | None],
-    is_shut: Callable[[Path], bool],
-) -> list[Match]:
-    """The matches in ripgrep's JSON lines; a last line that was cut off is left out."""
+@dataclass(frozen=True, slots=True)
+class _Admits:
+    """Which files on the disk count."""
+
+    wanted: Callable[[str], bool]
+    """By the path in the folder."""
+    shadowed: AbstractSet[str]
+    """The real paths of those for which a buffer stands."""
+    is_shut: Callable[[Sequence[str]], bool]
+    any_size: bool
+
+    def admits(self, inner: str, path: str, real: str) -> bool:
+        """Whether a file counts; looks at the disk.
+
+        Args:
+            inner: Its path in the folder.
+            path: Its path.
+            real: Its real path.
+        """
+        if not self.wanted(inner) or real in self.shadowed:
+            return False
+        return not self.is_shut([path, real]) and (self.any_size or not _is_big(real))
+
+
+def _is_big(path: str) -> bool:
+    try:
+        return Path(path).stat().st_size > SIZE_LIMIT
+    except OSError:
+        return False  # it went away meanwhile
+
+
+def _read_matches(output: bytes, place: _Place, admits: _Admits | None) -> list[Match]:
+    """The matches in ripgrep's JSON lines; a last line that was cut off is left out. None: all of them count."""
     matches: list[Match] = []
-    root = Path(place.cwd).resolve() if shadowed else place.cwd
+    # Below what it is told to search ripgrep follows no link.
+    real = os.path.realpath(place.cwd / place.target)
     admitted: dict[str, bool] = {}
     for line in output.split(b"\n")[:-1]:
         event: dict[str, Any] = json.loads(line)
@@ -446,14 +504,15 @@ def _read_matches(
             continue
         data = event["data"]
         path = _text_of(data["path"])
-        if path not in admitted:
+        if admits is not None and path not in admitted:
             inner = path.removeprefix("./")
-            admitted[path] = (
-                (wanted is None or wanted(inner))
-                and (not shadowed or (root / inner).resolve() not in shadowed)
-                and not is_shut(place.cwd / inner)
+            whole = os.path.join(place.cwd, inner)  # noqa: PTH118 - an absolute path stays as it is
+            below = path.removeprefix(place.target)
+            is_below = path.startswith(place.target) and (not below or below.startswith("/"))
+            admitted[path] = admits.admits(
+                inner, whole, real + below if is_below else os.path.realpath(whole)
             )
-        if admitted[path]:
+        if admits is None or admitted[path]:
             start = data["submatches"][0]["start"] if data["submatches"] else 0
             text = _cut(_text_of(data["lines"]), start)
             matches.append(Match(place.display(path), data["line_number"], text))
