@@ -5,6 +5,7 @@ once: from then on the text of now is the one that the model has seen.
 """
 
 import asyncio
+from collections.abc import Mapping
 
 from outrider.agent.record import Record
 from outrider.agent.services import Services
@@ -46,12 +47,16 @@ async def look_around(services: Services, record: Record, turn_id: str) -> None:
             record.append(event, turn_id=turn_id, blobs=blobs)
 
 
-async def seen_text(services: Services, record: Record, sight: Sight) -> SeenText | None:
+async def seen_text(
+    services: Services, record: Record, sight: Sight, at_hand: Mapping[str, str] | None = None
+) -> SeenText | None:
     """What the model has seen of a file, with its own changes since; None: the log does not hold it any more."""
-    wanted = [sight.hash, *(digest for pair in sight.own for digest in pair)]
-    await record.settled()
-    blobs = await services.store.blobs({digest for digest in wanted if digest is not None})
-    texts = {digest: blob.decode("utf-8", "surrogatepass") for digest, blob in blobs.items()}
+    wanted = {digest for pair in ((sight.hash,), *sight.own) for digest in pair if digest is not None}
+    texts = dict(at_hand or {})
+    if missing := wanted - texts.keys():
+        await record.settled()
+        blobs = await services.store.blobs(missing)
+        texts |= {digest: blob.decode("utf-8", "surrogatepass") for digest, blob in blobs.items()}
     if sight.hash is not None and sight.hash not in texts:
         return None
     text = None if sight.hash is None else texts[sight.hash]

@@ -289,10 +289,10 @@ class TurnContext:
         changed = [change.to or change.path for change in state.journal.changes()]
         return list(dict.fromkeys([*changed, *state.seen]))
 
-    async def seen(self, path: str) -> SeenText | None:
+    async def seen(self, path: str, at_hand: Mapping[str, str] | None = None) -> SeenText | None:
         """What the model has last seen of a file."""
         sight = self._record.state.seen.get(path)
-        return None if sight is None else await seen_text(self._services, self._record, sight)
+        return None if sight is None else await seen_text(self._services, self._record, sight, at_hand)
 
     def agent_buffers(self) -> Sequence[str]:
         """URIs of the open documents that this session has changed and that were not saved since."""

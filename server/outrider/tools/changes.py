@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from outrider.permissions.decide import Access
-from outrider.ports.model import ToolCall, content_hash
+from outrider.ports.model import ToolCall
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.result import ToolResult
-from outrider.workspace.diff import line_hunks, lines_around, split_lines, unified
+from outrider.workspace.diff import CONTEXT, LineHunk, line_hunks, split_lines, unified
 from outrider.workspace.editing import Change, NotWritten, Written
 from outrider.workspace.encoding import apart
 from outrider_protocol.events import (
@@ -25,8 +25,6 @@ from outrider_protocol.events import (
 
 OUTSIDE = " outside the workspace"
 """What the title of an approval ends with, if what it is for does not stay inside."""
-CONTEXT_LINES = 3
-"""Lines around a hunk that belong to what was approved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +97,7 @@ def _title_of_all(changes: Sequence[Change]) -> str:
 
 
 def _counts(change: Change) -> tuple[int, int]:
-    hunks = line_hunks(change.before or "", change.after or "")
+    hunks = change.difference.hunks
     return sum(len(split_lines(h.added)) for h in hunks), sum(len(split_lines(h.removed)) for h in hunks)
 
 
@@ -113,7 +111,7 @@ def _detail(changes: Sequence[Change], *, inside: bool) -> str:
     if len(changes) > 1:
         parts += [f"{_title(change)}\n" for change in changes] + ["\n"]
     parts += [
-        unified(change.before or "", change.after or "", change.located.display)
+        change.difference.unified(change.located.display)
         for change in changes
         if change.operation != "rename"
     ]
@@ -130,17 +128,17 @@ def digest(change: Change) -> str:
 
     Line numbers and versions are not part of it: the same hunk at unchanged text elsewhere is the same effect.
     """
-    skipped, lines, _ = lines_around(change.before or "", change.after or "", CONTEXT_LINES)
+    lines = change.difference.old
     # The real places, too: a link may be turned while the person reads.
     places = [
         (located.uri, str(located.resolved)) for located in (change.located, change.to) if located is not None
     ]
     shown: list[Any] = [change.operation, places]
     shown.append([change.before is None, change.after is None])
-    for hunk in line_hunks(change.before or "", change.after or ""):
-        first = hunk.line - 1 - skipped
+    for hunk in change.difference.hunks:
+        first = hunk.line - 1 - change.difference.skipped
         last = first + len(split_lines(hunk.removed))
-        around = [lines[max(0, first - CONTEXT_LINES) : first], lines[last : last + CONTEXT_LINES]]
+        around = [lines[max(0, first - CONTEXT) : first], lines[last : last + CONTEXT]]
         shown.append([hunk.removed, hunk.added, around])
     return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
 
@@ -153,7 +151,7 @@ def describe(change_id: str, call: ToolCall | None, change: Change) -> dict[str,
         "path": change.located.display,
         "operation": change.operation,
         "to": change.to.display if change.to else None,
-        "hunks": wire_hunks(change.before or "", change.after or ""),
+        "hunks": _on_wire(change.difference.hunks),
         "encoding": None if change.encoding == "utf-8" else change.encoding,
         "folder": change.folder.display if change.folder else None,
         "mode": None if change.mode is None else f"{change.mode:03o}",
@@ -162,7 +160,11 @@ def describe(change_id: str, call: ToolCall | None, change: Change) -> dict[str,
 
 def wire_hunks(before: str, after: str) -> list[WireHunk]:
     """The line hunks between two texts, for the wire."""
-    return [WireHunk(line=h.line, removed=h.removed, added=h.added) for h in line_hunks(before, after)]
+    return _on_wire(line_hunks(before, after))
+
+
+def _on_wire(hunks: Sequence[LineHunk]) -> list[WireHunk]:
+    return [WireHunk(line=h.line, removed=h.removed, added=h.added) for h in hunks]
 
 
 def encode(text: str) -> bytes:
@@ -189,10 +191,8 @@ def _taken_back(undoes: TakesBack | None) -> dict[str, Any]:
 
 def _texts(change: Change) -> tuple[dict[str, Any], dict[str, bytes]]:
     """The hashes of the texts before and after a change, and those texts by their hash."""
-    texts = {"before": change.before, "after": change.after}
-    encoded = {name: encode(text) for name, text in texts.items() if text is not None}
-    hashes = {name: content_hash(text) for name, text in encoded.items()}
-    return hashes, {hashes[name]: text for name, text in encoded.items()}
+    contents = change.contents
+    return {name: digest for name, (digest, _) in contents.items()}, dict(contents.values())
 
 
 async def make(

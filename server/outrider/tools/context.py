@@ -248,8 +248,13 @@ class ToolContext(Protocol):
         """The files that the model has seen or this session has changed; what was known last comes last."""
         ...
 
-    async def seen(self, path: str) -> SeenText | None:
-        """What the model has last seen of a file; None where it has never seen it."""
+    async def seen(self, path: str, at_hand: Mapping[str, str] | None = None) -> SeenText | None:
+        """What the model has last seen of a file; None where it has never seen it.
+
+        Args:
+            path: The file.
+            at_hand: Texts by their content hash, which need not be read from the log.
+        """
         ...
 
     def agent_buffers(self) -> Sequence[str]:

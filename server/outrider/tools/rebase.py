@@ -31,7 +31,10 @@ async def refused(tool: str, action: Action, context: ToolContext) -> ToolResult
     moved = {change.to.display: change.located.display for change in action.changes if change.to is not None}
     for change in action.changes:
         name = change.located.display
-        seen = await context.seen(moved.get(name, name))
+        # Mostly that is just the text that is there.
+        before = change.contents.get("before")
+        at_hand = {} if before is None else {before[0]: change.before or ""}
+        seen = await context.seen(moved.get(name, name), at_hand)
         if problem := await _clash(tool, change, seen, action, context):
             return problem
     return None

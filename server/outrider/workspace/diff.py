@@ -9,24 +9,28 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 
 from outrider.ports.text import Hunk
 from outrider.workspace.documents import split_lines
 
 __all__ = [
+    "CONTEXT",
+    "Difference",
     "LineHunk",
     "LineRange",
     "apply_hunks",
     "changed_ranges",
     "line_hunks",
-    "lines_around",
     "split_lines",
     "text_hunks",
     "unified",
     "unified_hunks",
 ]
 
+CONTEXT = 3
+"""Lines around a change that are shown."""
 _BUDGET = 400_000
 """Steps of a search: some 100 ms. Beyond it, what is left is taken as replaced."""
 _MOST_DIFFERENCES = 400
@@ -55,20 +59,40 @@ class LineRange:
     new_end: int
 
 
-def line_hunks(before: str, after: str) -> list[LineHunk]:
+class Difference:
+    """What two texts differ in, compared once for all who want to know."""
+
+    def __init__(self, before: str, after: str, context: int = CONTEXT) -> None:
+        """Compare two texts; `context` is how many lines around a change are shown."""
+        self.skipped, self.old, self.new = _lines_around(before, after, context)
+        """How many lines are left out before those that are compared; those of the one text, and of the other."""
+        self._context = context
+        self._ranges = changed_ranges(self.old, self.new)
+
+    @cached_property
+    def hunks(self) -> Sequence[LineHunk]:
+        """What has to be done to the lines of the one text to get the other, from top to bottom."""
+        return [
+            LineHunk(
+                self.skipped + one.start + 1,
+                "".join(self.old[one.start : one.end]),
+                "".join(self.new[one.new_start : one.new_end]),
+            )
+            for one in self._ranges
+        ]
+
+    def unified(self, path: str) -> str:
+        """The difference as a unified diff for people; empty where there is none."""
+        hunks = _unified(self.old, self.new, self._ranges, _marked, self._context, self.skipped)
+        return "\n".join([f"--- {path}", f"+++ {path}", *hunks]) + "\n" if hunks else ""
+
+
+def line_hunks(before: str, after: str) -> Sequence[LineHunk]:
     """What has to be done to the lines of `before` to get `after`, from top to bottom."""
-    skipped, old, new = lines_around(before, after, 0)
-    return [
-        LineHunk(
-            skipped + one.start + 1,
-            "".join(old[one.start : one.end]),
-            "".join(new[one.new_start : one.new_end]),
-        )
-        for one in changed_ranges(old, new)
-    ]
+    return Difference(before, after, 0).hunks
 
 
-def lines_around(before: str, after: str, context: int) -> tuple[int, list[str], list[str]]:
+def _lines_around(before: str, after: str, context: int) -> tuple[int, list[str], list[str]]:
     """The lines of two texts from the first to the last difference.
 
     Most changes are small, and most texts are not: what is not changed is not even divided into lines.
@@ -124,19 +148,16 @@ def apply_hunks(text: str, hunks: Iterable[Hunk]) -> str:
     return "".join((*parts, text[position:]))
 
 
-def unified(before: str, after: str, path: str, context: int = 3) -> str:
+def unified(before: str, after: str, path: str, context: int = CONTEXT) -> str:
     """The difference as a unified diff for people; empty where there is none."""
-    skipped, old, new = lines_around(before, after, context)
-    hunks = unified_hunks(old, new, _marked, context, skipped)
-    return "\n".join([f"--- {path}", f"+++ {path}", *hunks]) + "\n" if hunks else ""
+    return Difference(before, after, context).unified(path)
 
 
 def unified_hunks(
     old: Sequence[str],
     new: Sequence[str],
     marked: Callable[[str, Iterable[str]], list[str]],
-    context: int = 3,
-    skipped: int = 0,
+    context: int = CONTEXT,
 ) -> list[str]:
     """The hunks of a unified diff, line by line without their ends.
 
@@ -145,10 +166,20 @@ def unified_hunks(
         new: The lines after.
         marked: Gives lines with their mark before them.
         context: How many lines around a change are shown.
-        skipped: How many lines are before them in both texts.
     """
+    return _unified(old, new, changed_ranges(old, new), marked, context, 0)
+
+
+def _unified(
+    old: Sequence[str],
+    new: Sequence[str],
+    ranges: Sequence[LineRange],
+    marked: Callable[[str, Iterable[str]], list[str]],
+    context: int,
+    skipped: int,
+) -> list[str]:
     output: list[str] = []
-    for group in _groups(changed_ranges(old, new), context):
+    for group in _groups(ranges, context):
         first, last = group[0], group[-1]
         start, end = max(0, first.start - context), min(len(old), last.end + context)
         new_start = first.new_start - (first.start - start)

@@ -403,12 +403,15 @@ def _read(folder: int, name: str, limit: int) -> bytes | DiskProblem:
                 "too_big",
                 f"is too big: {status.st_size} bytes, of which at most {limit} are read or edited as a whole",
             )
-        content = bytearray()
-        while chunk := os.read(file, min(1 << 20, limit + 1 - len(content))):
-            content += chunk
-        if len(content) > limit:
+        parts: list[bytes] = []
+        left = limit + 1
+        wanted = status.st_size + 1  # in one piece, unless it grows
+        while chunk := os.read(file, min(wanted, left)):
+            parts.append(chunk)
+            left, wanted = left - len(chunk), _CHUNK_BYTES
+        if left == 0:
             return DiskProblem("too_big", f"is too big: more than {limit} bytes")
-        return bytes(content)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
     finally:
         os.close(file)
 

@@ -6,9 +6,9 @@ it is there before `initialize` is answered.
 
 import asyncio
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from typing import Literal
 from urllib.parse import unquote
@@ -43,9 +43,16 @@ class Lines:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._starts = [0, *accumulate(map(len, split_lines(text)))]
-        if not text.endswith(("\r", "\n")) and text:
-            self._starts.pop()  # the end of the last line begins no other one
+        self._has_returns = "\r" in text
+        self._known = (0, 0)
+        """Where a line begins, and its number."""
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        starts = [0, *accumulate(map(len, split_lines(self._text)))]
+        if not self._text.endswith(("\r", "\n")) and self._text:
+            starts.pop()  # the end of the last line begins no other one
+        return starts
 
     def offset_of(self, place: Place, encoding: Encoding) -> int:
         """The offset of a place; see `offset_of`."""
@@ -56,9 +63,22 @@ class Lines:
 
     def place_of(self, offset: int, encoding: Encoding) -> Place:
         """The place of an offset; see `place_of`."""
-        offset = max(0, min(offset, len(self._text)))
-        line = bisect_right(self._starts, offset) - 1
-        return Place(line, _units(self._content(line)[: offset - self._starts[line]], encoding))
+        text, offset = self._text, max(0, min(offset, len(self._text)))
+        if self._has_returns and text[max(0, offset - 1) : offset + 1] == "\r\n":
+            offset -= 1
+        start = text.rfind("\n", 0, offset) + 1
+        if self._has_returns:
+            start = max(start, text.rfind("\r", 0, offset) + 1)
+        return Place(self._number(start), _units(text[start:offset], encoding))
+
+    def _number(self, start: int) -> int:
+        """The number of the line that begins there. Line ends are counted: that is faster than to divide the text."""
+        known, number = self._known if start >= self._known[0] else (0, 0)
+        number += self._text.count("\n", known, start)
+        if self._has_returns:
+            number += self._text.count("\r", known, start) - self._text.count("\r\n", known, start)
+        self._known = start, number
+        return number
 
     def _content(self, line: int) -> str:
         end = self._starts[line + 1] if line + 1 < len(self._starts) else len(self._text)

@@ -6,17 +6,18 @@ until the text itself says so, whatever a client claims.
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path, PurePath
 from typing import Final, Literal
 
 from outrider.ports.clock import Clock
 from outrider.ports.editor import Applied, DocumentEdit, Editor, FileOperation
+from outrider.ports.model import content_hash
 from outrider.ports.text import Hunk, Snapshot, TextEncoding
 from outrider.workspace import disk
-from outrider.workspace.diff import line_hunks, text_hunks, unified
+from outrider.workspace.diff import Difference, line_hunks, text_hunks, unified
 from outrider.workspace.disk import DiskProblem, folder_files
 from outrider.workspace.documents import Document, DocumentStore, uri_key
 from outrider.workspace.encoding import BOM, Decoded, decode, encode
@@ -48,9 +49,9 @@ _WAYS: Final = (*("complete",) * 3, *("take back",) * 3, "tell")
 _UNSAVED = "it is open with unsaved changes, which the change on the disk would leave out"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Change:
-    """A change of one file, worked out in full."""
+    """A change of one file, worked out in full. What follows from its texts alone is worked out once."""
 
     operation: Literal["edit", "create", "delete", "rename"]
     located: Located
@@ -70,6 +71,20 @@ class Change:
     """The folder that goes with the last file in it: with any other file in it nothing is done."""
     under_document: bool = False
     """Whether a file may come to a place of which a document is open: it stays as it is, over the file."""
+
+    @cached_property
+    def difference(self) -> Difference:
+        """What it changes; no text counts as an empty one."""
+        return Difference(self.before or "", self.after or "")
+
+    @cached_property
+    def contents(self) -> Mapping[str, tuple[str, bytes]]:
+        """The texts `before` and `after`, as far as there are such, each with its content hash and as its blob."""
+        texts = {"before": self.before, "after": self.after}
+        blobs = {
+            name: text.encode("utf-8", "surrogatepass") for name, text in texts.items() if text is not None
+        }
+        return {name: (content_hash(blob), blob) for name, blob in blobs.items()}
 
 
 @dataclass(frozen=True, slots=True)

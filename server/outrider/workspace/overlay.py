@@ -82,7 +82,7 @@ def same_text(buffer: str, disk: str) -> bool:
     """
     disk = disk.removeprefix(BOM)
     buffer = buffer.removeprefix(BOM)
-    return buffer == disk or ("\r" not in buffer and buffer == disk.replace("\r\n", "\n"))
+    return buffer == disk or ("\r" in disk and "\r" not in buffer and buffer == disk.replace("\r\n", "\n"))
 
 
 def is_alike(one: str | None, other: str | None) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from outrider.ports.placeholder import PLACEHOLDER, originals
-from outrider.workspace.diff import LineHunk, line_hunks, split_lines, unified
+from outrider.workspace.diff import LineHunk, split_lines, unified
 from outrider.workspace.editing import Change
 from outrider.workspace.history.journal import hunk_id
 from outrider_protocol.events import EditProposed, Operation, ReviewedHunk
@@ -149,7 +149,7 @@ class Review:
             if change.to is not None and not self.keeps(change_id)
         }
         for was, (change_id, change) in zip(self.changes, changes, strict=True):
-            hunks = line_hunks(change.before or "", change.after or "")
+            hunks = change.difference.hunks
             if not _is_same(was, change, hunks):
                 return None
             if not self.keeps(change_id):
