@@ -14,6 +14,7 @@ from outrider.agent.context import TurnContext
 from outrider.agent.inbox import Channel, Inbox, Refusal, decision_title
 from outrider.agent.record import Record
 from outrider.agent.services import Services
+from outrider.agent.standing import Standing
 from outrider.agent.state import TurnState
 from outrider.agent.turn import Turn
 from outrider.agent.undo import take_back
@@ -339,19 +340,18 @@ class Session:
         if self._record.state.current is not None and narrowest(old, new) != old:
             self._record.append(SettingsChanged(permission_mode=new), turn_id=self._record.state.current)
 
-    async def undo(self, params: UndoParams, *, redo: bool) -> UndoResult | Refused:
-        """Take changes back, or take that back.
+    async def undo(self, params: UndoParams, looked: Standing | None, *, redo: bool) -> UndoResult | Refused:
+        """Take changes back, or take that back; `looked` is how the files were just seen, where they were.
 
         Raises:
             StoreReadError: the log is damaged or cannot be read.
         """
+        what = "redo" if redo else "undo"
         async with self._undoing:
-            context = self._context("Outrider: redo" if redo else "Outrider: undo")
-            journal = self._record.state.journal
-            result = await take_back(self._services, context, journal, self._ending, params, redo=redo)
-            if result is None:
-                what = f"{'redo' if redo else 'undo'} there"
-                return Refused("nothing_to_undo", f"{self.id} has nothing to {what}")
+            context, state = self._context(f"Outrider: {what}"), self._record.state
+            taking = take_back(self._services, context, state, self._ending, params, looked, redo=redo)
+            if (result := await taking) is None:
+                return Refused("nothing_to_undo", f"{self.id} has nothing to {what} there")
             problem = await self._record.settled()
             return Refused("store_failed", problem) if problem else result
 

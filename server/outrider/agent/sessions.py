@@ -12,7 +12,7 @@ from outrider.agent.record import Record
 from outrider.agent.review_paper import UnderReview
 from outrider.agent.services import Services
 from outrider.agent.session import Refused, Session, wait_result
-from outrider.agent.standing import catch_up, histories_of, stands_in
+from outrider.agent.standing import Standing, standing, stands_in
 from outrider.agent.state import SessionState
 from outrider.agent.undo import lasting
 from outrider.models.catalog import ModelProblem
@@ -265,9 +265,9 @@ class Sessions:
 
     async def undo(self, params: UndoParams, *, redo: bool) -> UndoResult | Refused:
         """Take changes back in a session; without an id, in the latest one that has changes."""
-        session_id = params.session_id
+        session_id, looked = params.session_id, None
         if session_id is None:
-            session_id = await self._latest_changed(redo=redo)
+            session_id, looked = await self._latest_changed(redo=redo)
         if session_id is None:
             if params.id is not None and not await self._knows(params.id):
                 return _unknown_change(params.id, "this workspace")
@@ -278,7 +278,7 @@ class Sessions:
             return session
         if params.id is not None and not _names(session.record.state, params.id):
             return _unknown_change(params.id, session_id)
-        return await session.undo(params, redo=redo)
+        return await session.undo(params, looked, redo=redo)
 
     async def changes(self, params: ChangesParams) -> ChangesResult | Refused:
         """What a session changed, whoever runs it; without an id, the latest one that changed something, else the latest."""
@@ -359,24 +359,24 @@ class Sessions:
                 return True
         return False
 
-    async def _latest_changed(self, *, redo: bool) -> str | None:
-        """The session that an undo means when it names none: the latest with something to take back.
+    async def _latest_changed(self, *, redo: bool) -> tuple[str | None, Standing | None]:
+        """The session that an undo means when it names none, the latest with something to take back; and its files.
 
         Where there is none by the texts, the latest one by its log: what that names is done already.
         """
         by_log: str | None = None
         for summary in (await self.list()).sessions:
-            journal = (await self._state(summary.session_id)).journal
+            state = await self._state(summary.session_id)
+            journal = state.journal
             if not journal.roots() and not journal.lasting():
                 continue
-            folded = await histories_of(self._services, journal)
-            await catch_up(self._services, folded)
+            looked = await standing(self._services, state)
             choose = journal.to_redo if redo else journal.to_undo
-            if choose("turn", None, stands_in(folded)):
-                return summary.session_id
+            if choose("turn", None, stands_in(looked.files)):
+                return summary.session_id, looked
             if by_log is None and (choose("turn", None) or (not redo and journal.lasting())):
                 by_log = summary.session_id
-        return by_log
+        return by_log, None
 
     async def look_for_resting(self) -> None:
         """Find the open items of this workspace's parked sessions that no process runs now."""

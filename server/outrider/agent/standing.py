@@ -1,9 +1,13 @@
 """What of a session's changes is in the files as they are now. Only texts say so, whoever took something back."""
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 
 from outrider.agent.services import Services
+from outrider.agent.state import SessionState
+from outrider.ports.text import Snapshot
 from outrider.workspace.history.histories import FileHistory, Histories, histories, texts_named
 from outrider.workspace.history.journal import Journal, Stands
 from outrider.workspace.overlay import Overlay, ReadProblem
@@ -21,36 +25,80 @@ async def histories_of(services: Services, journal: Journal) -> Histories:
     return await asyncio.to_thread(histories, journal, texts)
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The files that a session changed, as they were seen at one moment."""
+
+    state: SessionState
+    at: int
+    """The number of the session's latest event then."""
+    files: Histories
+
+    @property
+    def is_latest(self) -> bool:
+        """Whether nothing was recorded since, so that only the files may have moved."""
+        return self.state.last_seq == self.at
+
+
+async def standing(services: Services, state: SessionState) -> Standing:
+    """Look at the files that a session changed.
+
+    Raises:
+        StoreReadError: the log is damaged or cannot be read.
+    """
+    at = state.last_seq
+    folded = await histories_of(services, state.journal)
+    await catch_up(services, folded)
+    return Standing(state, at, folded)
+
+
 async def catch_up(services: Services, folded: Histories) -> dict[str, str]:
     """Take in what the files are now; gives by their keys why that is not known."""
+    files = folded.by_claim()
+    located = await services.folders.locate_all([file.path for file in files])
+    places = [
+        await _same(services, one, file.path, file.real) for file, one in zip(files, located, strict=True)
+    ]
+    read = iter(await services.overlay.read_all([place for place in places if isinstance(place, Located)]))
+    texts = [
+        ReadProblem("unreadable", place)
+        if isinstance(place, str)
+        else await _counting(services.overlay, place, file, next(read))
+        for file, place in zip(files, places, strict=True)
+    ]
+    return await asyncio.to_thread(_take_in, folded, list(zip(files, texts, strict=True)))
+
+
+def _take_in(
+    folded: Histories, found: Sequence[tuple[FileHistory, str | ReadProblem | None]]
+) -> dict[str, str]:
     problems: dict[str, str] = {}
-    for file in folded.by_claim():
+    for file, text in found:
         if folded.is_taken(file):
-            await asyncio.to_thread(file.look, None)
-            continue
-        located = await locate(services, file.path, file.real)
-        if isinstance(located, str):
-            problems[file.key] = located
-            continue
-        current = await text_of(services.overlay, located, file)
-        if isinstance(current, ReadProblem):
-            # A folder in the place of a file that is gone may be of these changes, and go with them.
-            if current.kind != "directory" or file.exists:
-                problems[file.key] = current.message
-            continue
-        await asyncio.to_thread(file.look, current)
+            file.look(None)
+        elif not isinstance(text, ReadProblem):
+            file.look(text)
+        # A folder in the place of a file that is gone may be of these changes, and go with them.
+        elif text.kind != "directory" or file.exists:
+            problems[file.key] = text.message
     return problems
 
 
 async def text_of(overlay: Overlay, located: Located, file: FileHistory) -> str | ReadProblem | None:
-    """What a file of the history is now; None: there is none.
+    """What a file of the history is now; None: there is none."""
+    return await _counting(overlay, located, file, await overlay.read(located))
+
+
+async def _counting(
+    overlay: Overlay, located: Located, file: FileHistory, current: Snapshot | ReadProblem
+) -> str | ReadProblem | None:
+    """What counts of what was read.
 
     A document alone does not bring back a file that was taken away: an editor may go on showing what was deleted, and
     only the server that deleted it knew that. What is typed there is unsaved, whatever becomes of the file.
     """
     if file.replaced and await asyncio.to_thread(is_link, located):
         return ReadProblem("unreadable", f"{located.display} is a link now, which a command put in its place")
-    current = await overlay.read(located)
     if isinstance(current, ReadProblem):
         return None if current.kind == "not_found" else current
     is_left = current.source == "buffer" and not file.exists and located.path is not None
@@ -81,8 +129,12 @@ async def locate(services: Services, path: str, place: str | None) -> Located | 
         path: The path that the history has it at.
         place: Its real path then; None where the log does not tell.
     """
-    folders = services.folders
-    located = await folders.locate(path)
+    return await _same(services, await services.folders.locate(path), path, place)
+
+
+async def _same(
+    services: Services, located: Located | PathProblem, path: str, place: str | None
+) -> Located | str:
     if isinstance(located, PathProblem):
         return located.message
     if not located.inside and not PurePath(path).is_absolute():

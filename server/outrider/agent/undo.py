@@ -13,7 +13,8 @@ from outrider.agent import papers
 from outrider.agent.below import below_documents, with_those
 from outrider.agent.context import TurnContext
 from outrider.agent.services import Services
-from outrider.agent.standing import catch_up, histories_of, locate, stands_in, text_of
+from outrider.agent.standing import Standing, locate, standing, stands_in, text_of
+from outrider.agent.state import SessionState
 from outrider.ports.editor import Answered
 from outrider.tools import changes
 from outrider.tools.changes import TakesBack
@@ -46,9 +47,10 @@ def lasting(left: Sequence[Lasting]) -> list[NotUndoable]:
 async def take_back(
     services: Services,
     context: TurnContext,
-    journal: Journal,
+    state: SessionState,
     ending: asyncio.Event,
     params: UndoParams,
+    looked: Standing | None,
     *,
     redo: bool,
 ) -> UndoResult | None:
@@ -57,18 +59,21 @@ async def take_back(
     Args:
         services: The house.
         context: Where it is recorded.
-        journal: The session's changes.
+        state: The session.
         ending: Set when the session is let go of.
         params: What is taken back.
+        looked: The session's files as they were just seen: each is looked at again before it is changed.
         redo: Whether it is brought back.
 
     Raises:
         StoreReadError: the log is damaged or cannot be read.
     """
+    journal = state.journal
     scope = params.scope or journal.scope_of(params.id)
     choose = journal.to_redo if redo else journal.to_undo
-    folded = await histories_of(services, journal)
-    await catch_up(services, folded)
+    if looked is None or not looked.is_latest or looked.state is not state:
+        looked = await standing(services, state)
+    folded = looked.files
     # Where the texts leave nothing to do, what the log names is passed over, and that is no error.
     below = {} if redo else await below_documents(services, journal, folded)
     parts = choose(scope, params.id, with_those(below, stands_in(folded))) or choose(scope, params.id)
@@ -289,7 +294,8 @@ class TakingBack:
         if isinstance(text, ReadProblem):
             self._no(record, text.message)
             return None
-        await asyncio.to_thread(file.look, text)
+        if text != file.text:
+            await asyncio.to_thread(file.look, text)
         return Shown(text, file.text)
 
     # --- renames -------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from outrider.tools.review import untold
 from outrider.workspace.documents import Document, DocumentStore
 from outrider.workspace.editing import PART_STAYS, Change, Editing, NotWritten, Written
 from outrider.workspace.overlay import OnDisk, Overlay, ReadProblem
-from outrider.workspace.paths import Folder, Folders, Located, path_of
+from outrider.workspace.paths import Folder, Folders, Located, PathProblem, path_of
 from outrider.workspace.sightings import Moved, Sightings
 from outrider_protocol import REJECT, REVIEW
 from outrider_protocol.events import Context, Mode
@@ -200,6 +200,10 @@ class RecordedFolders(Folders):
         """What a path of an event names."""
         return located(path_text)
 
+    async def locate_all(self, paths: Sequence[str]) -> list[Located | PathProblem]:
+        """What paths of events name."""
+        return [located(path) for path in paths]
+
 
 def located(display: str) -> Located:
     """What a path of an event names, as far as the log knows."""
@@ -254,6 +258,10 @@ class RecordedOverlay(Overlay):
             is_typed = settled.type == "edit.merged" and data.get("after") == then.get("after")
             return _TYPED if is_typed else None
         return self._tape.text(data.get("after"))
+
+    async def read_all(self, files: Sequence[Located]) -> list[Snapshot | ReadProblem]:
+        """The texts of several files as the log tells them."""
+        return [await self.read(one) for one in files]
 
     async def on_disk(self, located: Located) -> OnDisk | None:
         """The file that is deleted next, as it was found."""

@@ -454,7 +454,8 @@ class Editing:
         is_open = change.to is not None and await self._overlay.document_of(change.to) is not None
         if change.to is not None and is_open and not change.under_document:
             return NotWritten("exists", f"{change.to.display} is open in the editor already")
-        missing = await asyncio.to_thread(_missing_folder, change.to or change.located)
+        comes = change.operation in {"create", "rename"}
+        missing = await asyncio.to_thread(_missing_folder, change.to or change.located) if comes else None
         work = asyncio.ensure_future(asyncio.to_thread(_write, change, self._held))
         # A thread cannot be stopped: whoever cancels waits until it is known what is on the disk.
         try:

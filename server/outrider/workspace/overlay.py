@@ -7,7 +7,7 @@ feeds come as they are, so that what is written back is byte-exact.
 import asyncio
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -133,11 +133,25 @@ class Overlay:
 
     async def read(self, located: Located) -> Snapshot | ReadProblem:
         """The text of a file or document as it is now."""
-        if located.own:
-            return ReadProblem("own", f"{located.display} belongs to Outrider itself and is not read")
-        if located.path is None:
-            return self._read_untitled(located)
-        alias, disk = await asyncio.to_thread(_look, located, self._documents.uris())
+        return (await self.read_all([located]))[0]
+
+    async def read_all(self, files: Sequence[Located]) -> list[Snapshot | ReadProblem]:
+        """The texts of several files or documents as they are now."""
+        on_disk = [one for one in files if one.path is not None and not one.own]
+        uris = self._documents.uris()
+        looks = await asyncio.to_thread(lambda: [_look(one, uris) for one in on_disk]) if on_disk else []
+        remaining = iter(looks)
+        return [
+            await self._over(one, *next(remaining))
+            if one.path is not None and not one.own
+            else self._read_elsewhere(one)
+            for one in files
+        ]
+
+    async def _over(
+        self, located: Located, alias: str | None, disk: Decoded | ReadProblem
+    ) -> Snapshot | ReadProblem:
+        """What counts for a file of which that is on the disk."""
         # Looked at after the disk, so that what was typed meanwhile is in it.
         document = self._documents.get(located.uri) or (self._documents.get(alias) if alias else None)
         if document is not None and not document.outdated:
@@ -177,8 +191,8 @@ class Overlay:
     async def document_of(self, located: Located) -> Document | None:
         """The open document that counts for a file, even where the client reached it by another path."""
         document = self._documents.get(located.uri)
-        if document is None and located.resolved is not None:
-            alias = await asyncio.to_thread(_alias, located.resolved, self._documents.uris())
+        if document is None and located.resolved is not None and (uris := self._documents.uris()):
+            alias = await asyncio.to_thread(_alias, located.resolved, uris)
             document = self._documents.get(alias) if alias else None
         return document if document is not None and not document.outdated else None
 
@@ -233,7 +247,10 @@ class Overlay:
                 found.append((uri, read_text(located)))
         return found
 
-    def _read_untitled(self, located: Located) -> Snapshot | ReadProblem:
+    def _read_elsewhere(self, located: Located) -> Snapshot | ReadProblem:
+        """What is on no disk, or is not read."""
+        if located.own:
+            return ReadProblem("own", f"{located.display} belongs to Outrider itself and is not read")
         document = self._documents.get(located.uri)
         if document is not None:
             return _of_buffer(located, document, ReadProblem("not_found", ""))

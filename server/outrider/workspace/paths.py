@@ -103,6 +103,10 @@ class Folders:
         """What a path names: see `locate_now`, which looks at the disk and so runs in a thread here."""
         return await asyncio.to_thread(self.locate_now, path_text)
 
+    async def locate_all(self, paths: Sequence[str]) -> list[Located | PathProblem]:
+        """What each of several paths names."""
+        return await asyncio.to_thread(lambda: [self.locate_now(path) for path in paths])
+
     def locate_now(self, path_text: str) -> Located | PathProblem:
         """What a path names.
 

@@ -49,15 +49,21 @@ class Weave:
         lines = split_lines(text)
         self._lines = [_Line(line, _FIRST) for line in lines]
         self._on = [True]
-        self._returns = _have_returns(lines)
+        self._text: str | None = text
+        """The text as it is now, until something is switched or put."""
+        self._returns = "\r" in text and _have_returns(lines)
         """Whether a line ends with a carriage return alone, so that it may become one with the next."""
+        self._unended = _lack_end(lines)
+        """Whether a line has no end, as the last one of its text."""
         self._end = _line_end(lines)
         """What stands between lines of which the first had no end in its own text. It must never become another one."""
 
     @property
     def text(self) -> str:
         """The text as it is now."""
-        return "".join(self._shown(self._visible()))
+        if self._text is None:
+            self._text = "".join(self._shown(self._visible()))
+        return self._text
 
     def is_on(self, strand: int) -> bool:
         """Whether a strand is in the text."""
@@ -66,6 +72,7 @@ class Weave:
     def switch(self, strand: int) -> None:
         """Take a strand out of the text, or put it back."""
         self._on[strand] = not self._on[strand]
+        self._text = None
 
     def put(self, text: str) -> list[int]:
         """Make the text `text`; gives a strand for each hunk, from top to bottom."""
@@ -78,15 +85,18 @@ class Weave:
 
     def catch_up(self, text: str) -> None:
         """Make the text `text`, as somebody else left it. What is the exact reverse of a strand switches that one."""
-        if self._shown(self._visible()) != split_lines(text):
+        # The same text may be other lines where one ends with a carriage return alone.
+        if text != self.text or (self._returns and self._shown(self._visible()) != split_lines(text)):
             self._put(text, recognise=True)
 
     def _put(self, text: str, *, recognise: bool) -> list[int]:
         visible = self._visible()
         shown, new = self._shown(visible), split_lines(text)
-        self._returns = self._returns or _have_returns(new)
+        self._returns = self._returns or ("\r" in text and _have_returns(new))
+        self._unended = self._unended or _lack_end(new)
         self._end = self._end or _line_end(shown) or _line_end(new)
         ranges = self._changed(shown, new) if recognise else changed_ranges(shown, new)
+        self._text = None
         strands: list[int] = []
         first, touched = len(self._on), self._touched() if recognise else {}
         for one in ranges:
@@ -266,13 +276,21 @@ class Weave:
         return self._on[line.by] and not any(self._on[strand] for strand in line.gone)
 
     def _visible(self) -> list[int]:
-        return [index for index, line in enumerate(self._lines) if self._is_visible(line)]
+        on, is_visible = self._on, self._is_visible
+        # Most lines were taken away by nobody.
+        return [
+            index
+            for index, line in enumerate(self._lines)
+            if (is_visible(line) if line.gone else on[line.by])
+        ]
 
     def _shown(self, visible: Sequence[int]) -> list[str]:
         return self._joined([self._lines[index].text for index in visible])
 
     def _joined(self, lines: list[str]) -> list[str]:
         """Lines as they follow one another: what was the last one of its text without a line end may be in the middle."""
+        if not self._unended:
+            return lines
         end = self._end or "\n"
         return [
             line if line.endswith(("\n", "\r")) or index == len(lines) - 1 else line + end
@@ -293,3 +311,7 @@ def _line_end(lines: Sequence[str]) -> str:
 
 def _have_returns(lines: Sequence[str]) -> bool:
     return any(line.endswith("\r") for line in lines)
+
+
+def _lack_end(lines: Sequence[str]) -> bool:
+    return bool(lines) and not lines[-1].endswith(("\n", "\r"))
