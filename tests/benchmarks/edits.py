@@ -98,7 +98,10 @@ class EditMeasures:
             (root / f"folder_{number // 50}").mkdir(exist_ok=True)
             text = "".join(f"value_{n} = compute({n}, {number})\n" for n in range(150))
             (root / f"folder_{number // 50}" / f"file_{number}.py").write_text(text)
-        calls = [[("run_command", {"command": "mkdir -p folder_0"})]] * COMMANDS
+        # Not the same one twice in a row: what goes round in circles is not run any more.
+        for folder in range(2):
+            (root / f"folder_{folder}").mkdir(exist_ok=True)
+        calls = [[("run_command", {"command": f"mkdir -p folder_{n % 2}"})] for n in range(COMMANDS)]
         async with ModelServer(calls=calls) as server, self._agent(root, server) as agent:
             await agent.run(server)
             await asyncio.wait_for(agent.finished, 120)

@@ -72,6 +72,8 @@ class Guarded:
     def __init__(self, folders: Sequence[Path]) -> None:
         """Nothing is known yet of what the folders shut themselves: `refresh` reads it."""
         self._specs: dict[Path, tuple[tuple[int, int, int] | None, GitIgnoreSpec | None]] = {}
+        self._shuts = False
+        """Whether any of the folders shuts something."""
         self._folders: Mapping[Path, Sequence[str]] = {}
         self.set_folders(folders)
 
@@ -89,7 +91,10 @@ class Guarded:
             path = folder / IGNORE_FILE
             stamp = _stamp(path)
             if folder not in self._specs or self._specs[folder][0] != stamp:
-                self._specs[folder] = (stamp, _read(path) if stamp is not None else None)
+                spec = _read(path) if stamp is not None else None
+                self._shuts = self._shuts or spec is not None  # from before it counts
+                self._specs[folder] = (stamp, spec)
+        self._shuts = any(spec is not None for _, spec in self._specs.values())
 
     def why(self, effect: Effect, paths: Sequence[Sequence[str]]) -> Guard | None:
         """Why an access of these files wants an explicit yes.
@@ -120,7 +125,7 @@ class Guarded:
 
     def why_ignored(self, name: str) -> str | None:
         """Why the workspace shuts a file of that absolute path, None if it does not."""
-        if all(spec is None for _, spec in self._specs.values()):
+        if not self._shuts:
             return None
         path = PurePath(name)
         for folder, roots in self._folders.items():

@@ -21,4 +21,4 @@ def is_secret_file(path: str) -> bool:
 def is_secret_name(name: str) -> bool:
     """The same of the name alone, without its folders."""
     name = name.casefold()
-    return not name.endswith(_TEMPLATES) and _SECRET.match(name) is not None
+    return _SECRET.match(name) is not None and not name.endswith(_TEMPLATES)

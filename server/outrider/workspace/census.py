@@ -29,10 +29,12 @@ MOST_FILES_KEPT = 2_000
 MOST_BYTES_KEPT = 16 * 1024 * 1024
 """Bytes of a workspace whose contents are kept."""
 
-_CACHES = re.compile(
+_CACHE_FOLDERS = re.compile(
     r"/(?:__pycache__|node_modules|\.venv|\.tox|\.nox|\.gradle"
-    r"|\.(?:pytest|mypy|ruff|parcel|import_linter)_cache|\.hypothesis)/|\.py[co]$|/\.(?:coverage|DS_Store)$"
+    r"|\.(?:pytest|mypy|ruff|parcel|import_linter)_cache|\.hypothesis)/"
 )
+_CACHE_ENDS = (".pyc", ".pyo")
+_CACHE_FILES = frozenset({".coverage", ".DS_Store"})
 """What programs put aside for themselves and make anew: nobody misses it, and it would hide what matters."""
 _CLOCK_STEP = 20_000_000
 """Nanoseconds by which the time of a file may be behind."""
@@ -103,8 +105,12 @@ class Census:
     def _count(self, at: int, paths: Sequence[str]) -> Count:
         files: dict[str, os.stat_result] = {}
         end = time.monotonic() + LOOK_SECONDS
+        are_caches: dict[str, bool] = {}
         for number, path in enumerate(paths):
-            if _CACHES.search(path) or self.leaves_out(path):
+            folder, _, name = path.rpartition("/")
+            if (is_cache := are_caches.get(folder)) is None:
+                is_cache = are_caches[folder] = _CACHE_FOLDERS.search(f"{folder}/") is not None
+            if is_cache or name.endswith(_CACHE_ENDS) or name in _CACHE_FILES or self.leaves_out(path):
                 continue
             if number % 1000 == 0 and time.monotonic() > end:
                 return Count(at, files, unseen=_TOO_SLOW)
@@ -143,7 +149,6 @@ def differences(before: Count, after: Count) -> Iterator[Difference]:
         after: The later one.
     """
     gone = {_file(status) for path, status in before.files.items() if path not in after.files}
-    ignoring = _ignore_files(before) != _ignore_files(after)
     for path, was in before.files.items():
         now = after.files.get(path)
         if now is not None and _holds(before, path, now):
@@ -160,16 +165,26 @@ def differences(before: Count, after: Count) -> Iterator[Difference]:
         # What took its place, such as a link, has a mode of its own.
         if stat.S_ISREG(now.st_mode) and stat.S_IMODE(was.st_mode) != stat.S_IMODE(now.st_mode):
             yield Difference(Path(path), "mode", was, now)
-    for path, now in after.files.items():
-        if path not in before.files:
-            is_new = now.st_ctime_ns >= before.at - _CLOCK_STEP or _file(now) in gone
-            yield Difference(Path(path), "created", None, now, is_sure=is_new and not ignoring)
+    created = [path for path in after.files if path not in before.files]
+    ignoring = bool(created) and _ignore_files(before) != _ignore_files(after)
+    for path in created:
+        now = after.files[path]
+        is_new = now.st_ctime_ns >= before.at - _CLOCK_STEP or _file(now) in gone
+        yield Difference(Path(path), "created", None, now, is_sure=is_new and not ignoring)
 
 
 def _holds(count: Count, path: str, now: os.stat_result) -> bool:
     """Whether a file that looks like this now cannot have been written since that look; see `marks`."""
     was = count.files[path]
-    return _numbers(was) == _numbers(now) and count.at - max(was.st_mtime_ns, was.st_ctime_ns) > GRANULARITY
+    # One by one, as this is asked of every file.
+    return (
+        was.st_ctime_ns == now.st_ctime_ns
+        and was.st_mtime_ns == now.st_mtime_ns
+        and was.st_size == now.st_size
+        and was.st_ino == now.st_ino
+        and was.st_dev == now.st_dev
+        and count.at - max(was.st_mtime_ns, was.st_ctime_ns) > GRANULARITY
+    )
 
 
 def _is_written(path: str, was: os.stat_result, now: os.stat_result, content: bytes | None) -> bool:

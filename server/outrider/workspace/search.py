@@ -14,7 +14,7 @@ import stat
 import sys
 import sysconfig
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
@@ -539,8 +539,15 @@ def _read_paths(output: bytes, place: _Place, wanted: Callable[[str], bool]) -> 
 
 
 def _absolute(output: bytes, folder: Path) -> dict[str, None]:
-    paths: dict[str, None] = {}
-    for name in output.split(b"\0")[:-1]:
+    try:
+        names = output.decode().split("\0")[:-1]
+    except UnicodeDecodeError:
+        names = list(_readable(output.split(b"\0")[:-1]))
+    root = str(folder)
+    return {f"{root}/{name.removeprefix('./')}": None for name in names}
+
+
+def _readable(names: Iterable[bytes]) -> Iterator[str]:
+    for name in names:
         with suppress(UnicodeDecodeError):
-            paths[f"{folder}/{name.decode().removeprefix('./')}"] = None
-    return paths
+            yield name.decode()
