@@ -12,6 +12,7 @@ from outrider.workspace.documents import (
     Document,
     DocumentStore,
     Encoding,
+    Lines,
     offset_of,
     place_of,
     split_lines,
@@ -63,6 +64,15 @@ def test_a_place_leads_back_to_its_offset(text: str, data: st.DataObject, encodi
     offset = data.draw(st.integers(0, len(text)))
     inside_line_end = text[max(0, offset - 1) : offset + 1] == "\r\n"
     assert naive_offset(text, place_of(text, offset, encoding), encoding) == offset - inside_line_end
+
+
+@given(TEXTS, st.data(), ENCODINGS)
+def test_places_are_the_same_in_whatever_order_they_are_asked_for(
+    text: str, data: st.DataObject, encoding: Encoding
+) -> None:
+    lines = Lines(text)
+    for offset in data.draw(st.lists(st.integers(0, len(text)))):
+        assert lines.place_of(offset, encoding) == place_of(text, offset, encoding)
 
 
 @given(TEXTS)

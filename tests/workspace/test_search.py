@@ -1,5 +1,6 @@
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from outrider.ports.clock import SystemClock
+from outrider.processes import Supervisor
 from outrider.workspace.search import (
     FindResult,
     Match,
@@ -253,3 +256,47 @@ def test_ripgrep_is_found_beside_the_interpreter(tmp_path: Path, monkeypatch: py
     beside.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(beside.with_name("python")))
     assert find_ripgrep(None) == str(beside)
+
+
+async def test_what_is_below_a_link_that_is_searched_has_its_real_names(
+    desk: Any, search: Search, supervisor: Supervisor
+) -> None:
+    (desk.root / "link").symlink_to("src")
+    desk.open("src/a.py", "nothing here\n")
+    asked: list[Sequence[str]] = []
+
+    def is_shut(names: Sequence[str]) -> bool:
+        asked.append(names)
+        return str(desk.root / "src/b.ts") in names
+
+    shutting = Search(
+        desk.folders, desk.documents, desk.overlay, supervisor, SystemClock(), find_ripgrep(None), is_shut
+    )
+    assert await paths(shutting, "needle", desk.at("link")) == ["link/deep/c.py"]
+    assert [str(desk.root / "link/b.ts"), str(desk.root / "src/b.ts")] in asked
+
+
+class Impatient(SystemClock):
+    """Gives up at once what may take no more than a few seconds."""
+
+    def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[None]:
+        return super().timeout(0 if seconds is not None and seconds < 10 else seconds)
+
+
+async def test_a_search_that_is_not_soon_over_leaves_big_files_out_from_the_beginning(
+    desk: Any, search: Search, supervisor: Supervisor
+) -> None:
+    desk.write("big.log", b"needle\n" + b"x" * 11 * 1024 * 1024)
+    slow = Search(desk.folders, desk.documents, desk.overlay, supervisor, Impatient(), find_ripgrep(None))
+    found = await slow.search("needle", None, None)
+    assert found == await search.search("needle", None, None)
+    assert isinstance(found, SearchResult)
+    assert [match.path for match in found.matches if match.path == "big.log"] == []
+    assert (len(found.matches), found.note) == (5, "")
+
+
+async def test_what_a_big_file_prints_takes_no_room_from_others(desk: Any, search: Search) -> None:
+    desk.write("a_big.log", b"needle " * 2 * 1024 * 1024)
+    found = await search.search("needle", None, None)
+    assert isinstance(found, SearchResult)
+    assert (len(found.matches), found.truncated) == (5, False)
