@@ -95,6 +95,15 @@ class _Report:
     not_undoable: list[NotUndoable] = field(default_factory=list[NotUndoable])
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What the person was shown of a conflict."""
+
+    place: Place
+    exists: bool
+    """Whether there was the file."""
+
+
 class TakingBack:
     """One undo or redo."""
 
@@ -129,9 +138,14 @@ class TakingBack:
         """Folders that go with their last files."""
         self._asked = 0
         self._answers = True
+        self._away: set[int] = set()
+        """The files, by identity, that are gone and for which nobody is asked: they stay so, or go in the end."""
 
     async def take(self, parts: Sequence[Part]) -> UndoResult:
         """Take hunks of files back, in this order."""
+        goes = "delete" if self._redo else "create"
+        gone = [self._folded.of(part.record.change_id) for part in parts if part.record.operation == goes]
+        self._away = {id(file) for file in gone}
         for part in parts:
             file = self._folded.of(part.record.change_id)
             await self._sweep(part.record)
@@ -186,7 +200,7 @@ class TakingBack:
         return False
 
     async def _switch(
-        self, record: ChangeRecord, file: FileHistory, numbers: Sequence[int], *, over: Place | None = None
+        self, record: ChangeRecord, file: FileHistory, numbers: Sequence[int], *, over: _Seen | None = None
     ) -> dict[int, str]:
         """Switch hunks in the file; gives those that are left as they are, and why.
 
@@ -214,11 +228,11 @@ class TakingBack:
             }
             if self._folded.is_taken(file):
                 return dict.fromkeys(wanted, TAKEN)
-            if over is not None and file.exists:
+            if over is not None and file.exists == over.exists:
                 held = {
                     number: reason
                     for number, reason in held.items()
-                    if not _place(file, record, number).reads_like(over)
+                    if not _place(file, record, number).reads_like(over.place)
                 }
             taken = [number for number in wanted if number not in held]
             before, after = (
@@ -321,39 +335,56 @@ class TakingBack:
 
     # --- conflicts -----------------------------------------------------------------------------------------------
 
-    async def _ask(self, record: ChangeRecord, file: FileHistory, number: int, reason: str) -> Place | None:
-        """Ask whether a hunk is taken back, or brought back, over what somebody wrote; gives what was shown if it is.
+    async def _ask(self, record: ChangeRecord, file: FileHistory, number: int, reason: str) -> _Seen | None:
+        """Ask whether a hunk is taken back, or brought back, over what somebody did; gives what was shown if it is.
 
         Only that title is a yes.
         """
-        if not self._answers or self._asked >= MOST_ASKED or not file.exists:
+        if self._folded.is_taken(file) or not _can_go_over(file, record, number):
             return None
-        is_whole = file.is_whole(record.change_id, number)
-        if is_whole and file.appears(record.change_id, number) and file.deleted is None:
+        if not file.exists and id(file) in self._away:
             return None
-        if not is_whole and not file.may_go_over(record.change_id, number):
-            return None
-        self._asked += 1
-        place = _place(file, record, number)
-        hunk = hunk_id(record.change_id, number)
-        what = "redo" if self._redo else "undo"
-        take = TAKE_THE_REDO if self._redo else TAKE_THE_UNDO
+        seen = _Seen(_place(file, record, number), file.exists)
+        place, hunk = seen.place, hunk_id(record.change_id, number)
         message = (
             f"{file.path}, line {place.line}: {reason}.\n"
-            f"As it is now:\n{_cut(place.now)}\nWith the {what}:\n{_cut(place.switched)}"
+            f"As it is now:\n{_cut(place.now)}\nWith the {self._what}:\n{_cut(place.switched)}"
+            if file.exists
+            else f"{file.path}: {reason}.\nWith the {self._what} it is made again:\n{_cut(place.switched)}"
         )
-        choice = await self._chosen(message, take)
-        self._context.record(UndoAsked(id=hunk, path=file.path, line=place.line, choice=choice))
-        self._answers = choice is not None
+        choice = await self._chosen(message, hunk, file.path, place.line)
         if choice == OPEN_BOTH:
-            other = place.switched if is_whole else file.forced(record.change_id, number)
-            await self._open_both(file, hunk, what, other)
-        return place if choice == take else None
+            is_all = not file.exists or file.is_whole(record.change_id, number)
+            other = place.switched if is_all else file.forced(record.change_id, number)
+            await self._open_both(file, hunk, other)
+        if choice == self._take:
+            return seen
+        if not file.exists:
+            self._away.add(id(file))
+        return None
 
-    async def _chosen(self, message: str, take: str) -> str | None:
+    @property
+    def _what(self) -> str:
+        return "redo" if self._redo else "undo"
+
+    @property
+    def _take(self) -> str:
+        return TAKE_THE_REDO if self._redo else TAKE_THE_UNDO
+
+    async def _chosen(self, message: str, hunk: str, path: str, line: int) -> str | None:
+        """What the person says about a hunk; None without an answer, and where they are not asked any more."""
+        if not self._answers or self._asked >= MOST_ASKED:
+            return None
+        self._asked += 1
+        choice = await self._answer(message)
+        self._context.record(UndoAsked(id=hunk, path=path, line=line, choice=choice))
+        self._answers = choice is not None
+        return choice
+
+    async def _answer(self, message: str) -> str | None:
         asking = asyncio.ensure_future(
             self._services.editor.ask(
-                message, [KEEP_MINE, take, OPEN_BOTH], seconds=self._context.limits.ask_seconds
+                message, [KEEP_MINE, self._take, OPEN_BOTH], seconds=self._context.limits.ask_seconds
             )
         )
         ending = asyncio.ensure_future(self._ending.wait())
@@ -365,9 +396,9 @@ class TakingBack:
             ending.cancel()
         return answer.title if isinstance(answer, Answered) else None
 
-    async def _open_both(self, file: FileHistory, hunk: str, what: str, other: str) -> None:
+    async def _open_both(self, file: FileHistory, hunk: str, other: str) -> None:
         folders = self._services.folders
-        made = await papers.both_papers(folders, hunk, file.path, file.text or "", what, other)
+        made = await papers.both_papers(folders, hunk, file.path, file.text or "", self._what, other)
         if isinstance(made, str):
             self._services.editor.say("warning", made)
             return
@@ -394,6 +425,8 @@ class TakingBack:
 
 def _switched(file: FileHistory, change_id: str, numbers: Sequence[int], *, over: bool) -> str | None:
     """The text with hunks switched; with `over` it is at most one, and goes over what somebody wrote there."""
+    if over and file.brings_back(change_id, numbers):
+        return file.brought_back(change_id, numbers[0])
     if over and file.is_whole(change_id, numbers[0]):
         return file.deleted if file.appears(change_id, numbers[0]) else None
     if over:
@@ -406,7 +439,19 @@ def _switched(file: FileHistory, change_id: str, numbers: Sequence[int], *, over
     return text
 
 
+def _can_go_over(file: FileHistory, record: ChangeRecord, number: int) -> bool:
+    """Whether a hunk can be switched over what somebody did since."""
+    change_id = record.change_id
+    if not file.exists:
+        return file.brings_back(change_id, (number,))
+    if file.is_whole(change_id, number):
+        return not file.appears(change_id, number) or file.deleted is not None
+    return file.may_go_over(change_id, number)
+
+
 def _place(file: FileHistory, record: ChangeRecord, number: int) -> Place:
+    if file.brings_back(record.change_id, (number,)):
+        return Place(1, "", file.brought_back(record.change_id, number))
     is_whole = file.is_whole(record.change_id, number)
     return _of_all(file, record, number) if is_whole else file.place(record.change_id, number)
 
