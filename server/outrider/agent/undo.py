@@ -5,9 +5,11 @@ answer the place is left as it is and named as a conflict.
 """
 
 import asyncio
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
+from itertools import count
+from pathlib import Path, PurePath
 
 from outrider.agent import papers
 from outrider.agent.below import below_documents, with_those
@@ -23,7 +25,7 @@ from outrider.workspace.history.journal import ChangeRecord, Journal, Lasting, P
 from outrider.workspace.history.shown import Shown
 from outrider.workspace.history.weave import Place
 from outrider.workspace.overlay import ReadProblem, same_text
-from outrider.workspace.paths import Located, PathProblem
+from outrider.workspace.paths import IS_LINK, Located, PathProblem, is_link
 from outrider_protocol import KEEP_MINE, OPEN_BOTH, TAKE_THE_REDO, TAKE_THE_UNDO
 from outrider_protocol.commands import UndoParams, UndoResult
 from outrider_protocol.events import Conflict, NotUndoable, UndoAsked, UndoFinished, UndonePath, UndoRequested
@@ -326,12 +328,62 @@ class TakingBack:
             elif current.kind != "not_found":
                 self._no(record, current.message)
             return
+        if (reason := await self._make_room(record, located, target, back[1])) is not None:
+            hunk = hunk_id(record.change_id, 1)
+            self._report.conflicts.append(Conflict(path=located.display, line=1, reason=reason, id=hunk))
+            return
         change = Change("rename", located, target, current.text, current.text, under_document=True)
         made = await self._make(record, change, (1,))
         if isinstance(made, Written):
             self._folded.moved(file, *back)
         elif made.kind == "changed":
             self._no(record, f"{there[0]} was not renamed: {made.message}")
+
+    async def _make_room(
+        self, record: ChangeRecord, located: Located, target: Located, place: str | None
+    ) -> str | None:
+        """Give another name to what is where a file gets its name back, with a yes; a text says why it is not done.
+
+        Args:
+            record: The change.
+            located: The file.
+            target: Where it is to be.
+            place: The real path of that, as the history has it.
+        """
+        if target.path is None or not await asyncio.to_thread(os.path.lexists, target.path):
+            return None
+        reason = f"{target.display} exists again"
+        there = await self._context.overlay.read(target)
+        aside = await self._context.folders.locate(str(await asyncio.to_thread(_beside, target.path)))
+        if isinstance(aside, PathProblem):
+            return f"{reason}, and {aside.message}"
+        if isinstance(there, ReadProblem) or await asyncio.to_thread(is_link, target):
+            why = there.message if isinstance(there, ReadProblem) else f"{target.display} {IS_LINK}"
+            return f"{reason}, and cannot be put aside: {why}"
+        message = (
+            f"{located.display}: {reason}.\nWith the {self._what} {located.display} is named {target.display}, "
+            f"and what is there now is named {aside.display}."
+        )
+        choice = await self._chosen(message, hunk_id(record.change_id, 1), target.display, 1)
+        if choice == OPEN_BOTH:
+            for one in (target, located):
+                await self._services.editor.show(one.uri)
+        if choice != self._take:
+            return reason
+        other = self._folded.at(target.display, place)
+        made: Written | NotWritten | None = None
+        for _ in range(TIMES_TRIED):
+            there = await self._context.overlay.read(target)
+            text = "" if isinstance(there, ReadProblem) else there.text
+            moved = Change("rename", target, aside, text, text)
+            made = await changes.make(self._context, None, self._context.new_id("chg"), moved)
+            if isinstance(made, Written):
+                if other is not None:
+                    self._folded.moved(other, aside.display, str(aside.resolved))
+                return None
+            if made.kind != "changed":
+                break
+        return f"{reason}, and could not be put aside: {made.message if made else ''}"
 
     # --- conflicts -----------------------------------------------------------------------------------------------
 
@@ -437,6 +489,15 @@ def _switched(file: FileHistory, change_id: str, numbers: Sequence[int], *, over
     for number in numbers:
         file.switch(change_id, number)
     return text
+
+
+def _beside(path: Path) -> Path:
+    """A path in the same folder that is free. Blocks."""
+    for number in count(1):
+        other = path.with_name(f"{path.stem}.mine{f'-{number}' if number > 1 else ''}{path.suffix}")
+        if not os.path.lexists(other):
+            return other
+    raise AssertionError("there are always further numbers")
 
 
 def _can_go_over(file: FileHistory, record: ChangeRecord, number: int) -> bool:

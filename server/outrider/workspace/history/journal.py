@@ -72,6 +72,11 @@ class ChangeRecord:
     unshown: bool = False
     """Whether a command changed the file below an open document that went on showing another text."""
 
+    @property
+    def makes_room(self) -> bool:
+        """Whether it is what an undo did besides, to make room for what it brought back: nothing takes that back."""
+        return self.undoes is None and self.operation == "rename" and self.call_id is None
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -252,6 +257,7 @@ class Journal:
             if one.state == "applied"
             and (one.undoes is None or one.undoes not in self._records)
             and one.change_id not in self._given_up
+            and not one.makes_room
         ]
 
     def lasting(self, turn_id: str | None = None) -> list[Lasting]:
