@@ -587,6 +587,15 @@ class WireHunk(Wire):
     added: str
 
 
+class GoingFolder(Wire):
+    """A folder that goes with its last file."""
+
+    path: str
+    """Its path in the one that goes, which is `.`."""
+    mode: FileMode
+    """Its permission bits, in octal."""
+
+
 class EditEvent(EventData):
     """What all edit events say: which change, by which call, to which path."""
 
@@ -605,6 +614,8 @@ class EditEvent(EventData):
 
     folder: str | None = None
     """The folder that goes with the file, which is its last one."""
+    folders: list[GoingFolder] | None = None
+    """That folder and those in it, which come back with it."""
 
 
 class EditProposed(EditEvent):

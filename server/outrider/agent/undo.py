@@ -6,7 +6,7 @@ answer the place is left as it is and named as a conflict.
 
 import asyncio
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path, PurePath
@@ -25,7 +25,7 @@ from outrider.workspace.history.journal import ChangeRecord, Journal, Lasting, P
 from outrider.workspace.history.shown import Shown
 from outrider.workspace.history.weave import Place
 from outrider.workspace.overlay import ReadProblem, same_text
-from outrider.workspace.paths import IS_LINK, Located, PathProblem, is_link
+from outrider.workspace.paths import IS_LINK, Located, PathProblem, folders_down, is_link
 from outrider_protocol import KEEP_MINE, OPEN_BOTH, TAKE_THE_REDO, TAKE_THE_UNDO
 from outrider_protocol.commands import UndoParams, UndoResult
 from outrider_protocol.events import Conflict, NotUndoable, UndoAsked, UndoFinished, UndonePath, UndoRequested
@@ -136,8 +136,12 @@ class TakingBack:
         self._ending = ending
         self._redo = redo
         self._report = _Report()
-        self._emptied: list[str] = []
-        """Folders that go with their last files."""
+        self._emptied: set[str] = set()
+        """Folders that go with what was in them."""
+        self._modes: dict[str, int] = {}
+        """Permission bits of folders that came back."""
+        self._made: set[str] = set()
+        """The topmost folders that were made."""
         self._asked = 0
         self._answers = True
         self._away: set[int] = set()
@@ -158,6 +162,9 @@ class TakingBack:
             else:
                 await self._hunks(part, file)
         await self._sweep()
+        fresh = [(one, self._modes[one]) for one in self._modes if self._is_made(one)]
+        modes = [(await self._context.folders.locate(one), mode) for one, mode in fresh]
+        await self._context.editing.set_folder_modes([(f, m) for f, m in modes if isinstance(f, Located)])
         report = self._report
         return UndoResult(
             change_id=report.change_id,
@@ -169,12 +176,26 @@ class TakingBack:
     async def _sweep(self, record: ChangeRecord | None = None) -> None:
         """Remove the folders that are empty by now: those in the place of a file that comes back, or all."""
         places = None if record is None else (record.path, record.to or record.path)
-        for folder in dict.fromkeys(self._emptied):
-            if places is not None and not any(PurePath(folder).is_relative_to(one) for one in places):
-                continue
-            located = await self._context.folders.locate(folder)
-            if not isinstance(located, PathProblem):
-                await self._context.editing.sweep(located)
+        emptied = [
+            folder
+            for folder in self._emptied
+            if places is None or any(PurePath(folder).is_relative_to(one) for one in places)
+        ]
+        if emptied:
+            await self._context.editing.remove_folders(await self._located(emptied))
+
+    async def _bring_back(self, folders: Mapping[str, int]) -> None:
+        """Make folders again; what they may be is said at the end, when all files are in them."""
+        if folders:
+            self._modes |= folders
+            await self._context.editing.make_folders(await self._located(folders))
+
+    async def _located(self, folders: Iterable[str]) -> list[Located]:
+        found = [await self._context.folders.locate(one) for one in folders]
+        return [one for one in found if isinstance(one, Located)]
+
+    def _is_made(self, folder: str) -> bool:
+        return any(PurePath(folder).is_relative_to(made) for made in self._made)
 
     # --- the text of a file --------------------------------------------------------------------------------------
 
@@ -292,7 +313,9 @@ class TakingBack:
         if isinstance(made, Written):
             self._report.undone[record.path] = self._report.undone.get(record.path, 0) + len(hunks)
             self._report.change_id = change_id
-            self._emptied += _emptied(record, change)
+            self._emptied |= set(_emptied(record, change))
+            self._made |= {made.made_folder} if made.made_folder is not None else set()
+            await self._bring_back(_brought_back(record, change))
         elif made.kind != "changed":
             self._no(record, made.message)
         return made
@@ -524,18 +547,29 @@ def _of_all(file: FileHistory, record: ChangeRecord, number: int) -> Place:
 
 
 def _emptied(record: ChangeRecord, made: Change) -> Iterator[str]:
-    """The folders that are empty when all files are gone that went with a file at first, or came with it."""
+    """The folders that go, if nothing else is in them, with a file that goes: they came with it, or went with it at first."""
     if made.operation not in {"delete", "rename"}:
         return
-    if record.made_folder is not None and made.located.display == (record.to or record.path):
-        yield record.made_folder
+    there = made.located.display
+    if record.made_folder is not None and there == (record.to or record.path):
+        yield from folders_down(record.made_folder, there)
+    yield from _at(record, there)
+
+
+def _brought_back(record: ChangeRecord, made: Change) -> Mapping[str, int]:
+    """The folders that come with a file, where they went with it, with their permission bits."""
+    if made.operation not in {"create", "rename"}:
+        return {}
+    return _at(record, made.to.display if made.to else made.located.display)
+
+
+def _at(record: ChangeRecord, path: str) -> Mapping[str, int]:
+    """The folders that went with a file, as they are when that is at `path`."""
     if record.folder is None:
-        return
-    if record.to is None or made.located.display == record.path:
-        yield record.folder
-        return
+        return {}
     below = PurePath(record.path).relative_to(record.folder)
-    yield str(PurePath(*PurePath(record.to).parts[: -len(below.parts)]))
+    folder = PurePath(*PurePath(path).parts[: -len(below.parts)])
+    return {str(folder / one): mode for one, mode in record.folders.items()}
 
 
 def _cut(text: str) -> str:

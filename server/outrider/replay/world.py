@@ -332,8 +332,14 @@ class RecordedEditing(Editing):
             stays=settled.data.get("stays", PART_STAYS if in_part else ""),
         )
 
-    async def sweep(self, folder: Located) -> None:
+    async def remove_folders(self, folders: Sequence[Located]) -> None:
         """There is nothing to remove."""
+
+    async def make_folders(self, folders: Sequence[Located]) -> None:
+        """There is nothing to make."""
+
+    async def set_folder_modes(self, folders: Sequence[tuple[Located, int]]) -> None:
+        """There is nothing to change."""
 
     def _failed(self, path: str, settled: LoggedEvent) -> NotWritten:
         reason = settled.data["reason"]

@@ -19,6 +19,7 @@ from outrider_protocol.events import (
     EditMerged,
     EditProposed,
     EditRejected,
+    GoingFolder,
     RulePattern,
     WireHunk,
 )
@@ -156,6 +157,10 @@ def describe(change_id: str, call: ToolCall | None, change: Change) -> dict[str,
         "hunks": wire_hunks(change.before or "", change.after or ""),
         "encoding": None if change.encoding == "utf-8" else change.encoding,
         "folder": change.folder.display if change.folder else None,
+        "folders": [
+            GoingFolder(path=path, mode=f"{mode:03o}") for path, mode in sorted(change.folders.items())
+        ]
+        or None,
         "mode": None if change.mode is None else f"{change.mode:03o}",
     }
 

@@ -16,13 +16,15 @@ from outrider.tools.changes import action_for
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error
-from outrider.workspace.disk import DiskProblem, folder_files
+from outrider.workspace.disk import DiskProblem, folder_files, folders_in
 from outrider.workspace.editing import Change
 from outrider.workspace.overlay import ReadProblem, same_text
 from outrider.workspace.paths import IS_LINK, Located, PathProblem, is_link
 
 MOST_FILES = 200
 """Of a folder."""
+MOST_FOLDERS = 1000
+"""Of a folder, with itself."""
 MOST_CHARACTERS = 10_000_000
 """Of all texts of a folder."""
 UNSAVED = "is open with unsaved changes; they have to be saved first"
@@ -124,6 +126,11 @@ async def _of_folder(
         return f"{_shown(found.message, located)}."
     if len(found) > MOST_FILES:
         return f"it holds more than {MOST_FILES} files, which are possible at once."
+    folders = await asyncio.to_thread(folders_in, located.resolved, MOST_FOLDERS + 1)
+    if isinstance(folders, DiskProblem):
+        return f"{_shown(folders.message, located)}."
+    if len(folders) > MOST_FOLDERS:
+        return f"it holds more than {MOST_FOLDERS} folders, which are possible at once."
     if not found:
         return "it holds no files, so there is nothing to take back; a command can remove it."
     changes: list[Change] = []
@@ -151,7 +158,7 @@ async def _of_folder(
     if reasons:
         more = f"; and {len(reasons) - MOST_NAMED} more" if len(reasons) > MOST_NAMED else ""
         return f"{'; '.join(reasons[:MOST_NAMED])}{more}."
-    return [*changes[:-1], replace(changes[-1], folder=located)]
+    return [*changes[:-1], replace(changes[-1], folder=located, folders=folders)]
 
 
 async def _taken(located: Located, to: Located, context: ToolContext) -> str | None:

@@ -6,8 +6,8 @@ until the text itself says so, whatever a client claims.
 
 import asyncio
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path, PurePath
 from typing import Final, Literal
@@ -68,6 +68,8 @@ class Change:
     """Those that a file must have for that."""
     folder: Located | None = None
     """The folder that goes with the last file in it: with any other file in it nothing is done."""
+    folders: Mapping[str, int] = field(default_factory=dict[str, int])
+    """That one, which is `.`, and those in it by their paths there, with their permission bits."""
     under_document: bool = False
     """Whether a file may come to a place of which a document is open: it stays as it is, over the file."""
 
@@ -416,8 +418,7 @@ class Editing:
             changed = now is not None and now.text != document.text
             return NotWritten("changed", _CHANGED, now.text if now else None) if changed else None
         unsaved = self._leaves_unsaved(change, document)
-        if change.folder is not None:
-            await asyncio.to_thread(_sweep, change.folder)
+        await asyncio.to_thread(_move_folders, change)
         if to is None:
             return Written("disk", None, merged=unsaved)
         found = await self._overlay.read(to)
@@ -427,10 +428,18 @@ class Editing:
         after = change.after if same else found.text
         return Written("disk", after, merged=unsaved or not same, made_folder=missing)
 
-    async def sweep(self, folder: Located) -> None:
-        """Remove a folder of the workspace in which there are only empty ones."""
-        if folder.inside and not folder.own:
-            await asyncio.to_thread(_sweep, folder)
+    async def remove_folders(self, folders: Sequence[Located]) -> None:
+        """Remove folders of the workspace, those in which there is nothing."""
+        await asyncio.to_thread(disk.remove_folders, [path for one in folders if (path := _own_path(one))])
+
+    async def make_folders(self, folders: Sequence[Located]) -> None:
+        """Make those folders of the workspace that are missing."""
+        await asyncio.to_thread(disk.make_folders, [path for one in folders if (path := _own_path(one))])
+
+    async def set_folder_modes(self, folders: Sequence[tuple[Located, int]]) -> None:
+        """Give those folders of the workspace that are there their permission bits."""
+        modes = {path: mode for one, mode in folders if (path := _own_path(one))}
+        await asyncio.to_thread(disk.set_folder_modes, modes)
 
     async def _on_disk(self, change: Change, found: str | None = None) -> Written | NotWritten:
         if change.located.resolved is None:
@@ -515,8 +524,8 @@ def _write(change: Change, held: HeldFiles | None) -> DiskProblem | None:
                 raise ValueError("a rename needs a new path")
             parents = change.to is not None and change.to.inside
             problem = disk.rename(path, to, before, parents=parents) or _verify(to, before)
-    if problem is None and change.folder is not None:
-        _sweep(change.folder)
+    if problem is None:
+        _move_folders(change)
     return problem
 
 
@@ -556,10 +565,22 @@ def _missing_folder(located: Located) -> str | None:
     return missing
 
 
-def _sweep(folder: Located) -> None:
-    """Remove a folder in which there are only empty ones. Blocks."""
-    if folder.resolved is not None:
-        disk.remove_empty(folder.resolved)
+def _own_path(folder: Located) -> Path | None:
+    """The real path of a folder, if it is one of the workspace."""
+    return folder.resolved if folder.inside and not folder.own else None
+
+
+def _move_folders(change: Change) -> None:
+    """Take away the folder that goes with its last file, or give it its new name. Blocks."""
+    path, to = change.located.resolved, change.to.resolved if change.to else None
+    if change.folder is None or change.folder.resolved is None or path is None:
+        return
+    old = change.folder.resolved
+    if to is not None:
+        new = to.parents[len(path.relative_to(old).parts) - 1]
+        disk.make_folders(new / below for below in change.folders)
+        disk.set_folder_modes({new / below: mode for below, mode in change.folders.items()})
+    disk.remove_folders(old / below for below in change.folders)
 
 
 def _verify(path: Path, content: bytes) -> DiskProblem | None:

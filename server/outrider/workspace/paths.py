@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from urllib.parse import unquote, urlsplit
 
 OWN_FOLDER = ".outrider"
@@ -244,6 +244,12 @@ def _is_own(path: Path, root: Path) -> bool:
         return False
     below = path.relative_to(root).parts
     return bool(below) and below[0].casefold() == OWN_FOLDER
+
+
+def folders_down(folder: str, path: str) -> list[str]:
+    """The folders from one that lies above a file down to it, as they are shown."""
+    parents = PurePath(path).parents
+    return [str(one) for one in parents if one.is_relative_to(folder)][::-1]
 
 
 IS_LINK = "is a link; neither it nor what it points to is touched"

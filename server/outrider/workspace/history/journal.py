@@ -6,8 +6,8 @@ A pure projection. It reads nothing but event data, keeps hashes and not texts, 
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -63,6 +63,8 @@ class ChangeRecord:
     """The ones that it has since, where a command changed them."""
     folder: str | None = None
     """The folder that went with it."""
+    folders: Mapping[str, int] = field(default_factory=dict[str, int])
+    """That one, which is `.`, and those in it by their paths there, with their permission bits."""
     made_folder: str | None = None
     """The topmost folder that was made for it."""
     place: str | None = None
@@ -214,6 +216,7 @@ class Journal:
             mode=int(data["mode"], 8) if "mode" in data else None,
             mode_after=int(data["modeAfter"], 8) if "modeAfter" in data else None,
             folder=data.get("folder"),
+            folders={one["path"]: int(one["mode"], 8) for one in data.get("folders", ())},
             place=data.get("place", self.place_of(data["path"])),
             to_place=data.get("toPlace", self.place_of(data["to"])) if "to" in data else None,
             unshown=data.get("unshown", False),
