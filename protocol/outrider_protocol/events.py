@@ -757,6 +757,10 @@ class WorkspaceChanged(EventData):
     or of one that has others now."""
     mode_after: FileMode | None = None
     """By a command: the permission bits that the file has now, where it changed them."""
+    place: str | None = None
+    """By a command: the real path of the file, where `path` in the session's folders does not tell it, as for an edit."""
+    unsure: bool | None = None
+    """True where it may as well be somebody else's, so that no undo takes it back."""
     unshown: bool | None = None
     """True where the file on the disk was changed and the open buffer, which is what the model sees, was not."""
     told: str | None = None

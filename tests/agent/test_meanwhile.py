@@ -97,6 +97,27 @@ async def test_promise_5_what_is_saved_during_the_look_before_the_command_stays(
     assert MINE in (ten / "ten.txt").read_text()
 
 
+@pytest.mark.parametrize("how", ["deleted", "changed"])
+async def test_what_may_be_somebody_elses_is_not_said_to_be_the_commands(how, begin, ten):
+    one = await begin("stock", [step(waits()), DONE], FULL)
+    two = await begin("stock", [DONE], FULL)
+    two.open("ten.txt")
+    two.type("ten.txt", MINE, at=(3, 0))
+    await held(ten, "ten.txt")
+    await begun(one)
+    if how == "deleted":
+        (ten / "ten.txt").unlink()
+    else:
+        (ten / "ten.txt").write_text(MINE)
+    (changed,) = await ended(one, ten)
+    assert (changed.get("changeId"), changed["unsure"]) == (None, True)
+    listed = await one.command("outrider.changes", {})
+    reasons = {row["what"]: row["reason"] for row in listed["notUndoable"]}
+    assert reasons["ten.txt"] == f"{how} while a command ran, by the command or by somebody else"
+    undone = await one.command("outrider.undo", {})
+    assert [row["reason"] for row in undone["notUndoable"]] == [reasons["ten.txt"]]
+
+
 async def test_promise_5_a_file_that_the_person_makes_and_opens_stays_and_is_named(begin, workspace):
     editor = await begin("stock", [step(waits()), DONE], FULL)
     await begun(editor)

@@ -1138,9 +1138,11 @@
 ---@field mode? string
 ---@field modeAfter? string
 ---@field path string
+---@field place? string
 ---@field secrets? outrider.Secret[]
 ---@field told? string
 ---@field unshown? boolean
+---@field unsure? boolean
 ---@field whole? boolean
 
 --- Before a command the client was asked to save what the agent had changed: what is saved, by what is seen.

@@ -1277,9 +1277,11 @@ export interface WorkspaceChanged {
   mode?: string;
   modeAfter?: string;
   path: string;
+  place?: string;
   secrets?: Secret[];
   told?: string;
   unshown?: boolean;
+  unsure?: boolean;
   whole?: boolean;
 }
 

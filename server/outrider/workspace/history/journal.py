@@ -141,12 +141,9 @@ class Journal:
         elif event.type == "workspace.changed" and "changeId" in event.data:
             self._edit(event, {**event.data, "operation": _operation(event.data)}, "applied")
         elif event.type == "workspace.changed" and event.data.get("by") == "command":
-            if event.data.get("before") is not None and event.data.get("after") is None:
+            if _is_replaced(event.data):
                 self._replaced.add(event.data["path"])
-                reason = "a command put something in its place that is no text, or a link"
-            else:
-                reason = "changed by a command; what it was before is not known"
-            self._last(event, event.data["path"], reason)
+            self._last(event, event.data["path"], _why_lasting(event.data))
         elif event.type == "workspace.touched":
             self._touched(event, f"`{event.data['command']}`")
         elif event.type == "job.started":
@@ -410,6 +407,23 @@ def _operation(data: dict[str, Any]) -> Operation:
     if "before" not in data:
         return "create"
     return "edit" if "after" in data else "delete"
+
+
+def _is_replaced(data: dict[str, Any]) -> bool:
+    """Whether a command put something else than a text where one was."""
+    return "before" in data and "after" not in data and not data.get("unsure", False)
+
+
+def _why_lasting(data: dict[str, Any]) -> str:
+    """Why nothing takes back what happened to a file while a command ran."""
+    if data.get("unsure", False):
+        how = {"create": "made", "edit": "changed", "delete": "deleted"}[_operation(data)]
+        return f"{how} while a command ran, by the command or by somebody else"
+    if _is_replaced(data):
+        return "a command put something in its place that is no text, or a link"
+    if "before" in data:
+        return "a command wrote it in another encoding"
+    return "changed by a command; what it was before is not known"
 
 
 def _only(part: Part, number: int) -> list[Part]:
