@@ -105,6 +105,8 @@ class Lasting:
     reason: str
     mode: int | None = None
     """Permission bits before, where those are what was changed."""
+    number: int = 0
+    """How many changes had begun by then."""
 
 
 class Journal:
@@ -164,7 +166,8 @@ class Journal:
 
     def _last(self, event: LoggedEvent, path: str, reason: str, mode: int | None = None) -> None:
         step = self._steps[event.turn_id] if event.turn_id is not None else 0
-        self._lasting.append(Lasting(event.turn_id, event.data.get("callId"), step, path, reason, mode))
+        call_id, number = event.data.get("callId"), len(self._records)
+        self._lasting.append(Lasting(event.turn_id, call_id, step, path, reason, mode, number))
 
     def _edit(self, event: LoggedEvent, data: dict[str, Any], state: ChangeState) -> None:
         known = self._records.get(data["changeId"])
