@@ -2,16 +2,29 @@
 
 import shlex
 import sys
+from dataclasses import replace
 
 import pytest
 from scripting import DONE, call, held, step
 
+from outrider.testing.profiles import PROFILES
 from outrider.tools import meanwhile
 from outrider.workspace import census
+from outrider.workspace.editing import Editing
 
 FULL = {"permissionMode": "full"}
 TEN = "".join(f"line {number}\n" for number in range(1, 11))
 MINE = "mine\n"
+_STOCK = PROFILES["stock"]
+SAYS_NO_SAVE = replace(
+    _STOCK,
+    debounce_seconds=0.2,
+    capabilities={
+        **_STOCK.capabilities,
+        "textDocument": {**_STOCK.capabilities["textDocument"], "synchronization": {}},
+    },
+)
+"""An editor that holds back what was typed, and never says that it saved."""
 
 
 def waits(first=""):
@@ -73,6 +86,39 @@ async def test_promise_5_what_is_saved_without_a_word_stays_and_is_named(begin, 
     assert "ten.txt" in names(await editor.command("outrider.undo", {}))
     assert MINE in editor.text("ten.txt")
     assert MINE in editor.disk("ten.txt")
+
+
+async def test_promise_5_what_is_saved_by_an_editor_that_tells_it_late_and_no_save_stays(
+    begin, ten, monkeypatch
+):
+    heard_out = Editing.heard_out
+
+    async def later(self):
+        editor.settle()  # the editor's time goes on while the server waits
+        await editor.command("outrider.status", {})
+        return await heard_out(self)
+
+    monkeypatch.setattr(Editing, "heard_out", later)
+    editor = await begin(SAYS_NO_SAVE, [step(waits()), DONE], {**FULL, "debounce": 0.2})
+    editor.open("ten.txt")
+    await begun(editor)
+    editor.type("ten.txt", MINE, at=(3, 0), unsent=True)
+    editor.desk.save(editor.desk.buffer("ten.txt"))
+    (ten / "go").touch()
+    await editor.wait_turn()
+    (changed,) = [event["data"] for event in editor.events_of("workspace.changed")]
+    assert (changed.get("changeId"), changed["unsure"]) == (None, True)
+    assert "ten.txt" in names(await editor.command("outrider.undo", {}))
+    assert MINE in editor.text("ten.txt") and MINE in editor.disk("ten.txt")
+
+
+async def test_promise_5_what_a_command_wrote_below_a_document_of_such_an_editor_is_undone(begin, ten):
+    writes = call("run_command", command="sed -i 's/line 3/L3/' ten.txt")
+    editor = await begin(SAYS_NO_SAVE, [step(writes), DONE], {**FULL, "debounce": 0.2})
+    editor.open("ten.txt")
+    await editor.run("Go.")
+    (changed,) = [event["data"] for event in editor.events_of("workspace.changed")]
+    assert changed.get("changeId") is not None
 
 
 async def test_promise_5_what_is_saved_during_the_look_before_the_command_stays(begin, ten, monkeypatch):

@@ -139,6 +139,8 @@ async def record(context: ToolContext, call: ToolCall, command: str, before: Bef
         async with context.clock.timeout(LOOK_SECONDS):
             changed = await asyncio.to_thread(_changed, before.known)
             others, touched = await asyncio.to_thread(_others, context.folders, before, after)
+        if await _is_open(context, [*changed, *others]):
+            await before.meanwhile.hear_out()
     except TimeoutError:
         log.warning("the files after the command could not be looked at in %g s", LOOK_SECONDS)
         context.record(_touched(call, _shown(command), [], "to look at the files took too long"))
@@ -178,6 +180,13 @@ async def _record(
     (notes.unshown if unshown else notes.known if one.is_known else notes.others).append(_named(one))
     if event.change_id is None or (isinstance(one.now, ReadProblem) and one.now.kind != "not_found"):
         notes.lost.append(one.was.path)
+
+
+async def _is_open(context: ToolContext, changed: Sequence[_Changed]) -> bool:
+    """Whether a document of any of the files is open."""
+    if not context.documents.all():
+        return False
+    return any([await context.overlay.document_of(one.was.located) is not None for one in changed])
 
 
 def _said(notes: _Notes) -> list[str]:

@@ -30,12 +30,18 @@ class Meanwhile:
         """Real paths that other processes held unsaved at the beginning."""
         self._shown: dict[str, dict[int, int]] = {}
         """When an open document first had a text, in nanoseconds since the epoch, by the key of the URI and of the text."""
+        self._late = 0
+        """Nanoseconds by which the editor may have told of a text after it saved it."""
         for document in self._documents.all():
             self._has(document, 0)
         self._stops = (
             self._documents.subscribe(self._happened),
             self._editing.subscribe(self._written),
         )
+
+    async def hear_out(self) -> None:
+        """Wait, after the command, for what an editor may be late to tell."""
+        self._late = int(await self._editing.heard_out() * 1e9)
 
     async def look(self) -> None:
         """See what other processes hold, before the command begins."""
@@ -72,7 +78,7 @@ class Meanwhile:
             return True
         since = None if text is None else self._shown.get(uri_key(path.as_uri()), {}).get(_key(text))
         try:
-            return since is not None and since <= path.stat().st_ctime_ns + _CLOCK_STEP
+            return since is not None and since <= path.stat().st_ctime_ns + _CLOCK_STEP + self._late
         except OSError:
             return True
 

@@ -150,6 +150,18 @@ class Editing:
 
         return unsubscribe
 
+    async def heard_out(self) -> float:
+        """Wait until the editor has told what was typed before something was saved that it does not tell of.
+
+        Returns:
+            How long it may have held that back, in seconds.
+        """
+        traits = self._editor.traits
+        late = 0.0 if traits.tells_saves else traits.debounce_seconds
+        if late > 0:
+            await self._clock.sleep(late)
+        return late
+
     async def held_elsewhere(self) -> frozenset[Path]:
         """The real paths of the files that other processes hold open unsaved."""
         return frozenset() if self._held is None else await asyncio.to_thread(self._held.elsewhere)
