@@ -10,7 +10,6 @@ from scripting import DONE, call, held, step
 from outrider.testing.profiles import PROFILES
 from outrider.tools import meanwhile
 from outrider.workspace import census
-from outrider.workspace.editing import Editing
 
 FULL = {"permissionMode": "full"}
 TEN = "".join(f"line {number}\n" for number in range(1, 11))
@@ -91,21 +90,22 @@ async def test_promise_5_what_is_saved_without_a_word_stays_and_is_named(begin, 
 async def test_promise_5_what_is_saved_by_an_editor_that_tells_it_late_and_no_save_stays(
     begin, ten, monkeypatch
 ):
-    heard_out = Editing.heard_out
+    hear_out = meanwhile.Meanwhile.hear_out
 
     async def later(self):
         editor.settle()  # the editor's time goes on while the server waits
         await editor.command("outrider.status", {})
-        return await heard_out(self)
+        await hear_out(self)
 
-    monkeypatch.setattr(Editing, "heard_out", later)
+    monkeypatch.setattr(meanwhile.Meanwhile, "hear_out", later)
     editor = await begin(SAYS_NO_SAVE, [step(waits()), DONE], {**FULL, "debounce": 0.2})
     editor.open("ten.txt")
     await begun(editor)
     editor.type("ten.txt", MINE, at=(3, 0), unsent=True)
     editor.desk.save(editor.desk.buffer("ten.txt"))
     (ten / "go").touch()
-    await editor.wait_turn()
+    # No request, before which an editor tells what it holds back.
+    await editor.wait_for(lambda: editor.events_of("turn.finished"), "the end of the turn")
     (changed,) = [event["data"] for event in editor.events_of("workspace.changed")]
     assert (changed.get("changeId"), changed["unsure"]) == (None, True)
     assert "ten.txt" in names(await editor.command("outrider.undo", {}))

@@ -22,7 +22,7 @@ class Meanwhile:
 
     def __init__(self, context: ToolContext) -> None:
         """Begin to listen."""
-        self._documents, self._editing = context.documents, context.editing
+        self._documents, self._editing, self._clock = context.documents, context.editing, context.clock
         self._saves = {uri_key(one.uri): one.saves for one in self._documents.all()}
         self._texts: dict[str, list[str | None]] = {}
         """What was put there, by the key of the URI; None where the file was taken away."""
@@ -41,7 +41,9 @@ class Meanwhile:
 
     async def hear_out(self) -> None:
         """Wait, after the command, for what an editor may be late to tell."""
-        self._late = int(await self._editing.heard_out() * 1e9)
+        if (late := self._editing.late_seconds) > 0:
+            await self._clock.sleep(late)
+            self._late = int(late * 1e9)
 
     async def look(self) -> None:
         """See what other processes hold, before the command begins."""

@@ -150,17 +150,10 @@ class Editing:
 
         return unsubscribe
 
-    async def heard_out(self) -> float:
-        """Wait until the editor has told what was typed before something was saved that it does not tell of.
-
-        Returns:
-            How long it may have held that back, in seconds.
-        """
-        traits = self._editor.traits
-        late = 0.0 if traits.tells_saves else traits.debounce_seconds
-        if late > 0:
-            await self._clock.sleep(late)
-        return late
+    @property
+    def late_seconds(self) -> float:
+        """How late the editor may tell of what was typed and saved, without a word about the save."""
+        return 0.0 if self._editor.traits.tells_saves else self._editor.traits.debounce_seconds
 
     async def held_elsewhere(self) -> frozenset[Path]:
         """The real paths of the files that other processes hold open unsaved."""
