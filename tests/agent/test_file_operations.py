@@ -489,6 +489,9 @@ async def test_a_rename_onto_what_exists_is_refused(to, told, source, begin, tre
     assert (status, told in content) == ("error", True), content
 
 
+GONE = "gone is a link to what does not exist; nothing is made through it"
+
+
 @pytest.mark.parametrize(
     ("wanted", "says"),
     [
@@ -501,6 +504,21 @@ async def test_a_rename_onto_what_exists_is_refused(to, told, source, begin, tre
             "dangling.txt is a link to what does not exist",
         ),
         (call("rename_file", **{"from": "tariff.py", "to": "dangling.txt"}), "dangling.txt exists already"),
+        (call("write_file", path="gone/x.txt", content="x\n"), GONE),
+        (call("write_file", path="gone/deep/x.txt", content="x\n"), GONE),
+        (call("apply_patch", patch="*** Begin Patch\n*** Add File: gone/x.txt\n+x\n*** End Patch\n"), GONE),
+        (
+            call(
+                "apply_patch",
+                patch=(
+                    "*** Begin Patch\n*** Update File: tariff.py\n*** Move to: gone/x.py\n@@\n-def price(hours):\n"
+                    "+def cost(hours):\n*** End Patch\n"
+                ),
+            ),
+            GONE,
+        ),
+        (call("rename_file", **{"from": "tariff.py", "to": "gone/x.py"}), GONE),
+        (call("rename_file", **{"from": "tests", "to": "gone/tests"}), GONE),
         (call("delete_file", path="dangling.txt"), "dangling.txt is a link; neither it nor"),
         (call("delete_file", path="link.py"), "link.py is a link; neither it nor"),
         (call("rename_file", **{"from": "link.py", "to": "new.py"}), "link.py is a link; neither it nor"),
@@ -512,6 +530,7 @@ async def test_a_rename_onto_what_exists_is_refused(to, told, source, begin, tre
 )
 async def test_a_link_is_refused_before_anybody_is_asked(wanted, says, begin, workspace):
     (workspace / "dangling.txt").symlink_to("nowhere.txt")
+    (workspace / "gone").symlink_to("nowhere")
     (workspace / "link.py").symlink_to("tariff.py")
     before = files_below(workspace)
     editor = await begin("stock", [step(wanted), DONE])

@@ -18,7 +18,7 @@ from outrider.workspace.editing import Change
 from outrider.workspace.encoding import BOM, apart
 from outrider.workspace.matching.replacing import MatchProblem, Replacement, insert_lines, replace_in_order
 from outrider.workspace.overlay import ReadProblem
-from outrider.workspace.paths import DANGLING, Located, PathProblem, is_link
+from outrider.workspace.paths import Located, PathProblem, dangling
 
 MOST_EDITS = 100
 """Replacements in one call."""
@@ -123,8 +123,8 @@ async def plan_write(params: WriteFile, _call: ToolCall, context: ToolContext) -
     if isinstance(current, ReadProblem):
         if current.kind != "not_found":
             return error(current.message)
-        if await asyncio.to_thread(is_link, located):
-            return error(f"{located.display} {DANGLING}.")
+        if (why_not := await asyncio.to_thread(dangling, located)) is not None:
+            return error(f"{why_not}.")
         return action_for(Change("create", located, None, None, params.content))
     if not params.overwrite:
         return error(

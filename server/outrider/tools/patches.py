@@ -18,7 +18,7 @@ from outrider.workspace.encoding import BOM, apart
 from outrider.workspace.matching.patches import FilePatch, PatchHunk, PatchProblem, parse
 from outrider.workspace.matching.patching import Unfit, apply_hunks_of_patch
 from outrider.workspace.overlay import ReadProblem
-from outrider.workspace.paths import DANGLING, IS_LINK, Located, PathProblem, is_link
+from outrider.workspace.paths import IS_LINK, Located, PathProblem, dangling, is_link
 
 
 class ApplyPatch(Params):
@@ -55,8 +55,7 @@ class _Plan:
             return
         current = await self._context.overlay.read(located)
         is_a_link = await asyncio.to_thread(is_link, located)
-        if patch.operation == "add" and is_a_link and isinstance(current, ReadProblem):
-            self.reasons.append(f"{located.display} {DANGLING}")
+        if patch.operation == "add" and await self._is_dangling(located):
             return
         if is_a_link and (patch.operation == "delete" or patch.to is not None):
             self.reasons.append(f"{located.display} {IS_LINK}")
@@ -85,6 +84,12 @@ class _Plan:
             self.reasons.append(f"{located.display}: the patch would change nothing")
         else:
             self.changes.append(Change("edit", located, None, current.text, mark + done.text))
+
+    async def _is_dangling(self, located: Located) -> bool:
+        why_not = await asyncio.to_thread(dangling, located)
+        if why_not is not None:
+            self.reasons.append(why_not)
+        return why_not is not None
 
     def _create(self, located: Located, missing: ReadProblem | None, patch: FilePatch) -> None:
         if missing is None:
@@ -117,8 +122,7 @@ class _Plan:
         if there.kind != "not_found":
             self.reasons.append(there.message)
             return
-        if await asyncio.to_thread(is_link, to):
-            self.reasons.append(f"{to.display} exists already, so {located.display} cannot be moved there")
+        if await self._is_dangling(to):
             return
         self.changes.append(Change("rename", located, to, before, before))
         if after != before:

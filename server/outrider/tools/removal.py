@@ -19,7 +19,7 @@ from outrider.tools.result import ToolResult, error
 from outrider.workspace.disk import DiskProblem, folder_files, folders_in
 from outrider.workspace.editing import Change
 from outrider.workspace.overlay import ReadProblem, same_text
-from outrider.workspace.paths import IS_LINK, Located, PathProblem, is_link
+from outrider.workspace.paths import IS_LINK, Located, PathProblem, dangling, is_link
 
 MOST_FILES = 200
 """Of a folder."""
@@ -168,6 +168,8 @@ async def _taken(located: Located, to: Located, context: ToolContext) -> str | N
         return f"{to.display} exists already."
     if there.kind != "not_found":
         return there.message
+    if (why_not := await asyncio.to_thread(dangling, to)) is not None:
+        return f"{why_not}."
     like = await asyncio.to_thread(_alike, located.resolved, to.resolved)
     if like is not None:
         return (

@@ -254,8 +254,17 @@ def folders_down(folder: str, path: str) -> list[str]:
 
 IS_LINK = "is a link; neither it nor what it points to is touched"
 """Why a file is neither deleted nor renamed, after its name."""
-DANGLING = "is a link to what does not exist; nothing is made through it"
-"""Why a file is not made, after its name."""
+
+
+def dangling(located: Located) -> str | None:
+    """Why no file can be made: it, or a folder on its path, is a link to what does not exist. Blocks."""
+    path, name = located.path, PurePath(located.display)
+    while path is not None and path != path.parent:
+        if path.is_symlink() and not path.exists():
+            shown = str(name) if name.name == path.name else str(path)
+            return f"{shown} is a link to what does not exist; nothing is made through it"
+        path, name = path.parent, name.parent
+    return None
 
 
 def is_link(located: Located) -> bool:
