@@ -17,6 +17,7 @@ from outrider.agent.context import TurnContext
 from outrider.agent.services import Services
 from outrider.agent.standing import catch_up, histories_of, locate, stands_in, text_of
 from outrider.ports.editor import Answered
+from outrider.ports.text import one_line
 from outrider.tools import changes
 from outrider.tools.changes import TakesBack
 from outrider.workspace.editing import Change, NotWritten, Written
@@ -342,12 +343,12 @@ class TakingBack:
         if located is None or target is None:
             return
         if self._folded.is_taken(file, *there):
-            self._no(record, f"{there[0]} is another file now")
+            self._no(record, f"{one_line(there[0])} is another file now")
             return
         current = await self._context.overlay.read(located)
         if isinstance(current, ReadProblem):
             if current.kind == "not_found" and file.path == there[0]:
-                self._no(record, f"{there[0]} does not exist any more")
+                self._no(record, f"{one_line(there[0])} does not exist any more")
             elif current.kind != "not_found":
                 self._no(record, current.message)
             return
@@ -360,7 +361,7 @@ class TakingBack:
         if isinstance(made, Written):
             self._folded.moved(file, *back)
         elif made.kind == "changed":
-            self._no(record, f"{there[0]} was not renamed: {made.message}")
+            self._no(record, f"{one_line(there[0])} was not renamed: {made.message}")
 
     async def _make_room(
         self, record: ChangeRecord, located: Located, target: Located, place: str | None
@@ -375,17 +376,17 @@ class TakingBack:
         """
         if target.path is None or not await asyncio.to_thread(os.path.lexists, target.path):
             return None
-        reason = f"{target.display} exists again"
+        reason = f"{target.shown} exists again"
         there = await self._context.overlay.read(target)
         aside = await self._context.folders.locate(str(await asyncio.to_thread(_beside, target.path)))
         if isinstance(aside, PathProblem):
             return f"{reason}, and {aside.message}"
         if isinstance(there, ReadProblem) or await asyncio.to_thread(is_link, target):
-            why = there.message if isinstance(there, ReadProblem) else f"{target.display} {IS_LINK}"
+            why = there.message if isinstance(there, ReadProblem) else f"{target.shown} {IS_LINK}"
             return f"{reason}, and cannot be put aside: {why}"
         message = (
-            f"{located.display}: {reason}.\nWith the {self._what} {located.display} is named {target.display}, "
-            f"and what is there now is named {aside.display}."
+            f"{located.shown}: {reason}.\nWith the {self._what} {located.shown} is named {target.shown}, "
+            f"and what is there now is named {aside.shown}."
         )
         choice = await self._chosen(message, hunk_id(record.change_id, 1), target.display, 1)
         if choice == OPEN_BOTH:
@@ -422,10 +423,10 @@ class TakingBack:
         seen = _Seen(_place(file, record, number), file.exists)
         place, hunk = seen.place, hunk_id(record.change_id, number)
         message = (
-            f"{file.path}, line {place.line}: {reason}.\n"
+            f"{one_line(file.path)}, line {place.line}: {reason}.\n"
             f"As it is now:\n{_cut(place.now)}\nWith the {self._what}:\n{_cut(place.switched)}"
             if file.exists
-            else f"{file.path}: {reason}.\nWith the {self._what} it is made again:\n{_cut(place.switched)}"
+            else f"{one_line(file.path)}: {reason}.\nWith the {self._what} it is made again:\n{_cut(place.switched)}"
         )
         choice = await self._chosen(message, hunk, file.path, place.line)
         if choice == OPEN_BOTH:

@@ -68,7 +68,7 @@ def action_for(*changes: Change, title: str = "", note: str = "", whole: bool = 
         + ("" if inside else OUTSIDE),
         detail=_detail(changes, inside=inside),
         digest=digest(first) if is_alone else _digest_of_all(changes),
-        covers=f"further edits of {first.located.display}" if grant else "",
+        covers=f"further edits of {first.located.shown}" if grant else "",
         always=[RulePattern(tool="edit", path=first.located.display)]
         if grant and not set(first.located.display) & set("*?")
         else (),
@@ -79,7 +79,7 @@ def action_for(*changes: Change, title: str = "", note: str = "", whole: bool = 
 
 
 def _title(change: Change) -> str:
-    path, (added, removed) = change.located.display, _counts(change)
+    path, (added, removed) = change.located.shown, _counts(change)
     match change.operation:
         case "edit":
             return f"Edit {path} (+{added} −{removed})"
@@ -88,7 +88,7 @@ def _title(change: Change) -> str:
         case "delete":
             return f"Delete {path} (−{removed})"
         case "rename":
-            return f"Rename {path} to {change.to.display if change.to else ''}"
+            return f"Rename {path} to {change.to.shown if change.to else ''}"
 
 
 def _title_of_all(changes: Sequence[Change]) -> str:
@@ -256,9 +256,9 @@ def record_rejected(
 def said(change: Change, written: Written) -> str:
     """What the model is told of a change that is in place."""
     done = {"edit": "Edited", "create": "Created", "delete": "Deleted", "rename": "Renamed"}[change.operation]
-    path = f"{change.located.display} to {change.to.display}" if change.to else change.located.display
+    path = f"{change.located.shown} to {change.to.shown}" if change.to else change.located.shown
     if written.merged and change.operation in {"delete", "rename"} and written.after == change.after:
-        left = f"What they wrote is unsaved, in the open buffer of {change.located.display}"
+        left = f"What they wrote is unsaved, in the open buffer of {change.located.shown}"
         return f"{done} {path}. Somebody else typed in it at the same time. {left}."
     if written.merged:
         return f"{done} {path}. Somebody else changed the file at the same time; both changes are in it."
@@ -270,14 +270,14 @@ def in_part(change: Change, written: Written) -> str:
     """What the model is told of a change that is in place in part, or at a wrong place."""
     there = unified(written.without or "", written.after or "", change.located.display)
     return (
-        f"{change.located.display} was not changed as planned: {written.stays}. This is in place, unsaved:\n{_cut(there)}"
+        f"{change.located.shown} was not changed as planned: {written.stays}. This is in place, unsaved:\n{_cut(there)}"
         "\nRead the file before you go on."
     )
 
 
 def not_changed(change: Change, problem: NotWritten) -> str:
     """What the model is told of a change that did not happen."""
-    return f"{change.located.display} was not changed: {problem.message}"
+    return f"{change.located.shown} was not changed: {problem.message}"
 
 
 def text_now(problem: NotWritten) -> str:

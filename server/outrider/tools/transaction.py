@@ -62,7 +62,7 @@ async def write_all(
         if isinstance(written, NotWritten):
             told = changes.not_changed(change, written)
         elif standing[change_id] is None:
-            told = f"{change.located.display} was not changed: {PART_GONE}"
+            told = f"{change.located.shown} was not changed: {PART_GONE}"
         else:
             told = changes.in_part(change, written)
         if len(wanted) > 1:
@@ -127,7 +127,7 @@ async def _inverse(context: ToolContext, done: _Done) -> Change | str:
 
 def _said(done: _Done) -> str:
     if done.written.stays:
-        return f"a part of the edit of {done.change.located.display}."
+        return f"a part of the edit of {done.change.located.shown}."
     return changes.said(done.change, done.written)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from outrider.ports.text import Hunk
+from outrider.ports.text import Hunk, one_line
 from outrider.workspace.documents import split_lines
 
 __all__ = [
@@ -128,7 +128,8 @@ def unified(before: str, after: str, path: str, context: int = 3) -> str:
     """The difference as a unified diff for people; empty where there is none."""
     skipped, old, new = lines_around(before, after, context)
     hunks = unified_hunks(old, new, _marked, context, skipped)
-    return "\n".join([f"--- {path}", f"+++ {path}", *hunks]) + "\n" if hunks else ""
+    name = one_line(path)
+    return "\n".join([f"--- {name}", f"+++ {name}", *hunks]) + "\n" if hunks else ""
 
 
 def unified_hunks(

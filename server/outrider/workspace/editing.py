@@ -339,7 +339,7 @@ class Editing:
 
     def _warn(self, change: Change, problem: str) -> None:
         end = "" if "\n" in problem else "."
-        self._editor.say("warning", f"Outrider: {change.located.display}: {problem}{end}")
+        self._editor.say("warning", f"Outrider: {change.located.shown}: {problem}{end}")
 
     async def _under_buffer(self, change: Change, document: Document, label: str) -> Written | NotWritten:
         """A change on the disk of a file that is open: only while the buffer holds nothing else."""
@@ -374,7 +374,7 @@ class Editing:
         written = await self._on_disk(change)
         now = self._documents.get(document.uri)
         if isinstance(written, Written) and now is not None and not same_text(now.text, change.after or ""):
-            text = f"{change.located.display} is on the disk again. What the editor shows of it is unsaved."
+            text = f"{change.located.shown} is on the disk again. What the editor shows of it is unsaved."
             self._editor.say("warning", f"Outrider: {text}")
         return written
 
@@ -392,9 +392,9 @@ class Editing:
             "edit": "changed on the disk",
             "create": "created",
             "delete": "deleted",
-            "rename": f"renamed to {change.to.display}" if change.to else "renamed",
+            "rename": f"renamed to {change.to.shown}" if change.to else "renamed",
         }[change.operation]
-        text = f"{change.located.display} was {what} while somebody typed in it. What they wrote is only in the editor, unsaved."
+        text = f"{change.located.shown} was {what} while somebody typed in it. What they wrote is only in the editor, unsaved."
         self._editor.say("warning", f"Outrider: {text}")
         return True
 
@@ -404,7 +404,7 @@ class Editing:
         if to is not None and await self._overlay.document_of(to) is not None:
             if change.under_document:
                 return None
-            return NotWritten("exists", f"{to.display} is open in the editor already")
+            return NotWritten("exists", f"{to.shown} is open in the editor already")
         if (problem := await asyncio.to_thread(_in_the_way, change, self._held)) is not None:
             return await self._not_written(change, problem)
         missing = None if to is None else await asyncio.to_thread(_missing_folder, to)
@@ -449,10 +449,10 @@ class Editing:
     async def _on_disk(self, change: Change, found: str | None = None) -> Written | NotWritten:
         if change.located.resolved is None:
             kind = "unsupported" if change.before is None else "missing"
-            return NotWritten(kind, f"{change.located.display} is not open in the editor")
+            return NotWritten(kind, f"{change.located.shown} is not open in the editor")
         is_open = change.to is not None and await self._overlay.document_of(change.to) is not None
         if change.to is not None and is_open and not change.under_document:
-            return NotWritten("exists", f"{change.to.display} is open in the editor already")
+            return NotWritten("exists", f"{change.to.shown} is open in the editor already")
         missing = await asyncio.to_thread(_missing_folder, change.to or change.located)
         work = asyncio.ensure_future(asyncio.to_thread(_write, change, self._held))
         # A thread cannot be stopped: whoever cancels waits until it is known what is on the disk.
@@ -484,7 +484,7 @@ class Editing:
 def _unfit(change: Change) -> NotWritten | None:
     for located in (change.located, change.to):
         if located is not None and located.own:
-            return NotWritten("unsupported", f"{located.display} belongs to Outrider itself")
+            return NotWritten("unsupported", f"{located.shown} belongs to Outrider itself")
     if change.operation == "rename" and (change.to is None or change.to.resolved is None):
         return NotWritten("unsupported", "a file cannot get that name")
     try:
@@ -542,7 +542,7 @@ def _in_the_way(change: Change, held: HeldFiles | None) -> DiskProblem | None:
             name = (
                 ""
                 if one == path or change.to is None
-                else f"would take the place of {change.to.display}, which "
+                else f"would take the place of {change.to.shown}, which "
             )
             return DiskProblem("failed", f"{name}has unsaved changes in another editor (process {holder})")
     if change.operation in {"delete", "rename"} and change.located.path and change.located.path.is_symlink():
@@ -552,7 +552,7 @@ def _in_the_way(change: Change, held: HeldFiles | None) -> DiskProblem | None:
     if change.folder is not None and path is not None and change.folder.resolved is not None:
         others = folder_files(change.folder.resolved, 2)
         if isinstance(others, DiskProblem) or others != [path]:
-            return DiskProblem("changed", f"is not the last file of {change.folder.display} any more")
+            return DiskProblem("changed", f"is not the last file of {change.folder.shown} any more")
     return None
 
 

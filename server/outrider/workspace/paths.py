@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from urllib.parse import unquote, urlsplit
 
+from outrider.ports.text import one_line
+
 OWN_FOLDER = ".outrider"
 """Folder of a workspace folder for documents between the person and Outrider; tools never look into it."""
 
@@ -45,6 +47,11 @@ class Located:
     """Whether `resolved` lies in a workspace folder."""
     own: bool
     """Whether it lies in a `.outrider` folder."""
+
+    @property
+    def shown(self) -> str:
+        """`display` as it stands in what a person or the model reads: on one line, whatever is in the name."""
+        return one_line(self.display)
 
     @property
     def names(self) -> tuple[str, ...]:
