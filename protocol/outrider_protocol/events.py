@@ -587,6 +587,15 @@ class WireHunk(Wire):
     added: str
 
 
+class GoingFolder(Wire):
+    """A folder that goes with its last file."""
+
+    path: str
+    """Its path in the one that goes, which is `.`."""
+    mode: FileMode
+    """Its permission bits, in octal."""
+
+
 class EditEvent(EventData):
     """What all edit events say: which change, by which call, to which path."""
 
@@ -605,6 +614,8 @@ class EditEvent(EventData):
 
     folder: str | None = None
     """The folder that goes with the file, which is its last one."""
+    folders: list[GoingFolder] | None = None
+    """That folder and those in it, which come back with it."""
 
 
 class EditProposed(EditEvent):
@@ -746,6 +757,10 @@ class WorkspaceChanged(EventData):
     or of one that has others now."""
     mode_after: FileMode | None = None
     """By a command: the permission bits that the file has now, where it changed them."""
+    place: str | None = None
+    """By a command: the real path of the file, where `path` in the session's folders does not tell it, as for an edit."""
+    unsure: bool | None = None
+    """True where it may as well be somebody else's, so that no undo takes it back."""
     unshown: bool | None = None
     """True where the file on the disk was changed and the open buffer, which is what the model sees, was not."""
     told: str | None = None

@@ -167,6 +167,50 @@ async def test_what_takes_the_place_of_a_text_is_named_and_not_in_the_patch(
     assert (filled / "crlf.txt").read_bytes() == b"one\r\ntwo\r\n"
 
 
+AGAIN = {
+    "renamed": [
+        call("rename_file", **{"from": "a.txt", "to": "b.txt"}),
+        call("write_file", path="a.txt", content="new\n"),
+    ],
+    "deleted": [
+        call("delete_file", path="a.txt"),
+        call("rename_file", **{"from": "c.txt", "to": "a.txt"}),
+    ],
+    "edited": [
+        call("edit_file", path="a.txt", old="a", new="A"),
+        call("rename_file", **{"from": "a.txt", "to": "b.txt"}),
+        call("rename_file", **{"from": "c.txt", "to": "a.txt"}),
+    ],
+}
+
+
+@pytest.mark.parametrize("again", AGAIN)
+@pytest.mark.parametrize("as_text", [False, True])
+async def test_a_mode_goes_with_its_file_when_the_path_is_used_again(
+    again, as_text, begin, workspace, tmp_path
+):
+    (there := tmp_path / "there").mkdir()
+    for name, mode in (("a.txt", 0o644), ("c.txt", 0o755)):
+        for root in (workspace, there):
+            (root / name).write_text(f"{name[0]}\n1\n2\n")
+            (root / name).chmod(mode)
+    before = programs(there)
+    more = "; open('a.txt', 'a').write('3\\n')" if as_text else ""
+    chmod = run(f"import os; os.chmod('a.txt', 0o755){more}")
+    editor = await begin("stock", [step(chmod), step(*AGAIN[again]), DONE], FULL)
+    await editor.run("Go.")
+    patch = (await editor.command("outrider.changes", {"format": "patch"}))["patch"]
+    apply(there, patch)
+    wanted = programs(workspace)
+    assert programs(there) == {name: wanted[name] for name in programs(there)}
+    apply(there, patch, "-R")
+    assert programs(there) == before
+
+
+def programs(root):
+    return {path.name: os.access(path, os.X_OK) for path in root.glob("*.txt")}
+
+
 async def test_a_changed_mode_is_in_the_patch_with_the_text(begin, filled, tmp_path):
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "crlf.txt").write_bytes((filled / "crlf.txt").read_bytes())

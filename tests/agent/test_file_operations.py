@@ -343,11 +343,51 @@ async def test_promise_5_a_folder_goes_as_one_and_comes_back(profile, is_open, b
     for _ in range(2):
         undone = await editor.command("outrider.undo", {})
         assert len(undone["undone"]) == 3
-        assert files_below(tree / "src") == ["a.py", "deep", "deep/b.sh", "none.txt"]
+        assert files_below(tree / "src") == ["a.py", "deep", "deep/b.sh", "deep/empty", "none.txt"]
         assert (editor.disk("src/a.py"), editor.disk("src/none.txt")) == ("a = 1\n", "")
         assert (tree / "src/deep/b.sh").stat().st_mode & 0o777 == 0o755
         await editor.command("outrider.redo", {})
         assert not (tree / "src").exists()
+
+
+CODE = ["code", "code/a.py", "code/deep", "code/deep/b.sh", "code/deep/empty", "code/none.txt"]
+
+
+def folder_modes(root):
+    return {path.name: path.stat().st_mode & 0o777 for path in root.rglob("*") if path.is_dir()}
+
+
+@pytest.mark.parametrize("way", ["delete", "rename"])
+async def test_the_folders_of_a_folder_come_back_with_their_modes(way, begin, tree):
+    modes = {"src": 0o750, "deep": 0o755, "empty": 0o500}
+    for name, path in (("empty", "src/deep/empty"), ("src", "src")):
+        (tree / path).chmod(modes[name])
+    calls = {
+        "delete": call("delete_file", path="src"),
+        "rename": call("rename_file", **{"from": "src", "to": "lib/src"}),
+    }
+    editor = await begin("stock", [step(calls[way]), DONE], FULL)
+    await editor.run("Go.")
+    for _ in range(2):
+        if way == "rename":
+            assert folder_modes(tree / "lib") == modes
+        undone = await editor.command("outrider.undo", {})
+        assert undone["notUndoable"] == []
+        assert not (tree / "lib").exists()
+        there = folder_modes(tree)
+        assert {name: there.get(name) for name in modes} == modes
+        await editor.command("outrider.redo", {})
+        assert not (tree / "src").exists()
+
+
+async def test_a_folder_that_the_person_made_again_keeps_its_mode(begin, tree):
+    (tree / "src").chmod(0o750)
+    editor = await begin("stock", [step(call("delete_file", path="src")), DONE], FULL)
+    await editor.run("Go.")
+    (tree / "src").mkdir(mode=0o700)
+    await editor.command("outrider.undo", {})
+    assert (tree / "src").stat().st_mode & 0o777 == 0o700
+    assert editor.disk("src/a.py") == "a = 1\n"
 
 
 @pytest.mark.parametrize("profile", HONEST)
@@ -358,10 +398,10 @@ async def test_promise_5_a_folder_is_renamed_as_one_and_back(profile, begin, tre
     await editor.run("Go.")
     assert result(editor)[0] == "ok"
     assert not (tree / "src").exists()
-    assert files_below(tree / "lib") == ["code", "code/a.py", "code/deep", "code/deep/b.sh", "code/none.txt"]
+    assert files_below(tree / "lib") == CODE
     assert (tree / "lib/code/deep/b.sh").stat().st_mode & 0o777 == 0o755
     assert (await editor.command("outrider.undo", {}))["notUndoable"] == []
-    assert files_below(tree / "src") == ["a.py", "deep", "deep/b.sh", "none.txt"]
+    assert files_below(tree / "src") == ["a.py", "deep", "deep/b.sh", "deep/empty", "none.txt"]
     assert not (tree / "lib").exists()
     await editor.command("outrider.redo", {})
     assert not (tree / "src").exists()
@@ -449,6 +489,9 @@ async def test_a_rename_onto_what_exists_is_refused(to, told, source, begin, tre
     assert (status, told in content) == ("error", True), content
 
 
+GONE = "gone is a link to what does not exist; nothing is made through it"
+
+
 @pytest.mark.parametrize(
     ("wanted", "says"),
     [
@@ -461,6 +504,21 @@ async def test_a_rename_onto_what_exists_is_refused(to, told, source, begin, tre
             "dangling.txt is a link to what does not exist",
         ),
         (call("rename_file", **{"from": "tariff.py", "to": "dangling.txt"}), "dangling.txt exists already"),
+        (call("write_file", path="gone/x.txt", content="x\n"), GONE),
+        (call("write_file", path="gone/deep/x.txt", content="x\n"), GONE),
+        (call("apply_patch", patch="*** Begin Patch\n*** Add File: gone/x.txt\n+x\n*** End Patch\n"), GONE),
+        (
+            call(
+                "apply_patch",
+                patch=(
+                    "*** Begin Patch\n*** Update File: tariff.py\n*** Move to: gone/x.py\n@@\n-def price(hours):\n"
+                    "+def cost(hours):\n*** End Patch\n"
+                ),
+            ),
+            GONE,
+        ),
+        (call("rename_file", **{"from": "tariff.py", "to": "gone/x.py"}), GONE),
+        (call("rename_file", **{"from": "tests", "to": "gone/tests"}), GONE),
         (call("delete_file", path="dangling.txt"), "dangling.txt is a link; neither it nor"),
         (call("delete_file", path="link.py"), "link.py is a link; neither it nor"),
         (call("rename_file", **{"from": "link.py", "to": "new.py"}), "link.py is a link; neither it nor"),
@@ -472,6 +530,7 @@ async def test_a_rename_onto_what_exists_is_refused(to, told, source, begin, tre
 )
 async def test_a_link_is_refused_before_anybody_is_asked(wanted, says, begin, workspace):
     (workspace / "dangling.txt").symlink_to("nowhere.txt")
+    (workspace / "gone").symlink_to("nowhere")
     (workspace / "link.py").symlink_to("tariff.py")
     before = files_below(workspace)
     editor = await begin("stock", [step(wanted), DONE])
@@ -563,6 +622,19 @@ async def test_a_folder_that_was_there_or_holds_more_stays(begin, workspace):
     (workspace / "new/deep/mine.txt").unlink()
     await editor.command("outrider.undo", {})
     assert files_below(workspace / "new") == []
+
+
+async def test_empty_folders_beside_a_new_file_stay(begin, workspace):
+    editor = await begin("stock", [step(*MAKE), DONE], FULL)
+    await editor.run("Go.")
+    (workspace / "new/mine").mkdir()
+    (workspace / "new/deep/mine").mkdir()
+    await editor.command("outrider.undo", {})
+    assert files_below(workspace / "new") == ["deep", "deep/mine", "mine"]
+    await editor.command("outrider.redo", {})
+    (workspace / "new/deep/mine").rmdir()
+    await editor.command("outrider.undo", {})
+    assert files_below(workspace / "new") == ["mine"]
 
 
 async def test_a_patch_that_fails_leaves_no_folder(begin, workspace, monkeypatch):

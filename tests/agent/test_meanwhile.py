@@ -2,16 +2,28 @@
 
 import shlex
 import sys
+from dataclasses import replace
 
 import pytest
 from scripting import DONE, call, held, step
 
+from outrider.testing.profiles import PROFILES
 from outrider.tools import meanwhile
 from outrider.workspace import census
 
 FULL = {"permissionMode": "full"}
 TEN = "".join(f"line {number}\n" for number in range(1, 11))
 MINE = "mine\n"
+_STOCK = PROFILES["stock"]
+SAYS_NO_SAVE = replace(
+    _STOCK,
+    debounce_seconds=0.2,
+    capabilities={
+        **_STOCK.capabilities,
+        "textDocument": {**_STOCK.capabilities["textDocument"], "synchronization": {}},
+    },
+)
+"""An editor that holds back what was typed, and never says that it saved."""
 
 
 def waits(first=""):
@@ -75,6 +87,40 @@ async def test_promise_5_what_is_saved_without_a_word_stays_and_is_named(begin, 
     assert MINE in editor.disk("ten.txt")
 
 
+async def test_promise_5_what_is_saved_by_an_editor_that_tells_it_late_and_no_save_stays(
+    begin, ten, monkeypatch
+):
+    hear_out = meanwhile.Meanwhile.hear_out
+
+    async def later(self):
+        editor.settle()  # the editor's time goes on while the server waits
+        await editor.command("outrider.status", {})
+        await hear_out(self)
+
+    monkeypatch.setattr(meanwhile.Meanwhile, "hear_out", later)
+    editor = await begin(SAYS_NO_SAVE, [step(waits()), DONE], {**FULL, "debounce": 0.2})
+    editor.open("ten.txt")
+    await begun(editor)
+    editor.type("ten.txt", MINE, at=(3, 0), unsent=True)
+    editor.desk.save(editor.desk.buffer("ten.txt"))
+    (ten / "go").touch()
+    # No request, before which an editor tells what it holds back.
+    await editor.wait_for(lambda: editor.events_of("turn.finished"), "the end of the turn")
+    (changed,) = [event["data"] for event in editor.events_of("workspace.changed")]
+    assert (changed.get("changeId"), changed["unsure"]) == (None, True)
+    assert "ten.txt" in names(await editor.command("outrider.undo", {}))
+    assert MINE in editor.text("ten.txt") and MINE in editor.disk("ten.txt")
+
+
+async def test_promise_5_what_a_command_wrote_below_a_document_of_such_an_editor_is_undone(begin, ten):
+    writes = call("run_command", command="sed -i 's/line 3/L3/' ten.txt")
+    editor = await begin(SAYS_NO_SAVE, [step(writes), DONE], {**FULL, "debounce": 0.2})
+    editor.open("ten.txt")
+    await editor.run("Go.")
+    (changed,) = [event["data"] for event in editor.events_of("workspace.changed")]
+    assert changed.get("changeId") is not None
+
+
 async def test_promise_5_what_is_saved_during_the_look_before_the_command_stays(begin, ten, monkeypatch):
     take, looks = census.Census.take, []
 
@@ -95,6 +141,27 @@ async def test_promise_5_what_is_saved_during_the_look_before_the_command_stays(
     await editor.command("outrider.undo", {})
     assert not (ten / "made.txt").exists()
     assert MINE in (ten / "ten.txt").read_text()
+
+
+@pytest.mark.parametrize("how", ["deleted", "changed"])
+async def test_what_may_be_somebody_elses_is_not_said_to_be_the_commands(how, begin, ten):
+    one = await begin("stock", [step(waits()), DONE], FULL)
+    two = await begin("stock", [DONE], FULL)
+    two.open("ten.txt")
+    two.type("ten.txt", MINE, at=(3, 0))
+    await held(ten, "ten.txt")
+    await begun(one)
+    if how == "deleted":
+        (ten / "ten.txt").unlink()
+    else:
+        (ten / "ten.txt").write_text(MINE)
+    (changed,) = await ended(one, ten)
+    assert (changed.get("changeId"), changed["unsure"]) == (None, True)
+    listed = await one.command("outrider.changes", {})
+    reasons = {row["what"]: row["reason"] for row in listed["notUndoable"]}
+    assert reasons["ten.txt"] == f"{how} while a command ran, by the command or by somebody else"
+    undone = await one.command("outrider.undo", {})
+    assert [row["reason"] for row in undone["notUndoable"]] == [reasons["ten.txt"]]
 
 
 async def test_promise_5_a_file_that_the_person_makes_and_opens_stays_and_is_named(begin, workspace):

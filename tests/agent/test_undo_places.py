@@ -98,6 +98,50 @@ async def test_a_change_through_a_link_that_was_there_is_taken_back(kind, begin,
     assert texts(workspace / "real") == after
 
 
+@pytest.mark.parametrize("does", ["sed -i s/L/M/ link/x.txt", "rm link/x.txt", "rm real/x.txt"])
+async def test_what_a_command_changed_through_a_link_is_taken_back(does, begin, workspace):
+    (workspace / "real").mkdir()
+    (workspace / "real/x.txt").write_text("L\n")
+    (workspace / "link").symlink_to("real")
+    read, command = call("read_file", path="link/x.txt"), call("run_command", command=does)
+    editor = await begin("stock", [step(read), step(command), DONE], FULL)
+    await editor.run("Go.")
+    changed = texts(workspace / "real")
+    assert changed != {"x.txt": "L\n"}
+    for _ in range(2):
+        undone = await editor.command("outrider.undo", {})
+        assert (reasons(undone), undone["conflicts"]) == ({}, [])
+        assert texts(workspace / "real") == {"x.txt": "L\n"}
+        await editor.command("outrider.redo", {})
+        assert texts(workspace / "real") == changed
+    (workspace / "link").unlink()
+    (workspace / "other").mkdir()
+    (workspace / "link").symlink_to("other")
+    undone = await editor.command("outrider.undo", {})
+    assert texts(workspace / "real") == changed
+    assert texts(workspace / "other") == {}
+
+
+async def test_what_a_command_changed_is_taken_back_at_its_place_when_the_folders_changed(
+    begin, workspace, tmp_path
+):
+    (workspace / "ten.txt").write_text("L\n")
+    folder = tmp_path / "other"
+    folder.mkdir()
+    (folder / "ten.txt").write_text("theirs L\n")
+    command = call("run_command", command="sed -i s/L/M/ ten.txt")
+    editor = await begin("stock", [DONE, step(command), DONE], FULL)
+    await editor.run("Go.")
+    editor.set_folders([folder])
+    await editor.command("outrider.status", {})
+    await editor.run("Go on.", sessionId=editor.session_id)
+    assert (folder / "ten.txt").read_text() == "theirs M\n"
+    undone = await editor.command("outrider.undo", {"sessionId": editor.session_id})
+    assert reasons(undone) == {}
+    assert (folder / "ten.txt").read_text() == "theirs L\n"
+    assert (workspace / "ten.txt").read_text() == "L\n"
+
+
 async def test_an_undo_does_not_follow_a_link_that_leads_elsewhere_now(begin, workspace):
     for name in ("ten.txt", "other.txt"):
         (workspace / name).write_text(TEN)

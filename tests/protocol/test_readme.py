@@ -39,6 +39,7 @@ VALUES: dict[str, type[Wire]] = {
     "Latency": events.Latency,
     "RouteCandidate": events.RouteCandidate,
     "SessionSummary": commands.SessionSummary,
+    "GoingFolder": events.GoingFolder,
     "TouchedFile": events.TouchedFile,
     "NotSaved": events.NotSaved,
     "JobInfo": commands.JobInfo,

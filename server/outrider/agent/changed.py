@@ -57,13 +57,11 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
     problems = await catch_up(services, folded)
     roots = journal.roots(turn_id)
     patches: list[str] = []
-    # The first ones, which they had before all of it.
-    modes = {one.path: one.mode for one in reversed(journal.lasting(turn_id)) if one.mode is not None}
-    modes |= {one.path: one.mode for one in reversed(roots) if one.mode_after is not None}
+    known, modes = _first_modes(journal, folded, turn_id)
     for file in folded.files:
         made = [record for record in roots if folded.of(record.change_id) is file]
         old, new = await _sides(services, folded, file, made)
-        mode = modes.pop(file.path, None)
+        mode = known.get(id(file))
         is_here = file.real is None or not await is_elsewhere(services, file.real)
         if file.key in problems and is_here:
             continue  # there is no telling what is in its place
@@ -79,6 +77,43 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
             old = Side(path, b"", executable=_is_program(mode))
             patches.append(file_patch(old, replace(old, executable=_is_program(disk.mode))))
     return "".join(patches)
+
+
+def _first_modes(
+    journal: Journal, folded: Histories, turn_id: str | None
+) -> tuple[dict[int, int], dict[str, int]]:
+    """The permission bits that files had before all changes of theirs: by file of the history, and of others by path.
+
+    A command changed those of the file that was at a path then; by now another one may be there.
+    """
+    records = journal.records
+    numbers = {one.change_id: number for number, one in enumerate(records)}
+    changed = [(one.number, one.path, one.mode) for one in journal.lasting(turn_id) if one.mode is not None]
+    changed += [
+        (numbers[one.change_id], one.path, one.mode)
+        for one in journal.roots(turn_id)
+        if one.mode_after is not None and one.mode is not None
+    ]
+    files, others = dict[int, int](), dict[str, int]()
+    for number, path, mode in sorted(changed, reverse=True):
+        file = _file_then(records, folded, number, path)
+        if file is None:
+            others[path] = mode
+        else:
+            files[id(file)] = mode
+    return files, others
+
+
+def _file_then(records: list[ChangeRecord], folded: Histories, number: int, path: str) -> FileHistory | None:
+    """The file of the history that was at a path when so many changes had begun."""
+    for one in reversed(records[:number]):
+        if one.state == "applied" and path in {one.path, one.to}:
+            is_gone = one.after is None or (one.operation == "rename" and path == one.path)
+            return None if is_gone else folded.of(one.change_id)
+    for one in records[number:]:
+        if one.state == "applied" and path in {one.path, one.to}:
+            return folded.of(one.change_id) if path == one.path and one.before is not None else None
+    return None
 
 
 def _is_program(mode: int | None) -> bool:

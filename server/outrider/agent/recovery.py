@@ -228,7 +228,18 @@ async def _record(context: ToolContext, then: _Then, outcome: _Outcome) -> Settl
     data = then.data
     described = {
         key: data[key]
-        for key in ("changeId", "callId", "path", "operation", "to", "hunks", "encoding", "mode", "folder")
+        for key in (
+            "changeId",
+            "callId",
+            "path",
+            "operation",
+            "to",
+            "hunks",
+            "encoding",
+            "mode",
+            "folder",
+            "folders",
+        )
         if key in data
     }
     if outcome.kind == "part" and "undoes" in data:

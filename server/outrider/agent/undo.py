@@ -5,9 +5,11 @@ answer the place is left as it is and named as a conflict.
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
+from itertools import count
+from pathlib import Path, PurePath
 
 from outrider.agent import papers
 from outrider.agent.below import below_documents, with_those
@@ -16,6 +18,7 @@ from outrider.agent.services import Services
 from outrider.agent.standing import Standing, locate, standing, stands_in, text_of
 from outrider.agent.state import SessionState
 from outrider.ports.editor import Answered
+from outrider.ports.text import one_line
 from outrider.tools import changes
 from outrider.tools.changes import TakesBack
 from outrider.workspace.editing import Change, NotWritten, Written
@@ -24,7 +27,7 @@ from outrider.workspace.history.journal import ChangeRecord, Journal, Lasting, P
 from outrider.workspace.history.shown import Shown
 from outrider.workspace.history.weave import Place
 from outrider.workspace.overlay import ReadProblem, same_text
-from outrider.workspace.paths import Located, PathProblem
+from outrider.workspace.paths import IS_LINK, Located, PathProblem, folders_down, is_link
 from outrider_protocol import KEEP_MINE, OPEN_BOTH, TAKE_THE_REDO, TAKE_THE_UNDO
 from outrider_protocol.commands import UndoParams, UndoResult
 from outrider_protocol.events import Conflict, NotUndoable, UndoAsked, UndoFinished, UndonePath, UndoRequested
@@ -100,6 +103,15 @@ class _Report:
     not_undoable: list[NotUndoable] = field(default_factory=list[NotUndoable])
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What the person was shown of a conflict."""
+
+    place: Place
+    exists: bool
+    """Whether there was the file."""
+
+
 class TakingBack:
     """One undo or redo."""
 
@@ -130,13 +142,22 @@ class TakingBack:
         self._ending = ending
         self._redo = redo
         self._report = _Report()
-        self._emptied: list[str] = []
-        """Folders that go with their last files."""
+        self._emptied: set[str] = set()
+        """Folders that go with what was in them."""
+        self._modes: dict[str, int] = {}
+        """Permission bits of folders that came back."""
+        self._made: set[str] = set()
+        """The topmost folders that were made."""
         self._asked = 0
         self._answers = True
+        self._away: set[int] = set()
+        """The files, by identity, that are gone and for which nobody is asked: they stay so, or go in the end."""
 
     async def take(self, parts: Sequence[Part]) -> UndoResult:
         """Take hunks of files back, in this order."""
+        goes = "delete" if self._redo else "create"
+        gone = [self._folded.of(part.record.change_id) for part in parts if part.record.operation == goes]
+        self._away = {id(file) for file in gone}
         for part in parts:
             file = self._folded.of(part.record.change_id)
             await self._sweep(part.record)
@@ -147,6 +168,9 @@ class TakingBack:
             else:
                 await self._hunks(part, file)
         await self._sweep()
+        fresh = [(one, self._modes[one]) for one in self._modes if self._is_made(one)]
+        modes = [(await self._context.folders.locate(one), mode) for one, mode in fresh]
+        await self._context.editing.set_folder_modes([(f, m) for f, m in modes if isinstance(f, Located)])
         report = self._report
         return UndoResult(
             change_id=report.change_id,
@@ -158,12 +182,26 @@ class TakingBack:
     async def _sweep(self, record: ChangeRecord | None = None) -> None:
         """Remove the folders that are empty by now: those in the place of a file that comes back, or all."""
         places = None if record is None else (record.path, record.to or record.path)
-        for folder in dict.fromkeys(self._emptied):
-            if places is not None and not any(PurePath(folder).is_relative_to(one) for one in places):
-                continue
-            located = await self._context.folders.locate(folder)
-            if not isinstance(located, PathProblem):
-                await self._context.editing.sweep(located)
+        emptied = [
+            folder
+            for folder in self._emptied
+            if places is None or any(PurePath(folder).is_relative_to(one) for one in places)
+        ]
+        if emptied:
+            await self._context.editing.remove_folders(await self._located(emptied))
+
+    async def _bring_back(self, folders: Mapping[str, int]) -> None:
+        """Make folders again; what they may be is said at the end, when all files are in them."""
+        if folders:
+            self._modes |= folders
+            await self._context.editing.make_folders(await self._located(folders))
+
+    async def _located(self, folders: Iterable[str]) -> list[Located]:
+        found = [await self._context.folders.locate(one) for one in folders]
+        return [one for one in found if isinstance(one, Located)]
+
+    def _is_made(self, folder: str) -> bool:
+        return any(PurePath(folder).is_relative_to(made) for made in self._made)
 
     # --- the text of a file --------------------------------------------------------------------------------------
 
@@ -191,7 +229,7 @@ class TakingBack:
         return False
 
     async def _switch(
-        self, record: ChangeRecord, file: FileHistory, numbers: Sequence[int], *, over: Place | None = None
+        self, record: ChangeRecord, file: FileHistory, numbers: Sequence[int], *, over: _Seen | None = None
     ) -> dict[int, str]:
         """Switch hunks in the file; gives those that are left as they are, and why.
 
@@ -219,11 +257,11 @@ class TakingBack:
             }
             if self._folded.is_taken(file):
                 return dict.fromkeys(wanted, TAKEN)
-            if over is not None and file.exists:
+            if over is not None and file.exists == over.exists:
                 held = {
                     number: reason
                     for number, reason in held.items()
-                    if not _place(file, record, number).reads_like(over)
+                    if not _place(file, record, number).reads_like(over.place)
                 }
             taken = [number for number in wanted if number not in held]
             before, after = (
@@ -281,7 +319,9 @@ class TakingBack:
         if isinstance(made, Written):
             self._report.undone[record.path] = self._report.undone.get(record.path, 0) + len(hunks)
             self._report.change_id = change_id
-            self._emptied += _emptied(record, change)
+            self._emptied |= set(_emptied(record, change))
+            self._made |= {made.made_folder} if made.made_folder is not None else set()
+            await self._bring_back(_brought_back(record, change))
         elif made.kind != "changed":
             self._no(record, made.message)
         return made
@@ -309,57 +349,124 @@ class TakingBack:
         if located is None or target is None:
             return
         if self._folded.is_taken(file, *there):
-            self._no(record, f"{there[0]} is another file now")
+            self._no(record, f"{one_line(there[0])} is another file now")
             return
         current = await self._context.overlay.read(located)
         if isinstance(current, ReadProblem):
             if current.kind == "not_found" and file.path == there[0]:
-                self._no(record, f"{there[0]} does not exist any more")
+                self._no(record, f"{one_line(there[0])} does not exist any more")
             elif current.kind != "not_found":
                 self._no(record, current.message)
+            return
+        if (reason := await self._make_room(record, located, target, back[1])) is not None:
+            hunk = hunk_id(record.change_id, 1)
+            self._report.conflicts.append(Conflict(path=located.display, line=1, reason=reason, id=hunk))
             return
         change = Change("rename", located, target, current.text, current.text, under_document=True)
         made = await self._make(record, change, (1,))
         if isinstance(made, Written):
             self._folded.moved(file, *back)
         elif made.kind == "changed":
-            self._no(record, f"{there[0]} was not renamed: {made.message}")
+            self._no(record, f"{one_line(there[0])} was not renamed: {made.message}")
+
+    async def _make_room(
+        self, record: ChangeRecord, located: Located, target: Located, place: str | None
+    ) -> str | None:
+        """Give another name to what is where a file gets its name back, with a yes; a text says why it is not done.
+
+        Args:
+            record: The change.
+            located: The file.
+            target: Where it is to be.
+            place: The real path of that, as the history has it.
+        """
+        if target.path is None or not await asyncio.to_thread(os.path.lexists, target.path):
+            return None
+        reason = f"{target.shown} exists again"
+        there = await self._context.overlay.read(target)
+        aside = await self._context.folders.locate(str(await asyncio.to_thread(_beside, target.path)))
+        if isinstance(aside, PathProblem):
+            return f"{reason}, and {aside.message}"
+        if isinstance(there, ReadProblem) or await asyncio.to_thread(is_link, target):
+            why = there.message if isinstance(there, ReadProblem) else f"{target.shown} {IS_LINK}"
+            return f"{reason}, and cannot be put aside: {why}"
+        message = (
+            f"{located.shown}: {reason}.\nWith the {self._what} {located.shown} is named {target.shown}, "
+            f"and what is there now is named {aside.shown}."
+        )
+        choice = await self._chosen(message, hunk_id(record.change_id, 1), target.display, 1)
+        if choice == OPEN_BOTH:
+            for one in (target, located):
+                await self._services.editor.show(one.uri)
+        if choice != self._take:
+            return reason
+        other = self._folded.at(target.display, place)
+        made: Written | NotWritten | None = None
+        for _ in range(TIMES_TRIED):
+            there = await self._context.overlay.read(target)
+            text = "" if isinstance(there, ReadProblem) else there.text
+            moved = Change("rename", target, aside, text, text)
+            made = await changes.make(self._context, None, self._context.new_id("chg"), moved)
+            if isinstance(made, Written):
+                if other is not None:
+                    self._folded.moved(other, aside.display, str(aside.resolved))
+                return None
+            if made.kind != "changed":
+                break
+        return f"{reason}, and could not be put aside: {made.message if made else ''}"
 
     # --- conflicts -----------------------------------------------------------------------------------------------
 
-    async def _ask(self, record: ChangeRecord, file: FileHistory, number: int, reason: str) -> Place | None:
-        """Ask whether a hunk is taken back, or brought back, over what somebody wrote; gives what was shown if it is.
+    async def _ask(self, record: ChangeRecord, file: FileHistory, number: int, reason: str) -> _Seen | None:
+        """Ask whether a hunk is taken back, or brought back, over what somebody did; gives what was shown if it is.
 
         Only that title is a yes.
         """
-        if not self._answers or self._asked >= MOST_ASKED or not file.exists:
+        if self._folded.is_taken(file) or not _can_go_over(file, record, number):
             return None
-        is_whole = file.is_whole(record.change_id, number)
-        if is_whole and file.appears(record.change_id, number) and file.deleted is None:
+        if not file.exists and id(file) in self._away:
             return None
-        if not is_whole and not file.may_go_over(record.change_id, number):
+        seen = _Seen(_place(file, record, number), file.exists)
+        place, hunk = seen.place, hunk_id(record.change_id, number)
+        message = (
+            f"{one_line(file.path)}, line {place.line}: {reason}.\n"
+            f"As it is now:\n{_cut(place.now)}\nWith the {self._what}:\n{_cut(place.switched)}"
+            if file.exists
+            else f"{one_line(file.path)}: {reason}.\nWith the {self._what} it is made again:\n{_cut(place.switched)}"
+        )
+        choice = await self._chosen(message, hunk, file.path, place.line)
+        if choice == OPEN_BOTH:
+            is_all = not file.exists or file.is_whole(record.change_id, number)
+            other = place.switched if is_all else file.forced(record.change_id, number)
+            await self._open_both(file, hunk, other)
+        if choice == self._take:
+            return seen
+        if not file.exists:
+            self._away.add(id(file))
+        return None
+
+    @property
+    def _what(self) -> str:
+        return "redo" if self._redo else "undo"
+
+    @property
+    def _take(self) -> str:
+        return TAKE_THE_REDO if self._redo else TAKE_THE_UNDO
+
+    async def _chosen(self, message: str, hunk: str, path: str, line: int) -> str | None:
+        """What the person says about a hunk; None without an answer, and where they are not asked any more."""
+        if not self._answers or self._asked >= MOST_ASKED:
             return None
         self._asked += 1
-        place = _place(file, record, number)
-        hunk = hunk_id(record.change_id, number)
-        what = "redo" if self._redo else "undo"
-        take = TAKE_THE_REDO if self._redo else TAKE_THE_UNDO
-        message = (
-            f"{file.path}, line {place.line}: {reason}.\n"
-            f"As it is now:\n{_cut(place.now)}\nWith the {what}:\n{_cut(place.switched)}"
-        )
-        choice = await self._chosen(message, take)
-        self._context.record(UndoAsked(id=hunk, path=file.path, line=place.line, choice=choice))
+        choice = await self._answer(message)
+        self._context.record(UndoAsked(id=hunk, path=path, line=line, choice=choice))
         self._answers = choice is not None
-        if choice == OPEN_BOTH:
-            other = place.switched if is_whole else file.forced(record.change_id, number)
-            await self._open_both(file, hunk, what, other)
-        return place if choice == take else None
+        return choice
 
-    async def _chosen(self, message: str, take: str) -> str | None:
+    async def _answer(self, message: str) -> str | None:
         asking = asyncio.ensure_future(
             self._services.editor.ask(
-                message, [KEEP_MINE, take, OPEN_BOTH], seconds=self._context.limits.ask_seconds
+                message, [KEEP_MINE, self._take, OPEN_BOTH], seconds=self._context.limits.ask_seconds
             )
         )
         ending = asyncio.ensure_future(self._ending.wait())
@@ -371,9 +478,9 @@ class TakingBack:
             ending.cancel()
         return answer.title if isinstance(answer, Answered) else None
 
-    async def _open_both(self, file: FileHistory, hunk: str, what: str, other: str) -> None:
+    async def _open_both(self, file: FileHistory, hunk: str, other: str) -> None:
         folders = self._services.folders
-        made = await papers.both_papers(folders, hunk, file.path, file.text or "", what, other)
+        made = await papers.both_papers(folders, hunk, file.path, file.text or "", self._what, other)
         if isinstance(made, str):
             self._services.editor.say("warning", made)
             return
@@ -400,6 +507,8 @@ class TakingBack:
 
 def _switched(file: FileHistory, change_id: str, numbers: Sequence[int], *, over: bool) -> str | None:
     """The text with hunks switched; with `over` it is at most one, and goes over what somebody wrote there."""
+    if over and file.brings_back(change_id, numbers):
+        return file.brought_back(change_id, numbers[0])
     if over and file.is_whole(change_id, numbers[0]):
         return file.deleted if file.appears(change_id, numbers[0]) else None
     if over:
@@ -412,7 +521,28 @@ def _switched(file: FileHistory, change_id: str, numbers: Sequence[int], *, over
     return text
 
 
+def _beside(path: Path) -> Path:
+    """A path in the same folder that is free. Blocks."""
+    for number in count(1):
+        other = path.with_name(f"{path.stem}.mine{f'-{number}' if number > 1 else ''}{path.suffix}")
+        if not os.path.lexists(other):
+            return other
+    raise AssertionError("there are always further numbers")
+
+
+def _can_go_over(file: FileHistory, record: ChangeRecord, number: int) -> bool:
+    """Whether a hunk can be switched over what somebody did since."""
+    change_id = record.change_id
+    if not file.exists:
+        return file.brings_back(change_id, (number,))
+    if file.is_whole(change_id, number):
+        return not file.appears(change_id, number) or file.deleted is not None
+    return file.may_go_over(change_id, number)
+
+
 def _place(file: FileHistory, record: ChangeRecord, number: int) -> Place:
+    if file.brings_back(record.change_id, (number,)):
+        return Place(1, "", file.brought_back(record.change_id, number))
     is_whole = file.is_whole(record.change_id, number)
     return _of_all(file, record, number) if is_whole else file.place(record.change_id, number)
 
@@ -424,18 +554,29 @@ def _of_all(file: FileHistory, record: ChangeRecord, number: int) -> Place:
 
 
 def _emptied(record: ChangeRecord, made: Change) -> Iterator[str]:
-    """The folders that are empty when all files are gone that went with a file at first, or came with it."""
+    """The folders that go, if nothing else is in them, with a file that goes: they came with it, or went with it at first."""
     if made.operation not in {"delete", "rename"}:
         return
-    if record.made_folder is not None and made.located.display == (record.to or record.path):
-        yield record.made_folder
+    there = made.located.display
+    if record.made_folder is not None and there == (record.to or record.path):
+        yield from folders_down(record.made_folder, there)
+    yield from _at(record, there)
+
+
+def _brought_back(record: ChangeRecord, made: Change) -> Mapping[str, int]:
+    """The folders that come with a file, where they went with it, with their permission bits."""
+    if made.operation not in {"create", "rename"}:
+        return {}
+    return _at(record, made.to.display if made.to else made.located.display)
+
+
+def _at(record: ChangeRecord, path: str) -> Mapping[str, int]:
+    """The folders that went with a file, as they are when that is at `path`."""
     if record.folder is None:
-        return
-    if record.to is None or made.located.display == record.path:
-        yield record.folder
-        return
+        return {}
     below = PurePath(record.path).relative_to(record.folder)
-    yield str(PurePath(*PurePath(record.to).parts[: -len(below.parts)]))
+    folder = PurePath(*PurePath(path).parts[: -len(below.parts)])
+    return {str(folder / one): mode for one, mode in record.folders.items()}
 
 
 def _cut(text: str) -> str:

@@ -103,6 +103,7 @@ def profile_of(params: Mapping[str, Any]) -> ClientProfile:
             file_operations=_file_operations(says, quirk),
             takes_items=_understands(params, ASK_EXTENSION),
             save_ways=tuple(_save_ways(params, quirk)),
+            tells_saves=_at(says, "textDocument", "synchronization", "didSave") is True,
         ),
     )
 

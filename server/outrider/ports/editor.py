@@ -108,6 +108,8 @@ class EditorTraits:
     """Whether it puts open items before the person in its own way."""
     save_ways: tuple[tuple[SaveWay, int], ...] = ()
     """How it can be asked to save, the best way first, each with the fewest documents that it works for."""
+    tells_saves: bool = True
+    """Whether it says that it saved a document; before that it tells what was typed."""
 
 
 class Editor(Protocol):

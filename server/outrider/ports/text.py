@@ -55,6 +55,15 @@ class PlacedEdit:
     new: str
 
 
+def one_line(name: str) -> str:
+    """A name in which nothing hides and that has no line ends: in quotes, where a sign stands as its number."""
+    spelled = "".join(
+        f"\\u{ord(sign):04x}" if unicodedata.category(sign) in {"Cc", "Cf", "Zl", "Zp"} else sign
+        for sign in name
+    )
+    return name if spelled == name else f'"{spelled}"'
+
+
 def spelled_out(text: str) -> str:
     """A message in which nothing hides: control and direction characters stand as their numbers."""
     return "".join(

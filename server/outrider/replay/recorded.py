@@ -367,6 +367,7 @@ class RecordedTools(Registry):
             data.get("encoding", "utf-8"),
             int(data["mode"], 8) if "mode" in data else None,
             folder=located(data["folder"]) if "folder" in data else None,
+            folders={one["path"]: int(one["mode"], 8) for one in data.get("folders", ())},
         )
 
 

@@ -23,7 +23,7 @@ from outrider.ports.editor import (
 from outrider.ports.events import LoggedEvent
 from outrider.ports.ids import IdKind
 from outrider.ports.model import Message
-from outrider.ports.text import Snapshot
+from outrider.ports.text import Snapshot, one_line
 from outrider.replay.tape import Tape
 from outrider.tools.review import untold
 from outrider.workspace.documents import Document, DocumentStore
@@ -340,8 +340,14 @@ class RecordedEditing(Editing):
             stays=settled.data.get("stays", PART_STAYS if in_part else ""),
         )
 
-    async def sweep(self, folder: Located) -> None:
+    async def remove_folders(self, folders: Sequence[Located]) -> None:
         """There is nothing to remove."""
+
+    async def make_folders(self, folders: Sequence[Located]) -> None:
+        """There is nothing to make."""
+
+    async def set_folder_modes(self, folders: Sequence[tuple[Located, int]]) -> None:
+        """There is nothing to change."""
 
     def _failed(self, path: str, settled: LoggedEvent) -> NotWritten:
         reason = settled.data["reason"]
@@ -355,7 +361,7 @@ class RecordedEditing(Editing):
             return NotWritten("changed" if same else "failed", reason)
         ended = next((event for event in after if _goes_on(event)), None)
         content = ended.data["content"] if ended and ended.type == "tool.finished" else ""
-        if not content.startswith(f"{path} was not changed: {reason}"):
+        if not content.startswith(f"{one_line(path)} was not changed: {reason}"):
             return NotWritten("changed", reason)  # it was worked out again
         return NotWritten("failed", reason, untold(content).partition(NOW)[2] or None)
 

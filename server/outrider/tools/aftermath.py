@@ -11,7 +11,7 @@ import logging
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -139,6 +139,8 @@ async def record(context: ToolContext, call: ToolCall, command: str, before: Bef
         async with context.clock.timeout(LOOK_SECONDS):
             changed = await asyncio.to_thread(_changed, before.known)
             others, touched = await asyncio.to_thread(_others, context.folders, before, after)
+        if await _is_open(context, [*changed, *others]):
+            await before.meanwhile.hear_out()
     except TimeoutError:
         log.warning("the files after the command could not be looked at in %g s", LOOK_SECONDS)
         context.record(_touched(call, _shown(command), [], "to look at the files took too long"))
@@ -170,12 +172,21 @@ async def _record(
     # Of what was, or is, no text nothing is kept that could be put back, and what is whose is not known otherwise.
     is_kept = isinstance(one.was.content, Decoded) or one.was.content.kind == "not_found"
     is_kept = is_kept and is_known and not _is_recoded(one)
-    is_kept = is_kept and not await asyncio.to_thread(meanwhile.may_be_theirs, path, _text(one.now))
-    event, blobs = await _event(context, call, command, one, unshown=unshown, is_kept=is_kept)
+    unsure = is_kept and await asyncio.to_thread(meanwhile.may_be_theirs, path, _text(one.now))
+    event, blobs = await _event(context, call, command, one, unshown=unshown, unsure=unsure)
+    if is_kept and not unsure:
+        event = event.model_copy(update={"change_id": context.new_id("chg")})
     context.record(event, blobs)
     (notes.unshown if unshown else notes.known if one.is_known else notes.others).append(_named(one))
     if event.change_id is None or (isinstance(one.now, ReadProblem) and one.now.kind != "not_found"):
         notes.lost.append(one.was.path)
+
+
+async def _is_open(context: ToolContext, changed: Sequence[_Changed]) -> bool:
+    """Whether a document of any of the files is open."""
+    if not context.documents.all():
+        return False
+    return any([await context.overlay.document_of(one.was.located) is not None for one in changed])
 
 
 def _said(notes: _Notes) -> list[str]:
@@ -214,6 +225,7 @@ def _others(folders: Folders, before: Before, after: Count) -> tuple[list[_Chang
     known = {str(path) for was in before.known for path in (was.located.path, was.located.resolved)}
     changed: list[_Changed] = []
     touched: list[TouchedFile] = []
+    roots = [(folder.path, Path(os.path.realpath(folder.path))) for folder in folders.folders]
     left = MOST_CHARACTERS
     for one in differences(before.count, after):
         located = folders.locate_now(str(one.path))
@@ -245,6 +257,11 @@ def _others(folders: Folders, before: Before, after: Count) -> tuple[list[_Chang
             continue
         left -= size
         bits = None if one.after is None else _mode(one.after)
+        # Its place is where it was when it was counted, whatever a link in its place leads to now.
+        real = next(
+            (real / one.path.relative_to(root) for root, real in roots if one.path.is_relative_to(root)), None
+        )
+        was = replace(was, located=replace(located, resolved=real))
         changed.append(_Changed(was, now, bits, is_known=False))
     return changed, touched
 
@@ -320,7 +337,7 @@ def _changed(files: Sequence[Was]) -> list[_Changed]:
 
 
 async def _event(
-    context: ToolContext, call: ToolCall, command: str, changed: _Changed, *, unshown: bool, is_kept: bool
+    context: ToolContext, call: ToolCall, command: str, changed: _Changed, *, unshown: bool, unsure: bool
 ) -> tuple[WorkspaceChanged, dict[str, bytes]]:
     was, now = _text(changed.was.content), _text(changed.now)
     why_not = (
@@ -346,11 +363,12 @@ async def _event(
         before=None if was is None else content_hash(encode(was)),
         after=None if now is None else content_hash(encode(now)),
         by="command",
-        change_id=context.new_id("chg") if is_kept else None,
         call_id=call.id,
         encoding=_encoding(changed),
         mode=None if mode is None else f"{mode:03o}",
         mode_after=None if mode_after is None else f"{mode_after:03o}",
+        place=context.place_of(changed.was.located),
+        unsure=True if unsure else None,
         unshown=True if unshown else None,
         told=told.text if told else None,
         whole=False if told and not told.whole else None,

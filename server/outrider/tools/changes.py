@@ -19,6 +19,7 @@ from outrider_protocol.events import (
     EditMerged,
     EditProposed,
     EditRejected,
+    GoingFolder,
     RulePattern,
     WireHunk,
 )
@@ -65,7 +66,7 @@ def action_for(*changes: Change, title: str = "", note: str = "", whole: bool = 
         + ("" if inside else OUTSIDE),
         detail=_detail(changes, inside=inside),
         digest=digest(first) if is_alone else _digest_of_all(changes),
-        covers=f"further edits of {first.located.display}" if grant else "",
+        covers=f"further edits of {first.located.shown}" if grant else "",
         always=[RulePattern(tool="edit", path=first.located.display)]
         if grant and not set(first.located.display) & set("*?")
         else (),
@@ -76,7 +77,7 @@ def action_for(*changes: Change, title: str = "", note: str = "", whole: bool = 
 
 
 def _title(change: Change) -> str:
-    path, (added, removed) = change.located.display, _counts(change)
+    path, (added, removed) = change.located.shown, _counts(change)
     match change.operation:
         case "edit":
             return f"Edit {path} (+{added} −{removed})"
@@ -85,7 +86,7 @@ def _title(change: Change) -> str:
         case "delete":
             return f"Delete {path} (−{removed})"
         case "rename":
-            return f"Rename {path} to {change.to.display if change.to else ''}"
+            return f"Rename {path} to {change.to.shown if change.to else ''}"
 
 
 def _title_of_all(changes: Sequence[Change]) -> str:
@@ -154,6 +155,10 @@ def describe(change_id: str, call: ToolCall | None, change: Change) -> dict[str,
         "hunks": _on_wire(change.difference.hunks),
         "encoding": None if change.encoding == "utf-8" else change.encoding,
         "folder": change.folder.display if change.folder else None,
+        "folders": [
+            GoingFolder(path=path, mode=f"{mode:03o}") for path, mode in sorted(change.folders.items())
+        ]
+        or None,
         "mode": None if change.mode is None else f"{change.mode:03o}",
     }
 
@@ -251,9 +256,9 @@ def record_rejected(
 def said(change: Change, written: Written) -> str:
     """What the model is told of a change that is in place."""
     done = {"edit": "Edited", "create": "Created", "delete": "Deleted", "rename": "Renamed"}[change.operation]
-    path = f"{change.located.display} to {change.to.display}" if change.to else change.located.display
+    path = f"{change.located.shown} to {change.to.shown}" if change.to else change.located.shown
     if written.merged and change.operation in {"delete", "rename"} and written.after == change.after:
-        left = f"What they wrote is unsaved, in the open buffer of {change.located.display}"
+        left = f"What they wrote is unsaved, in the open buffer of {change.located.shown}"
         return f"{done} {path}. Somebody else typed in it at the same time. {left}."
     if written.merged:
         return f"{done} {path}. Somebody else changed the file at the same time; both changes are in it."
@@ -265,14 +270,14 @@ def in_part(change: Change, written: Written) -> str:
     """What the model is told of a change that is in place in part, or at a wrong place."""
     there = unified(written.without or "", written.after or "", change.located.display)
     return (
-        f"{change.located.display} was not changed as planned: {written.stays}. This is in place, unsaved:\n{_cut(there)}"
+        f"{change.located.shown} was not changed as planned: {written.stays}. This is in place, unsaved:\n{_cut(there)}"
         "\nRead the file before you go on."
     )
 
 
 def not_changed(change: Change, problem: NotWritten) -> str:
     """What the model is told of a change that did not happen."""
-    return f"{change.located.display} was not changed: {problem.message}"
+    return f"{change.located.shown} was not changed: {problem.message}"
 
 
 def text_now(problem: NotWritten) -> str:

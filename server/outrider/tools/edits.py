@@ -18,7 +18,7 @@ from outrider.workspace.editing import Change
 from outrider.workspace.encoding import BOM, apart
 from outrider.workspace.matching.replacing import MatchProblem, Replacement, insert_lines, replace_in_order
 from outrider.workspace.overlay import ReadProblem
-from outrider.workspace.paths import DANGLING, Located, PathProblem, is_link
+from outrider.workspace.paths import Located, PathProblem, dangling
 
 MOST_EDITS = 100
 """Replacements in one call."""
@@ -91,9 +91,9 @@ async def plan_edit(params: EditFile, _call: ToolCall, context: ToolContext) -> 
     wishes = [_unmarked(wish, mark) for wish in params.wishes]
     replaced = await asyncio.to_thread(replace_in_order, text, wishes)
     if isinstance(replaced, MatchProblem):
-        return error(f"{located.display}: {replaced.message}")
+        return error(f"{located.shown}: {replaced.message}")
     if replaced.text == text:
-        return error(f"{located.display}: old and new are the same, so nothing would change.")
+        return error(f"{located.shown}: old and new are the same, so nothing would change.")
     change = Change("edit", located, None, snapshot.text, mark + replaced.text)
     return action_for(change, note="\n".join(replaced.notes))
 
@@ -110,7 +110,7 @@ async def plan_insert(params: InsertLines, _call: ToolCall, context: ToolContext
     mark, text = apart(snapshot.text)
     inserted = insert_lines(text, after_line, params.text.removeprefix(mark))
     if isinstance(inserted, MatchProblem):
-        return error(f"{located.display}: {inserted.message}")
+        return error(f"{located.shown}: {inserted.message}")
     return action_for(Change("edit", located, None, snapshot.text, mark + inserted.text))
 
 
@@ -123,22 +123,22 @@ async def plan_write(params: WriteFile, _call: ToolCall, context: ToolContext) -
     if isinstance(current, ReadProblem):
         if current.kind != "not_found":
             return error(current.message)
-        if await asyncio.to_thread(is_link, located):
-            return error(f"{located.display} {DANGLING}.")
+        if (why_not := await asyncio.to_thread(dangling, located)) is not None:
+            return error(f"{why_not}.")
         return action_for(Change("create", located, None, None, params.content))
     if not params.overwrite:
         return error(
-            f"{located.display} exists. Use edit_file, or say overwrite: true to replace the whole of it."
+            f"{located.shown} exists. Use edit_file, or say overwrite: true to replace the whole of it."
         )
     if current.read_only:
-        return error(f"{located.display} cannot be edited: {current.read_only}")
+        return error(f"{located.shown} cannot be edited: {current.read_only}")
     content = params.content
     if "\r\n" in current.text and "\r\n" not in content:
         content = content.replace("\n", "\r\n")
     if current.text.startswith(BOM) and not content.startswith(BOM):
         content = BOM + content
     if content == current.text:
-        return error(f"{located.display} has exactly this text already.")
+        return error(f"{located.shown} has exactly this text already.")
     return action_for(Change("edit", located, None, current.text, content), whole=True)
 
 
@@ -158,7 +158,7 @@ async def _existing(path: str, context: ToolContext) -> tuple[Located, Snapshot]
     if isinstance(snapshot, ReadProblem):
         return error(snapshot.message)
     if snapshot.read_only:
-        return error(f"{located.display} cannot be edited: {snapshot.read_only}")
+        return error(f"{located.shown} cannot be edited: {snapshot.read_only}")
     return located, snapshot
 
 

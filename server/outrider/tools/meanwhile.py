@@ -22,7 +22,7 @@ class Meanwhile:
 
     def __init__(self, context: ToolContext) -> None:
         """Begin to listen."""
-        self._documents, self._editing = context.documents, context.editing
+        self._documents, self._editing, self._clock = context.documents, context.editing, context.clock
         self._saves = {uri_key(one.uri): one.saves for one in self._documents.all()}
         self._texts: dict[str, list[str | None]] = {}
         """What was put there, by the key of the URI; None where the file was taken away."""
@@ -30,12 +30,20 @@ class Meanwhile:
         """Real paths that other processes held unsaved at the beginning."""
         self._shown: dict[str, dict[int, int]] = {}
         """When an open document first had a text, in nanoseconds since the epoch, by the key of the URI and of the text."""
+        self._late = 0
+        """Nanoseconds by which the editor may have told of a text after it saved it."""
         for document in self._documents.all():
             self._has(document, 0)
         self._stops = (
             self._documents.subscribe(self._happened),
             self._editing.subscribe(self._written),
         )
+
+    async def hear_out(self) -> None:
+        """Wait, after the command, for what an editor may be late to tell."""
+        if (late := self._editing.late_seconds) > 0:
+            await self._clock.sleep(late)
+            self._late = int(late * 1e9)
 
     async def look(self) -> None:
         """See what other processes hold, before the command begins."""
@@ -72,7 +80,7 @@ class Meanwhile:
             return True
         since = None if text is None else self._shown.get(uri_key(path.as_uri()), {}).get(_key(text))
         try:
-            return since is not None and since <= path.stat().st_ctime_ns + _CLOCK_STEP
+            return since is not None and since <= path.stat().st_ctime_ns + _CLOCK_STEP + self._late
         except OSError:
             return True
 

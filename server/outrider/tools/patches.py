@@ -18,7 +18,7 @@ from outrider.workspace.encoding import BOM, apart
 from outrider.workspace.matching.patches import FilePatch, PatchHunk, PatchProblem, parse
 from outrider.workspace.matching.patching import Unfit, apply_hunks_of_patch
 from outrider.workspace.overlay import ReadProblem
-from outrider.workspace.paths import DANGLING, IS_LINK, Located, PathProblem, is_link
+from outrider.workspace.paths import IS_LINK, Located, PathProblem, dangling, is_link
 
 
 class ApplyPatch(Params):
@@ -55,11 +55,10 @@ class _Plan:
             return
         current = await self._context.overlay.read(located)
         is_a_link = await asyncio.to_thread(is_link, located)
-        if patch.operation == "add" and is_a_link and isinstance(current, ReadProblem):
-            self.reasons.append(f"{located.display} {DANGLING}")
+        if patch.operation == "add" and await self._is_dangling(located):
             return
         if is_a_link and (patch.operation == "delete" or patch.to is not None):
-            self.reasons.append(f"{located.display} {IS_LINK}")
+            self.reasons.append(f"{located.shown} {IS_LINK}")
             return
         if patch.operation == "add":
             self._create(located, current if isinstance(current, ReadProblem) else None, patch)
@@ -68,27 +67,33 @@ class _Plan:
             self.reasons.append(current.message)
             return
         if current.read_only:
-            self.reasons.append(f"{located.display} cannot be edited: {current.read_only}")
+            self.reasons.append(f"{located.shown} cannot be edited: {current.read_only}")
             return
         mark, text = apart(current.text)
         hunks = [_unmarked(hunk, mark) for hunk in patch.hunks]
         done = await asyncio.to_thread(apply_hunks_of_patch, text, hunks)
         if isinstance(done, Unfit):
-            self.reasons += [f"{located.display}: {reason}" for reason in done.reasons]
+            self.reasons += [f"{located.shown}: {reason}" for reason in done.reasons]
             return
-        self.notes += [f"{located.display}: {note}" for note in done.notes]
+        self.notes += [f"{located.shown}: {note}" for note in done.notes]
         if patch.operation == "delete":
             await self._delete(located, current, done.text, patch)
         elif patch.to is not None:
             await self._move(located, patch.to, current, mark + done.text)
         elif done.text == text:
-            self.reasons.append(f"{located.display}: the patch would change nothing")
+            self.reasons.append(f"{located.shown}: the patch would change nothing")
         else:
             self.changes.append(Change("edit", located, None, current.text, mark + done.text))
 
+    async def _is_dangling(self, located: Located) -> bool:
+        why_not = await asyncio.to_thread(dangling, located)
+        if why_not is not None:
+            self.reasons.append(why_not)
+        return why_not is not None
+
     def _create(self, located: Located, missing: ReadProblem | None, patch: FilePatch) -> None:
         if missing is None:
-            self.reasons.append(f"{located.display} exists already, so it cannot be added")
+            self.reasons.append(f"{located.shown} exists already, so it cannot be added")
         elif missing.kind != "not_found":
             self.reasons.append(missing.message)
         else:
@@ -96,15 +101,15 @@ class _Plan:
 
     async def _delete(self, located: Located, current: Snapshot, left: str, patch: FilePatch) -> None:
         if current.unsaved:
-            self.reasons.append(f"{located.display} {UNSAVED}")
+            self.reasons.append(f"{located.shown} {UNSAVED}")
         elif patch.hunks and left:
-            self.reasons.append(f"{located.display}: it has other lines than those the patch deletes with it")
+            self.reasons.append(f"{located.shown}: it has other lines than those the patch deletes with it")
         else:
             self.changes.append(await deletion(self._context, located, current))
 
     async def _move(self, located: Located, path: str, current: Snapshot, after: str) -> None:
         if current.unsaved:
-            self.reasons.append(f"{located.display} {UNSAVED}")
+            self.reasons.append(f"{located.shown} {UNSAVED}")
             return
         before = current.text
         to = await self._locate(path)
@@ -112,13 +117,12 @@ class _Plan:
             return
         there = await self._context.overlay.read(to)
         if not isinstance(there, ReadProblem):
-            self.reasons.append(f"{to.display} exists already, so {located.display} cannot be moved there")
+            self.reasons.append(f"{to.shown} exists already, so {located.shown} cannot be moved there")
             return
         if there.kind != "not_found":
             self.reasons.append(there.message)
             return
-        if await asyncio.to_thread(is_link, to):
-            self.reasons.append(f"{to.display} exists already, so {located.display} cannot be moved there")
+        if await self._is_dangling(to):
             return
         self.changes.append(Change("rename", located, to, before, before))
         if after != before:
@@ -135,7 +139,7 @@ class _Plan:
         """Whether a file is in the patch for the first time."""
         key = str(located.resolved or located.uri)
         if key in self._taken:
-            self.reasons.append(f"{located.display} is in the patch twice; put all of it in one place")
+            self.reasons.append(f"{located.shown} is in the patch twice; put all of it in one place")
             return False
         self._taken[key] = located.display
         return True

@@ -72,7 +72,7 @@ async def plan_read(params: ReadFile, _call: ToolCall, context: ToolContext) -> 
             for flag, note in ((snapshot.unsaved, "unsaved buffer"), (snapshot.read_only, snapshot.read_only))
             if flag
         ]
-        shown = f"[{located.display}: {'; '.join(map(str, notes))}]\n{text}" if notes else text
+        shown = f"[{located.shown}: {'; '.join(map(str, notes))}]\n{text}" if notes else text
         return ok(shown, {located.display: snapshot.text})
 
     return _look(located, "Read", perform)
@@ -102,7 +102,7 @@ def _line(number: int, text: str, cut: int) -> str:
 
 
 def _look(located: Located, verb: str, perform: Callable[[], Awaitable[ToolResult]]) -> Action:
-    title = f"{verb} {located.display}{'' if located.inside else OUTSIDE}"
+    title = f"{verb} {located.shown}{'' if located.inside else OUTSIDE}"
     grant = f"read:{located.uri}" if located.inside else None
     return Action(
         access=Access("read", inside=located.inside, grant=grant, paths=[located.names]),
@@ -110,7 +110,7 @@ def _look(located: Located, verb: str, perform: Callable[[], Awaitable[ToolResul
         title=title,
         detail=f"It resolves to {located.resolved}.",
         digest=f"{title}\0{located.resolved}",
-        covers=f"reading {located.display}" if grant else "",
+        covers=f"reading {located.shown}" if grant else "",
     )
 
 

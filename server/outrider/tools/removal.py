@@ -16,13 +16,15 @@ from outrider.tools.changes import action_for
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error
-from outrider.workspace.disk import DiskProblem, folder_files
+from outrider.workspace.disk import DiskProblem, folder_files, folders_in
 from outrider.workspace.editing import Change
 from outrider.workspace.overlay import ReadProblem, same_text
-from outrider.workspace.paths import IS_LINK, Located, PathProblem, is_link
+from outrider.workspace.paths import IS_LINK, Located, PathProblem, dangling, is_link
 
 MOST_FILES = 200
 """Of a folder."""
+MOST_FOLDERS = 1000
+"""Of a folder, with itself."""
 MOST_CHARACTERS = 10_000_000
 """Of all texts of a folder."""
 UNSAVED = "is open with unsaved changes; they have to be saved first"
@@ -66,8 +68,8 @@ async def plan_delete(params: DeleteFile, _call: ToolCall, context: ToolContext)
     if isinstance(snapshot, ReadProblem) and snapshot.kind == "directory":
         changes = await _of_folder(located, context, delete)
         if isinstance(changes, str):
-            return error(f"The folder {located.display} cannot be deleted: {changes}")
-        return action_for(*changes, title=f"Delete the folder {located.display} ({_files(changes)})")
+            return error(f"The folder {located.shown} cannot be deleted: {changes}")
+        return action_for(*changes, title=f"Delete the folder {located.shown} ({_files(changes)})")
     editable = await _editable(located, snapshot)
     return editable if isinstance(editable, ToolResult) else action_for(await delete(located, editable))
 
@@ -90,7 +92,7 @@ async def plan_rename(params: RenameFile, _call: ToolCall, context: ToolContext)
     if editable is not None:
         return action_for(Change("rename", located, to, editable.text, editable.text))
     if to.path is None or located.path is None:
-        return error(f"{to.display} cannot be the name of a folder.")
+        return error(f"{to.shown} cannot be the name of a folder.")
     old, new = located.path, to.path
 
     async def rename(file: Located, snapshot: Snapshot) -> Change | str:
@@ -101,12 +103,10 @@ async def plan_rename(params: RenameFile, _call: ToolCall, context: ToolContext)
 
     changes = await _of_folder(located, context, rename)
     if isinstance(changes, str):
-        return error(f"The folder {located.display} cannot be renamed: {changes}")
+        return error(f"The folder {located.shown} cannot be renamed: {changes}")
     if new.is_relative_to(old):
-        return error(f"{to.display} lies in {located.display}, so that one cannot be moved there.")
-    return action_for(
-        *changes, title=f"Rename the folder {located.display} to {to.display} ({_files(changes)})"
-    )
+        return error(f"{to.shown} lies in {located.shown}, so that one cannot be moved there.")
+    return action_for(*changes, title=f"Rename the folder {located.shown} to {to.shown} ({_files(changes)})")
 
 
 async def _of_folder(
@@ -124,6 +124,11 @@ async def _of_folder(
         return f"{_shown(found.message, located)}."
     if len(found) > MOST_FILES:
         return f"it holds more than {MOST_FILES} files, which are possible at once."
+    folders = await asyncio.to_thread(folders_in, located.resolved, MOST_FOLDERS + 1)
+    if isinstance(folders, DiskProblem):
+        return f"{_shown(folders.message, located)}."
+    if len(folders) > MOST_FOLDERS:
+        return f"it holds more than {MOST_FOLDERS} folders, which are possible at once."
     if not found:
         return "it holds no files, so there is nothing to take back; a command can remove it."
     changes: list[Change] = []
@@ -139,7 +144,7 @@ async def _of_folder(
             reasons.append(snapshot.message)
             continue
         if snapshot.unsaved:
-            reasons.append(f"{file.display} {UNSAVED}")
+            reasons.append(f"{file.shown} {UNSAVED}")
         size += len(snapshot.text)
         if size > MOST_CHARACTERS:
             return f"its files hold more than {MOST_CHARACTERS} characters, which are possible at once."
@@ -151,20 +156,22 @@ async def _of_folder(
     if reasons:
         more = f"; and {len(reasons) - MOST_NAMED} more" if len(reasons) > MOST_NAMED else ""
         return f"{'; '.join(reasons[:MOST_NAMED])}{more}."
-    return [*changes[:-1], replace(changes[-1], folder=located)]
+    return [*changes[:-1], replace(changes[-1], folder=located, folders=folders)]
 
 
 async def _taken(located: Located, to: Located, context: ToolContext) -> str | None:
     """Why a path is not free for a rename; None if it is."""
     there = await context.overlay.read(to)
     if isinstance(there, Snapshot) or there.kind == "directory" or await asyncio.to_thread(is_link, to):
-        return f"{to.display} exists already."
+        return f"{to.shown} exists already."
     if there.kind != "not_found":
         return there.message
+    if (why_not := await asyncio.to_thread(dangling, to)) is not None:
+        return f"{why_not}."
     like = await asyncio.to_thread(_alike, located.resolved, to.resolved)
     if like is not None:
         return (
-            f"{to.display} differs from {like}, which exists already, only in case; where case does not count "
+            f"{to.shown} differs from {like}, which exists already, only in case; where case does not count "
             "they would be one."
         )
     return None
@@ -184,12 +191,12 @@ def _alike(source: Path | None, path: Path | None) -> str | None:
 
 async def _editable(located: Located, snapshot: Snapshot | ReadProblem) -> Snapshot | ToolResult:
     if await asyncio.to_thread(is_link, located):
-        return error(f"{located.display} {IS_LINK}.")
+        return error(f"{located.shown} {IS_LINK}.")
     if isinstance(snapshot, ReadProblem):
         return error(snapshot.message)
     if snapshot.read_only:
-        return error(f"{located.display} cannot be edited: {snapshot.read_only}")
-    return error(f"{located.display} {UNSAVED}.") if snapshot.unsaved else snapshot
+        return error(f"{located.shown} cannot be edited: {snapshot.read_only}")
+    return error(f"{located.shown} {UNSAVED}.") if snapshot.unsaved else snapshot
 
 
 def _files(changes: list[Change]) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from outrider.permissions.visible import visible
+from outrider.ports.text import one_line
 from outrider.workspace.diff import unified
 from outrider.workspace.encoding import apart
 
@@ -49,16 +50,18 @@ def telling(
     way = f"{_WAYS[by]} `{command}`" if command else _WAYS[by]
     if after is None:
         told = f"changed {way} and cannot be read any more: {why_not}" if why_not else f"deleted {way}"
-        return Telling(f"[{path} was {told}.]", whole=True, compared=len(before or "") <= MOST_COMPARED)
+        return Telling(
+            f"[{one_line(path)} was {told}.]", whole=True, compared=len(before or "") <= MOST_COMPARED
+        )
     before, after = before and apart(before)[1], apart(after)[1]
     compared = len(before or "") <= MOST_COMPARED and len(after) <= MOST_COMPARED
     verb = "created" if before is None else "changed"
     diff = unified(before or "", after, path, context=2) if compared else ""
     if not diff and compared and before is None:
-        return Telling(f"[{path} was created {way}. It is empty.]", whole=True, compared=True)
+        return Telling(f"[{one_line(path)} was created {way}. It is empty.]", whole=True, compared=True)
     if not diff or len(diff) > MOST_CHARACTERS:
         return Telling(_too_much(path, verb, way), whole=False, compared=compared)
-    told = f"[{path} was {verb} {way} since you last saw it:]\n{diff}"
+    told = f"[{one_line(path)} was {verb} {way} since you last saw it:]\n{diff}"
     return Telling(visible(told), whole=True, compared=compared)
 
 
@@ -69,6 +72,6 @@ def telling_without(path: str, by: By) -> Telling:
 
 def _too_much(path: str, verb: str, way: str) -> str:
     return (
-        f"[{path} was {verb} {way} since you last saw it. That is too much to show: read it again before you "
+        f"[{one_line(path)} was {verb} {way} since you last saw it. That is too much to show: read it again before you "
         "rely on it.]"
     )

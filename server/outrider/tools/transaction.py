@@ -14,7 +14,7 @@ from outrider.tools.result import ToolResult, error, ok
 from outrider.workspace.editing import PART_GONE, Change, NotWritten, Written
 from outrider.workspace.merge import merge
 from outrider.workspace.overlay import ReadProblem
-from outrider.workspace.paths import Located
+from outrider.workspace.paths import Located, folders_down
 from outrider_protocol.events import EditRejected
 
 TIMES_TRIED = 3
@@ -62,7 +62,7 @@ async def write_all(
         if isinstance(written, NotWritten):
             told = changes.not_changed(change, written)
         elif standing[change_id] is None:
-            told = f"{change.located.display} was not changed: {PART_GONE}"
+            told = f"{change.located.shown} was not changed: {PART_GONE}"
         else:
             told = changes.in_part(change, written)
         if len(wanted) > 1:
@@ -90,9 +90,9 @@ async def _take_back(context: ToolContext, call: ToolCall, done: _Done) -> str |
         )
         if isinstance(written, Written):
             if (made := done.written.made_folder) is not None:
-                folder = await context.folders.locate(made)
-                if isinstance(folder, Located):
-                    await context.editing.sweep(folder)
+                at = inverse.located.display
+                made_for = [await context.folders.locate(one) for one in folders_down(made, at)]
+                await context.editing.remove_folders([one for one in made_for if isinstance(one, Located)])
             return None
         if written.kind != "changed":
             return written.message
@@ -127,7 +127,7 @@ async def _inverse(context: ToolContext, done: _Done) -> Change | str:
 
 def _said(done: _Done) -> str:
     if done.written.stays:
-        return f"a part of the edit of {done.change.located.display}."
+        return f"a part of the edit of {done.change.located.shown}."
     return changes.said(done.change, done.written)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from outrider.ports.text import Hunk
+from outrider.ports.text import Hunk, one_line
 from outrider.workspace.documents import split_lines
 
 __all__ = [
@@ -84,7 +84,8 @@ class Difference:
     def unified(self, path: str) -> str:
         """The difference as a unified diff for people; empty where there is none."""
         hunks = _unified(self.old, self.new, self._ranges, _marked, self._context, self.skipped)
-        return "\n".join([f"--- {path}", f"+++ {path}", *hunks]) + "\n" if hunks else ""
+        name = one_line(path)
+        return "\n".join([f"--- {name}", f"+++ {name}", *hunks]) + "\n" if hunks else ""
 
 
 def line_hunks(before: str, after: str) -> Sequence[LineHunk]:

@@ -11,7 +11,7 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,17 +106,46 @@ def folder_files(path: Path, most: int) -> list[Path] | DiskProblem:
     return sorted(found)[:most]
 
 
-def remove_empty(path: Path) -> None:
-    """Remove a folder and those below it, as far as there is nothing in them."""
-    folders, waiting = list[Path](), [path]
-    while waiting:
-        folders.append(folder := waiting.pop())
+def folders_in(path: Path, most: int) -> dict[str, int] | DiskProblem:
+    """A folder and those below it, by their paths in it, with their permission bits; links are not followed.
+
+    Args:
+        path: The folder, which is `.` in what is given.
+        most: How many are given at most.
+    """
+    found: dict[str, int] = {}
+    waiting = [path]
+    while waiting and len(found) < most:
+        folder = waiting.pop()
         names = list_folder(folder)
-        if not isinstance(names, DiskProblem):
-            waiting += [folder / one.name for one in names if one.kind == "directory"]
-    for folder in reversed(folders):  # a folder comes before those in it
-        with suppress(OSError), _folder(folder.parent) as parent:
-            os.rmdir(folder.name, dir_fd=parent)
+        if isinstance(names, DiskProblem):
+            return DiskProblem(names.kind, f"{folder.name} {names.message}")
+        with suppress(OSError):
+            found[folder.relative_to(path).as_posix()] = stat.S_IMODE(os.lstat(folder).st_mode) & 0o777
+        waiting += [folder / one.name for one in names if one.kind == "directory"]
+    return dict(sorted(found.items()))
+
+
+def make_folders(folders: Iterable[Path]) -> None:
+    """Make folders, as far as they are missing; best effort."""
+    for path in sorted(folders):
+        with suppress(OSError), _folder(path.parent) as parent:
+            os.mkdir(path.name, dir_fd=parent)
+
+
+def set_folder_modes(folders: Mapping[Path, int]) -> None:
+    """Give folders their permission bits, as far as they are there; best effort."""
+    for path in sorted(folders, reverse=True):  # one that is shut comes after those in it
+        with suppress(OSError), _folder(path) as folder:
+            if stat.S_IMODE(os.stat(".", dir_fd=folder).st_mode) & 0o777 != folders[path]:
+                os.chmod(".", folders[path], dir_fd=folder)
+
+
+def remove_folders(folders: Iterable[Path]) -> None:
+    """Remove folders, as far as there is nothing in them."""
+    for path in sorted(folders, reverse=True):  # a folder comes after those in it
+        with suppress(OSError), _folder(path.parent) as parent:
+            os.rmdir(path.name, dir_fd=parent)
 
 
 def read_bytes(path: Path, limit: int) -> bytes | DiskProblem:

@@ -6,8 +6,8 @@ until the text itself says so, whatever a client claims.
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path, PurePath
 from typing import Final, Literal
@@ -69,6 +69,8 @@ class Change:
     """Those that a file must have for that."""
     folder: Located | None = None
     """The folder that goes with the last file in it: with any other file in it nothing is done."""
+    folders: Mapping[str, int] = field(default_factory=dict[str, int])
+    """That one, which is `.`, and those in it by their paths there, with their permission bits."""
     under_document: bool = False
     """Whether a file may come to a place of which a document is open: it stays as it is, over the file."""
 
@@ -162,6 +164,11 @@ class Editing:
             self._listeners.pop(key, None)
 
         return unsubscribe
+
+    @property
+    def late_seconds(self) -> float:
+        """How late the editor may tell of what was typed and saved, without a word about the save."""
+        return 0.0 if self._editor.traits.tells_saves else self._editor.traits.debounce_seconds
 
     async def held_elsewhere(self) -> frozenset[Path]:
         """The real paths of the files that other processes hold open unsaved."""
@@ -347,7 +354,7 @@ class Editing:
 
     def _warn(self, change: Change, problem: str) -> None:
         end = "" if "\n" in problem else "."
-        self._editor.say("warning", f"Outrider: {change.located.display}: {problem}{end}")
+        self._editor.say("warning", f"Outrider: {change.located.shown}: {problem}{end}")
 
     async def _under_buffer(self, change: Change, document: Document, label: str) -> Written | NotWritten:
         """A change on the disk of a file that is open: only while the buffer holds nothing else."""
@@ -382,7 +389,7 @@ class Editing:
         written = await self._on_disk(change)
         now = self._documents.get(document.uri)
         if isinstance(written, Written) and now is not None and not same_text(now.text, change.after or ""):
-            text = f"{change.located.display} is on the disk again. What the editor shows of it is unsaved."
+            text = f"{change.located.shown} is on the disk again. What the editor shows of it is unsaved."
             self._editor.say("warning", f"Outrider: {text}")
         return written
 
@@ -400,9 +407,9 @@ class Editing:
             "edit": "changed on the disk",
             "create": "created",
             "delete": "deleted",
-            "rename": f"renamed to {change.to.display}" if change.to else "renamed",
+            "rename": f"renamed to {change.to.shown}" if change.to else "renamed",
         }[change.operation]
-        text = f"{change.located.display} was {what} while somebody typed in it. What they wrote is only in the editor, unsaved."
+        text = f"{change.located.shown} was {what} while somebody typed in it. What they wrote is only in the editor, unsaved."
         self._editor.say("warning", f"Outrider: {text}")
         return True
 
@@ -412,7 +419,7 @@ class Editing:
         if to is not None and await self._overlay.document_of(to) is not None:
             if change.under_document:
                 return None
-            return NotWritten("exists", f"{to.display} is open in the editor already")
+            return NotWritten("exists", f"{to.shown} is open in the editor already")
         if (problem := await asyncio.to_thread(_in_the_way, change, self._held)) is not None:
             return await self._not_written(change, problem)
         missing = None if to is None else await asyncio.to_thread(_missing_folder, to)
@@ -431,8 +438,7 @@ class Editing:
             changed = now is not None and now.text != document.text
             return NotWritten("changed", _CHANGED, now.text if now else None) if changed else None
         unsaved = self._leaves_unsaved(change, document)
-        if change.folder is not None:
-            await asyncio.to_thread(_sweep, change.folder)
+        await asyncio.to_thread(_move_folders, change)
         if to is None:
             return Written("disk", None, merged=unsaved)
         found = await self._overlay.read(to)
@@ -442,18 +448,26 @@ class Editing:
         after = change.after if same else found.text
         return Written("disk", after, merged=unsaved or not same, made_folder=missing)
 
-    async def sweep(self, folder: Located) -> None:
-        """Remove a folder of the workspace in which there are only empty ones."""
-        if folder.inside and not folder.own:
-            await asyncio.to_thread(_sweep, folder)
+    async def remove_folders(self, folders: Sequence[Located]) -> None:
+        """Remove folders of the workspace, those in which there is nothing."""
+        await asyncio.to_thread(disk.remove_folders, [path for one in folders if (path := _own_path(one))])
+
+    async def make_folders(self, folders: Sequence[Located]) -> None:
+        """Make those folders of the workspace that are missing."""
+        await asyncio.to_thread(disk.make_folders, [path for one in folders if (path := _own_path(one))])
+
+    async def set_folder_modes(self, folders: Sequence[tuple[Located, int]]) -> None:
+        """Give those folders of the workspace that are there their permission bits."""
+        modes = {path: mode for one, mode in folders if (path := _own_path(one))}
+        await asyncio.to_thread(disk.set_folder_modes, modes)
 
     async def _on_disk(self, change: Change, found: str | None = None) -> Written | NotWritten:
         if change.located.resolved is None:
             kind = "unsupported" if change.before is None else "missing"
-            return NotWritten(kind, f"{change.located.display} is not open in the editor")
+            return NotWritten(kind, f"{change.located.shown} is not open in the editor")
         is_open = change.to is not None and await self._overlay.document_of(change.to) is not None
         if change.to is not None and is_open and not change.under_document:
-            return NotWritten("exists", f"{change.to.display} is open in the editor already")
+            return NotWritten("exists", f"{change.to.shown} is open in the editor already")
         comes = change.operation in {"create", "rename"}
         missing = await asyncio.to_thread(_missing_folder, change.to or change.located) if comes else None
         work = asyncio.ensure_future(asyncio.to_thread(_write, change, self._held))
@@ -486,7 +500,7 @@ class Editing:
 def _unfit(change: Change) -> NotWritten | None:
     for located in (change.located, change.to):
         if located is not None and located.own:
-            return NotWritten("unsupported", f"{located.display} belongs to Outrider itself")
+            return NotWritten("unsupported", f"{located.shown} belongs to Outrider itself")
     if change.operation == "rename" and (change.to is None or change.to.resolved is None):
         return NotWritten("unsupported", "a file cannot get that name")
     try:
@@ -531,8 +545,8 @@ def _write(change: Change, held: HeldFiles | None) -> DiskProblem | None:
                 raise ValueError("a rename needs a new path")
             parents = change.to is not None and change.to.inside
             problem = disk.rename(path, to, before, parents=parents) or _verify(to, before)
-    if problem is None and change.folder is not None:
-        _sweep(change.folder)
+    if problem is None:
+        _move_folders(change)
     return problem
 
 
@@ -544,7 +558,7 @@ def _in_the_way(change: Change, held: HeldFiles | None) -> DiskProblem | None:
             name = (
                 ""
                 if one == path or change.to is None
-                else f"would take the place of {change.to.display}, which "
+                else f"would take the place of {change.to.shown}, which "
             )
             return DiskProblem("failed", f"{name}has unsaved changes in another editor (process {holder})")
     if change.operation in {"delete", "rename"} and change.located.path and change.located.path.is_symlink():
@@ -554,7 +568,7 @@ def _in_the_way(change: Change, held: HeldFiles | None) -> DiskProblem | None:
     if change.folder is not None and path is not None and change.folder.resolved is not None:
         others = folder_files(change.folder.resolved, 2)
         if isinstance(others, DiskProblem) or others != [path]:
-            return DiskProblem("changed", f"is not the last file of {change.folder.display} any more")
+            return DiskProblem("changed", f"is not the last file of {change.folder.shown} any more")
     return None
 
 
@@ -572,10 +586,22 @@ def _missing_folder(located: Located) -> str | None:
     return missing
 
 
-def _sweep(folder: Located) -> None:
-    """Remove a folder in which there are only empty ones. Blocks."""
-    if folder.resolved is not None:
-        disk.remove_empty(folder.resolved)
+def _own_path(folder: Located) -> Path | None:
+    """The real path of a folder, if it is one of the workspace."""
+    return folder.resolved if folder.inside and not folder.own else None
+
+
+def _move_folders(change: Change) -> None:
+    """Take away the folder that goes with its last file, or give it its new name. Blocks."""
+    path, to = change.located.resolved, change.to.resolved if change.to else None
+    if change.folder is None or change.folder.resolved is None or path is None:
+        return
+    old = change.folder.resolved
+    if to is not None:
+        new = to.parents[len(path.relative_to(old).parts) - 1]
+        disk.make_folders(new / below for below in change.folders)
+        disk.set_folder_modes({new / below: mode for below, mode in change.folders.items()})
+    disk.remove_folders(old / below for below in change.folders)
 
 
 def _verify(path: Path, content: bytes) -> DiskProblem | None:

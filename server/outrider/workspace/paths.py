@@ -9,8 +9,10 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from urllib.parse import unquote, urlsplit
+
+from outrider.ports.text import one_line
 
 OWN_FOLDER = ".outrider"
 """Folder of a workspace folder for documents between the person and Outrider; tools never look into it."""
@@ -45,6 +47,11 @@ class Located:
     """Whether `resolved` lies in a workspace folder."""
     own: bool
     """Whether it lies in a `.outrider` folder."""
+
+    @property
+    def shown(self) -> str:
+        """`display` as it stands in what a person or the model reads: on one line, whatever is in the name."""
+        return one_line(self.display)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -250,10 +257,25 @@ def _is_own(path: Path, root: Path) -> bool:
     return bool(below) and below[0].casefold() == OWN_FOLDER
 
 
+def folders_down(folder: str, path: str) -> list[str]:
+    """The folders from one that lies above a file down to it, as they are shown."""
+    parents = PurePath(path).parents
+    return [str(one) for one in parents if one.is_relative_to(folder)][::-1]
+
+
 IS_LINK = "is a link; neither it nor what it points to is touched"
 """Why a file is neither deleted nor renamed, after its name."""
-DANGLING = "is a link to what does not exist; nothing is made through it"
-"""Why a file is not made, after its name."""
+
+
+def dangling(located: Located) -> str | None:
+    """Why no file can be made: it, or a folder on its path, is a link to what does not exist. Blocks."""
+    path, name = located.path, PurePath(located.display)
+    while path is not None and path != path.parent:
+        if path.is_symlink() and not path.exists():
+            shown = str(name) if name.name == path.name else str(path)
+            return f"{shown} is a link to what does not exist; nothing is made through it"
+        path, name = path.parent, name.parent
+    return None
 
 
 def is_link(located: Located) -> bool:

@@ -189,6 +189,7 @@
 ---@field changeId string
 ---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field folder? string
+---@field folders? outrider.GoingFolder[]
 ---@field hunks outrider.WireHunk[]
 ---@field madeFolder? string
 ---@field mode? string
@@ -209,6 +210,7 @@
 ---@field changeId string
 ---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field folder? string
+---@field folders? outrider.GoingFolder[]
 ---@field hunks outrider.WireHunk[]
 ---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
@@ -228,6 +230,7 @@
 ---@field changeId string
 ---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field folder? string
+---@field folders? outrider.GoingFolder[]
 ---@field hunks outrider.WireHunk[]
 ---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
@@ -245,6 +248,7 @@
 ---@field changeId string
 ---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field folder? string
+---@field folders? outrider.GoingFolder[]
 ---@field hunks outrider.WireHunk[]
 ---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
@@ -258,6 +262,7 @@
 ---@field changeId string
 ---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field folder? string
+---@field folders? outrider.GoingFolder[]
 ---@field hunks outrider.WireHunk[]
 ---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
@@ -327,6 +332,11 @@
 ---@field sessionId string
 ---@field text string
 ---@field turnId string
+
+--- A folder that goes with its last file.
+---@class outrider.GoingFolder
+---@field mode string
+---@field path string
 
 --- A folder that the model came to has an AGENTS.md of its own.
 ---@class outrider.InstructionsFound
@@ -1128,9 +1138,11 @@
 ---@field mode? string
 ---@field modeAfter? string
 ---@field path string
+---@field place? string
 ---@field secrets? outrider.Secret[]
 ---@field told? string
 ---@field unshown? boolean
+---@field unsure? boolean
 ---@field whole? boolean
 
 --- Before a command the client was asked to save what the agent had changed: what is saved, by what is seen.

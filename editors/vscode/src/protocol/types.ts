@@ -211,6 +211,7 @@ export interface EditApplied {
   changeId: string;
   encoding?: "utf-16-le" | "utf-16-be";
   folder?: string;
+  folders?: GoingFolder[];
   hunks: WireHunk[];
   madeFolder?: string;
   mode?: string;
@@ -232,6 +233,7 @@ export interface EditApplying {
   changeId: string;
   encoding?: "utf-16-le" | "utf-16-be";
   folder?: string;
+  folders?: GoingFolder[];
   hunks: WireHunk[];
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
@@ -252,6 +254,7 @@ export interface EditMerged {
   changeId: string;
   encoding?: "utf-16-le" | "utf-16-be";
   folder?: string;
+  folders?: GoingFolder[];
   hunks: WireHunk[];
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
@@ -270,6 +273,7 @@ export interface EditProposed {
   changeId: string;
   encoding?: "utf-16-le" | "utf-16-be";
   folder?: string;
+  folders?: GoingFolder[];
   hunks: WireHunk[];
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
@@ -284,6 +288,7 @@ export interface EditRejected {
   changeId: string;
   encoding?: "utf-16-le" | "utf-16-be";
   folder?: string;
+  folders?: GoingFolder[];
   hunks: WireHunk[];
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
@@ -359,6 +364,12 @@ export interface Frame {
   sessionId: string;
   text: string;
   turnId: string;
+}
+
+/** A folder that goes with its last file. */
+export interface GoingFolder {
+  mode: string;
+  path: string;
 }
 
 /** A folder that the model came to has an AGENTS.md of its own. */
@@ -1266,9 +1277,11 @@ export interface WorkspaceChanged {
   mode?: string;
   modeAfter?: string;
   path: string;
+  place?: string;
   secrets?: Secret[];
   told?: string;
   unshown?: boolean;
+  unsure?: boolean;
   whole?: boolean;
 }
 

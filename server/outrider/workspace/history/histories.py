@@ -5,6 +5,7 @@ Folded from the journal and the texts that it names. What somebody wrote is what
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -44,6 +45,8 @@ class FileHistory:
     _latest: int = 0
     _left: str | None = None
     """The text that it had when somebody else took it away: it is the same file if it comes back with it."""
+    _lost: Weave | None = None
+    """All that was in it then."""
 
     @property
     def key(self) -> str:
@@ -59,13 +62,16 @@ class FileHistory:
         """Take in what the file is now."""
         if (text is not None) != self.exists and not self._whole_again(text):
             if text is None:
-                self._left = self.text
+                self._left, self._lost = self.text, deepcopy(self.weave)
+                # What was in it is gone with it, and not taken back, even if it comes to the same text.
+                self.weave.put("")
             elif not is_alike(text, self._left):
                 self._begin_life()
             self.exists = text is not None
         self.weave.catch_up(text or "")
 
     def _begin_life(self) -> None:
+        self._lost = None
         self._latest += 1
         self.life = self._latest
 
@@ -94,7 +100,7 @@ class FileHistory:
 
     def _live_by(self, strand: int) -> None:
         """Come or go, as a creation or a deletion was switched."""
-        self.exists, self._left = self._exists_by(strand), None
+        self.exists, self._left, self._lost = self._exists_by(strand), None, None
         if self.exists:
             self.life = self.lives[strand]
 
@@ -106,7 +112,7 @@ class FileHistory:
         if record.operation in {"create", "delete"}:
             # The text is one hunk then.
             self.whole[strands[0]] = record.operation == "create"
-        self.exists, self._left = after is not None, None
+        self.exists, self._left, self._lost = after is not None, None, None
         for number, strand in enumerate(strands, 1):
             self.strands[record.change_id, number] = strand
             self.lives[strand] = self.life
@@ -129,6 +135,9 @@ class FileHistory:
 
     def take(self, change_id: str, numbers: Sequence[int], text: str | None) -> None:
         """Take hunks out, or put them back, as somebody did: that gave `text`. One alone may have gone over others."""
+        if text is not None and self.brings_back(change_id, numbers):
+            self.exists, self._left = True, None
+            self.weave, self._lost = self._lost or self.weave, None
         for number in numbers:
             self.switch(change_id, number)
         if len(numbers) == 1 and text is not None and not is_alike(text, self.text):
@@ -186,6 +195,22 @@ class FileHistory:
         strand = self.strands[change_id, number]
         return self.lives[strand] == self.life and not self.whole.keys() & {strand, *self.weave.over(strand)}
 
+    def brings_back(self, change_id: str, numbers: Sequence[int]) -> bool:
+        """Whether the file can come back with these hunks switched: somebody else took it away, with them in it."""
+        strands = [self.strands[change_id, number] for number in numbers]
+        is_known = not self.exists and self._lost is not None and not self.whole.keys() & set(strands)
+        return is_known and bool(strands) and all(self.lives[strand] == self.life for strand in strands)
+
+    def brought_back(self, change_id: str, number: int) -> str:
+        """The text that the file comes back with, if a hunk is switched then."""
+        strand, lost = self.strands[change_id, number], self._lost or self.weave
+        if lost.is_held(strand):
+            return lost.forced(strand)
+        lost.switch(strand)
+        text = lost.text
+        lost.switch(strand)
+        return text
+
     def place(self, change_id: str, number: int) -> Place:
         """Where a hunk is now."""
         return self.weave.place(self.strands[change_id, number])
@@ -231,6 +256,11 @@ class Histories:
         """Whether another file of the session is where one was, or at `path`: what is read there is not that one."""
         other = self._at.get(file.key if path is None else place or path)
         return other is not None and other is not file and other.exists
+
+    def at(self, path: str, place: str | None) -> FileHistory | None:
+        """The file of the session that is at a path, with its real one; None: none that is known of."""
+        other = self._at.get(place or path)
+        return other if other is not None and other.exists else None
 
     def moved(self, file: FileHistory, to: str, place: str | None) -> None:
         """Take note that a file has another path, and another real one."""

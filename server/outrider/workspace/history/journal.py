@@ -6,8 +6,8 @@ A pure projection. It reads nothing but event data, keeps hashes and not texts, 
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -63,6 +63,8 @@ class ChangeRecord:
     """The ones that it has since, where a command changed them."""
     folder: str | None = None
     """The folder that went with it."""
+    folders: Mapping[str, int] = field(default_factory=dict[str, int])
+    """That one, which is `.`, and those in it by their paths there, with their permission bits."""
     made_folder: str | None = None
     """The topmost folder that was made for it."""
     place: str | None = None
@@ -71,6 +73,11 @@ class ChangeRecord:
     """The real path of `to`."""
     unshown: bool = False
     """Whether a command changed the file below an open document that went on showing another text."""
+
+    @property
+    def makes_room(self) -> bool:
+        """Whether it is what an undo did besides, to make room for what it brought back: nothing takes that back."""
+        return self.undoes is None and self.operation == "rename" and self.call_id is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +105,8 @@ class Lasting:
     reason: str
     mode: int | None = None
     """Permission bits before, where those are what was changed."""
+    number: int = 0
+    """How many changes had begun by then."""
 
 
 class Journal:
@@ -134,12 +143,9 @@ class Journal:
         elif event.type == "workspace.changed" and "changeId" in event.data:
             self._edit(event, {**event.data, "operation": _operation(event.data)}, "applied")
         elif event.type == "workspace.changed" and event.data.get("by") == "command":
-            if event.data.get("before") is not None and event.data.get("after") is None:
+            if _is_replaced(event.data):
                 self._replaced.add(event.data["path"])
-                reason = "a command put something in its place that is no text, or a link"
-            else:
-                reason = "changed by a command; what it was before is not known"
-            self._last(event, event.data["path"], reason)
+            self._last(event, event.data["path"], _why_lasting(event.data))
         elif event.type == "workspace.touched":
             self._touched(event, f"`{event.data['command']}`")
         elif event.type == "job.started":
@@ -160,7 +166,8 @@ class Journal:
 
     def _last(self, event: LoggedEvent, path: str, reason: str, mode: int | None = None) -> None:
         step = self._steps[event.turn_id] if event.turn_id is not None else 0
-        self._lasting.append(Lasting(event.turn_id, event.data.get("callId"), step, path, reason, mode))
+        call_id, number = event.data.get("callId"), len(self._records)
+        self._lasting.append(Lasting(event.turn_id, call_id, step, path, reason, mode, number))
 
     def _edit(self, event: LoggedEvent, data: dict[str, Any], state: ChangeState) -> None:
         known = self._records.get(data["changeId"])
@@ -209,6 +216,7 @@ class Journal:
             mode=int(data["mode"], 8) if "mode" in data else None,
             mode_after=int(data["modeAfter"], 8) if "modeAfter" in data else None,
             folder=data.get("folder"),
+            folders={one["path"]: int(one["mode"], 8) for one in data.get("folders", ())},
             place=data.get("place", self.place_of(data["path"])),
             to_place=data.get("toPlace", self.place_of(data["to"])) if "to" in data else None,
             unshown=data.get("unshown", False),
@@ -252,6 +260,7 @@ class Journal:
             if one.state == "applied"
             and (one.undoes is None or one.undoes not in self._records)
             and one.change_id not in self._given_up
+            and not one.makes_room
         ]
 
     def lasting(self, turn_id: str | None = None) -> list[Lasting]:
@@ -401,6 +410,23 @@ def _operation(data: dict[str, Any]) -> Operation:
     if "before" not in data:
         return "create"
     return "edit" if "after" in data else "delete"
+
+
+def _is_replaced(data: dict[str, Any]) -> bool:
+    """Whether a command put something else than a text where one was."""
+    return "before" in data and "after" not in data and not data.get("unsure", False)
+
+
+def _why_lasting(data: dict[str, Any]) -> str:
+    """Why nothing takes back what happened to a file while a command ran."""
+    if data.get("unsure", False):
+        how = {"create": "made", "edit": "changed", "delete": "deleted"}[_operation(data)]
+        return f"{how} while a command ran, by the command or by somebody else"
+    if _is_replaced(data):
+        return "a command put something in its place that is no text, or a link"
+    if "before" in data:
+        return "a command wrote it in another encoding"
+    return "changed by a command; what it was before is not known"
 
 
 def _only(part: Part, number: int) -> list[Part]:
