@@ -15,15 +15,9 @@ from outrider.ports.clock import SteppingClock
 from outrider.ports.editor import Answered, Applied, DocumentEdit, EditorTraits, Unanswered
 from outrider.ports.text import Place
 from outrider.workspace import disk
+from outrider.workspace.change import Change, NotWritten, Written
 from outrider.workspace.documents import ContentChange, DocumentStore, offset_of
-from outrider.workspace.editing import (
-    PART_GONE,
-    PART_STAYS,
-    Change,
-    Editing,
-    NotWritten,
-    Written,
-)
+from outrider.workspace.editing import PART_GONE, PART_STAYS, Editing
 from outrider.workspace.landing import is_in_place
 from outrider.workspace.merge import merge
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outrider.ports.text import Snapshot
+from outrider.workspace.change import Change, Written
 from outrider.workspace.documents import DocumentStore
-from outrider.workspace.editing import Change, Editing, Written
+from outrider.workspace.editing import Editing
 from outrider.workspace.encoding import BOM, Decoded, NoText, decode, encode, encoding_of
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folder, Folders, Located

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from outrider.ports.clock import SystemClock
-from outrider.workspace.editing import Change, Editing, NotWritten, Written
+from outrider.workspace.change import Change, NotWritten, Written
+from outrider.workspace.editing import Editing
 from outrider.workspace.held import HeldFiles, Publisher
 
 HOLDING = (

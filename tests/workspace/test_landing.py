@@ -16,8 +16,9 @@ from outrider.ports.clock import SteppingClock
 from outrider.ports.editor import Applied, DocumentEdit, EditorTraits
 from outrider.ports.text import Place
 from outrider.testing.buffers import Buffer
+from outrider.workspace.change import Change, NotWritten, Written
 from outrider.workspace.documents import ContentChange, DocumentStore
-from outrider.workspace.editing import Change, Editing, NotWritten, Written
+from outrider.workspace.editing import Editing
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folder, Folders, Located
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from outrider.workspace.change import Change
 from outrider.workspace.diff import line_hunks, split_lines
-from outrider.workspace.editing import Change
 from outrider.workspace.paths import Located
 from outrider.workspace.review import LineHunk, Review, ReviewProblem, fitted
 from outrider_protocol.events import ReviewedHunk

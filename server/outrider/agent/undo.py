@@ -21,7 +21,7 @@ from outrider.ports.editor import Answered
 from outrider.ports.text import one_line
 from outrider.tools import changes
 from outrider.tools.changes import TakesBack
-from outrider.workspace.editing import Change, NotWritten, Written
+from outrider.workspace.change import Change, NotWritten, Written
 from outrider.workspace.history.histories import TAKEN, FileHistory, Histories
 from outrider.workspace.history.journal import ChangeRecord, Journal, Lasting, Part, hunk_id
 from outrider.workspace.history.shown import Shown

@@ -27,7 +27,7 @@ from outrider.tools.executor import NOTE
 from outrider.tools.registry import Params, Registry, Tool
 from outrider.tools.result import ToolResult
 from outrider.tools.review import untold
-from outrider.workspace.editing import Change
+from outrider.workspace.change import Change
 from outrider.workspace.review import Review
 from outrider_protocol.events import ReviewedHunk, RulePattern, WorkspaceSaved
 from outrider_protocol.settings import Effect

@@ -26,8 +26,9 @@ from outrider.ports.model import Message
 from outrider.ports.text import Snapshot, one_line
 from outrider.replay.tape import Tape
 from outrider.tools.review import untold
+from outrider.workspace.change import Change, NotWritten, Written
 from outrider.workspace.documents import Document, DocumentStore
-from outrider.workspace.editing import PART_STAYS, Change, Editing, NotWritten, Written
+from outrider.workspace.editing import PART_STAYS, Editing
 from outrider.workspace.overlay import OnDisk, Overlay, ReadProblem
 from outrider.workspace.paths import Folder, Folders, Located, PathProblem, path_of
 from outrider.workspace.sightings import Moved, Sightings

@@ -10,8 +10,8 @@ from outrider.permissions.decide import Access
 from outrider.ports.model import ToolCall
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.result import ToolResult
+from outrider.workspace.change import Change, NotWritten, Written
 from outrider.workspace.diff import CONTEXT, LineHunk, line_hunks, split_lines, unified
-from outrider.workspace.editing import Change, NotWritten, Written
 from outrider.workspace.encoding import apart
 from outrider_protocol.events import (
     EditApplied,

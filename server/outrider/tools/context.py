@@ -16,8 +16,9 @@ from outrider.processes import Jobs, Supervisor
 from outrider.processes.sandbox import Confined
 from outrider.tools.result import ToolResult
 from outrider.workspace.census import Census
+from outrider.workspace.change import Change
 from outrider.workspace.documents import DocumentStore
-from outrider.workspace.editing import Change, Editing
+from outrider.workspace.editing import Editing
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folders, Located
 from outrider.workspace.review import Review

@@ -14,7 +14,7 @@ from outrider.tools.rebase import line_now
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error
 from outrider.tools.shut import unseen
-from outrider.workspace.editing import Change
+from outrider.workspace.change import Change
 from outrider.workspace.encoding import BOM, apart
 from outrider.workspace.matching.replacing import MatchProblem, Replacement, insert_lines, replace_in_order
 from outrider.workspace.overlay import ReadProblem

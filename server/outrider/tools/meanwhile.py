@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 from outrider.tools.context import ToolContext
+from outrider.workspace.change import Change
 from outrider.workspace.documents import Document, uri_key
-from outrider.workspace.editing import Change
 from outrider.workspace.encoding import BOM
 from outrider.workspace.overlay import same_text
 

@@ -13,7 +13,7 @@ from outrider.tools.registry import Params, Tool
 from outrider.tools.removal import UNSAVED, deletion
 from outrider.tools.result import ToolResult, error
 from outrider.tools.shut import unseen
-from outrider.workspace.editing import Change
+from outrider.workspace.change import Change
 from outrider.workspace.encoding import BOM, apart
 from outrider.workspace.matching.patches import FilePatch, PatchHunk, PatchProblem, parse
 from outrider.workspace.matching.patching import Unfit, apply_hunks_of_patch

@@ -7,8 +7,8 @@ import asyncio
 
 from outrider.tools.context import Action, SeenText, ToolContext
 from outrider.tools.result import ToolResult, error
+from outrider.workspace.change import Change
 from outrider.workspace.diff import split_lines
-from outrider.workspace.editing import Change
 from outrider.workspace.encoding import apart
 from outrider.workspace.overlay import as_seen
 from outrider.workspace.paths import Located

@@ -16,8 +16,8 @@ from outrider.tools.changes import action_for
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error
+from outrider.workspace.change import Change
 from outrider.workspace.disk import DiskProblem, folder_files, folders_in
-from outrider.workspace.editing import Change
 from outrider.workspace.overlay import ReadProblem, same_text
 from outrider.workspace.paths import IS_LINK, Located, PathProblem, dangling, is_link
 

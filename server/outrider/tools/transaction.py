@@ -11,7 +11,8 @@ from outrider.tools import changes
 from outrider.tools.changes import TakesBack
 from outrider.tools.context import ToolContext
 from outrider.tools.result import ToolResult, error, ok
-from outrider.workspace.editing import PART_GONE, Change, NotWritten, Written
+from outrider.workspace.change import Change, NotWritten, Written
+from outrider.workspace.editing import PART_GONE
 from outrider.workspace.merge import merge
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import Located, folders_down

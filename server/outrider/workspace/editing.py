@@ -5,28 +5,27 @@ until the text itself says so, whatever a client claims.
 """
 
 import asyncio
-import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from pathlib import Path, PurePath
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Final, Literal
 
 from outrider.ports.clock import Clock
 from outrider.ports.editor import Applied, DocumentEdit, Editor, FileOperation
-from outrider.ports.model import content_hash
-from outrider.ports.text import Hunk, Snapshot, TextEncoding
-from outrider.workspace import disk
-from outrider.workspace.diff import Difference, line_hunks, text_hunks, unified
-from outrider.workspace.disk import DiskProblem, folder_files
+from outrider.ports.text import Hunk, Snapshot
+from outrider.workspace import disk, on_disk
+from outrider.workspace.change import Change, NotWritten, Written
+from outrider.workspace.diff import line_hunks, text_hunks, unified
+from outrider.workspace.disk import DiskProblem
 from outrider.workspace.documents import Document, DocumentStore, uri_key
-from outrider.workspace.encoding import BOM, Decoded, decode, encode
+from outrider.workspace.encoding import BOM, Decoded
 from outrider.workspace.held import HeldFiles
 from outrider.workspace.landing import Landing, clashes, places_of, without_part
 from outrider.workspace.merge import merge
 from outrider.workspace.one_by_one import OneByOne
-from outrider.workspace.overlay import SIZE_LIMIT, Overlay, ReadProblem, read_text, same_text, why_read_only
-from outrider.workspace.paths import IS_LINK, Located
+from outrider.workspace.overlay import Overlay, ReadProblem, read_text, same_text, why_read_only
+from outrider.workspace.paths import Located
 
 _CHANGED = "the text is not the one the change was worked out for"
 PART_GONE = "the editor applied only a part of it, which is taken back"
@@ -47,78 +46,6 @@ UNCLEAR = (
 _WAYS: Final = (*("complete",) * 3, *("take back",) * 3, "tell")
 """How an edit at a wrong place is put right: each way once, and again while parts of it are applied."""
 _UNSAVED = "it is open with unsaved changes, which the change on the disk would leave out"
-
-
-@dataclass(frozen=True)
-class Change:
-    """A change of one file, worked out in full. What follows from its texts alone is worked out once."""
-
-    operation: Literal["edit", "create", "delete", "rename"]
-    located: Located
-    to: Located | None
-    """The new place of a rename."""
-    before: str | None
-    """The text it was worked out for; None: there must be no file."""
-    after: str | None
-    """The text it leaves, written exactly so; None: no file."""
-    encoding: TextEncoding = "utf-8"
-    """How a file that it makes, or takes away, holds its text. An edit keeps what it finds."""
-    mode: int | None = None
-    """Permission bits of such a file, where they are not those of any new one; of an edit those that it puts back."""
-    mode_now: int | None = None
-    """Those that a file must have for that."""
-    folder: Located | None = None
-    """The folder that goes with the last file in it: with any other file in it nothing is done."""
-    folders: Mapping[str, int] = field(default_factory=dict[str, int])
-    """That one, which is `.`, and those in it by their paths there, with their permission bits."""
-    under_document: bool = False
-    """Whether a file may come to a place of which a document is open: it stays as it is, over the file."""
-
-    @cached_property
-    def difference(self) -> Difference:
-        """What it changes; no text counts as an empty one."""
-        return Difference(self.before or "", self.after or "")
-
-    @cached_property
-    def contents(self) -> Mapping[str, tuple[str, bytes]]:
-        """The texts `before` and `after`, as far as there are such, each with its content hash and as its blob."""
-        texts = {"before": self.before, "after": self.after}
-        blobs = {
-            name: text.encode("utf-8", "surrogatepass") for name, text in texts.items() if text is not None
-        }
-        return {name: (content_hash(blob), blob) for name, blob in blobs.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A change that is in place, verified by its text."""
-
-    where: Literal["buffer", "disk"]
-    after: str | None
-    """The text as it was found."""
-    merged: bool
-    """Whether it is not the planned one, because somebody typed meanwhile; both are in it.
-
-    Of a file that was taken away with the planned text: what they typed is left in its buffer, unsaved.
-    """
-    uri: str = ""
-    """Of the document that was changed, as the client spells it; empty for the disk."""
-    without: str | None = None
-    """The text as it was found, but without the change, where that is known and not what the change was worked out for."""
-    made_folder: str | None = None
-    """The topmost folder of the workspace that was made for the file."""
-    stays: str = ""
-    """Why only a part of the change is in place, or one at a wrong place, where that is so."""
-
-
-@dataclass(frozen=True, slots=True)
-class NotWritten:
-    """A change that did not happen."""
-
-    kind: Literal["changed", "exists", "missing", "not_applied", "unsupported", "failed"]
-    message: str
-    current: str | None = None
-    """The text as it is now, where that helps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,12 +295,12 @@ class Editing:
         if not same_text(document.text, change.before or ""):
             return NotWritten("changed", _CHANGED, document.text)
         found = await asyncio.to_thread(read_text, change.located)
-        on_disk = found.text if isinstance(found, Decoded) else None
-        if on_disk is None or not same_text(document.text, on_disk):
+        exactly = found.text if isinstance(found, Decoded) else None
+        if exactly is None or not same_text(document.text, exactly):
             kind = "unsupported" if change.operation == "edit" else "changed"
             return NotWritten(kind, _UNSAVED, document.text)
-        after = change.after and _as_on_disk(change.after, on_disk)
-        exact = replace(change, before=on_disk, after=after)
+        after = change.after and _as_on_disk(change.after, exactly)
+        exact = replace(change, before=exactly, after=after)
         if change.operation in self._editor.traits.file_operations:
             done = await self._by_editor(exact, document, label)
             if done is not None:
@@ -420,9 +347,9 @@ class Editing:
             if change.under_document:
                 return None
             return NotWritten("exists", f"{to.shown} is open in the editor already")
-        if (problem := await asyncio.to_thread(_in_the_way, change, self._held)) is not None:
+        if (problem := await asyncio.to_thread(on_disk.in_the_way, change, self._held)) is not None:
             return await self._not_written(change, problem)
-        missing = None if to is None else await asyncio.to_thread(_missing_folder, to)
+        missing = None if to is None else await asyncio.to_thread(on_disk.missing_folder, to)
         kind = "delete" if to is None else "rename"
         operation = FileOperation(kind, document.uri, document.version, to.uri if to else "")
         applied = await self._editor.operate(label, operation)
@@ -433,12 +360,12 @@ class Editing:
             self._clock,
             self._editor.traits.settle_seconds,
         )
-        if await asyncio.to_thread(_is_there, change):
+        if await asyncio.to_thread(on_disk.is_there, change):
             now = self._documents.get(document.uri)
             changed = now is not None and now.text != document.text
             return NotWritten("changed", _CHANGED, now.text if now else None) if changed else None
         unsaved = self._leaves_unsaved(change, document)
-        await asyncio.to_thread(_move_folders, change)
+        await asyncio.to_thread(on_disk.move_folders, change)
         if to is None:
             return Written("disk", None, merged=unsaved)
         found = await self._overlay.read(to)
@@ -469,8 +396,10 @@ class Editing:
         if change.to is not None and is_open and not change.under_document:
             return NotWritten("exists", f"{change.to.shown} is open in the editor already")
         comes = change.operation in {"create", "rename"}
-        missing = await asyncio.to_thread(_missing_folder, change.to or change.located) if comes else None
-        work = asyncio.ensure_future(asyncio.to_thread(_write, change, self._held))
+        missing = (
+            await asyncio.to_thread(on_disk.missing_folder, change.to or change.located) if comes else None
+        )
+        work = asyncio.ensure_future(asyncio.to_thread(on_disk.write, change, self._held))
         # A thread cannot be stopped: whoever cancels waits until it is known what is on the disk.
         try:
             problem = await asyncio.shield(work)
@@ -497,6 +426,18 @@ class Editing:
                 return NotWritten("failed", message)
 
 
+def _as_on_disk(text: str, on_disk: str) -> str:
+    """`text`, which replaces what `on_disk` holds, with that one's byte order mark and line ends."""
+    if "\r\n" in on_disk and "\r" not in text:
+        text = text.replace("\n", "\r\n")
+    return BOM + text if on_disk.startswith(BOM) and not text.startswith(BOM) else text
+
+
+def _own_path(folder: Located) -> Path | None:
+    """The real path of a folder, if it is one of the workspace."""
+    return folder.resolved if folder.inside and not folder.own else None
+
+
 def _unfit(change: Change) -> NotWritten | None:
     for located in (change.located, change.to):
         if located is not None and located.own:
@@ -508,104 +449,3 @@ def _unfit(change: Change) -> NotWritten | None:
     except UnicodeEncodeError:
         return NotWritten("failed", "the new text holds half a character (a lone surrogate)")
     return None
-
-
-def _as_on_disk(text: str, on_disk: str) -> str:
-    """`text`, which replaces what `on_disk` holds, with that one's byte order mark and line ends."""
-    if "\r\n" in on_disk and "\r" not in text:
-        text = text.replace("\n", "\r\n")
-    return BOM + text if on_disk.startswith(BOM) and not text.startswith(BOM) else text
-
-
-def _write(change: Change, held: HeldFiles | None) -> DiskProblem | None:
-    """Do a change on the disk and look whether it is there. Blocks."""
-    path, to = change.located.resolved, change.to.resolved if change.to else None
-    if path is None:
-        raise ValueError("a change on the disk needs a path")
-    if problem := _in_the_way(change, held):
-        return problem
-    if change.operation == "create":
-        new = encode(change.after or "", change.encoding)
-        made = disk.create(path, new, parents=change.located.inside, mode=change.mode)
-        return made or _verify(path, new)
-    before = disk.read_bytes(path, SIZE_LIMIT)
-    if isinstance(before, DiskProblem):
-        return before
-    decoded = decode(before)
-    if not isinstance(decoded, Decoded) or decoded.text != change.before:
-        return DiskProblem("changed", disk.CHANGED)
-    match change.operation:
-        case "edit":
-            new = encode(change.after or "", decoded.encoding)
-            return disk.replace(path, before, new) or _verify(path, new)
-        case "delete":
-            problem = disk.delete(path, before)
-        case "rename":
-            if to is None:
-                raise ValueError("a rename needs a new path")
-            parents = change.to is not None and change.to.inside
-            problem = disk.rename(path, to, before, parents=parents) or _verify(to, before)
-    if problem is None:
-        _move_folders(change)
-    return problem
-
-
-def _in_the_way(change: Change, held: HeldFiles | None) -> DiskProblem | None:
-    """What a change would do harm to, as far as it can be seen before. Blocks."""
-    path, to = change.located.resolved, change.to.resolved if change.to else None
-    for one in (path, to):
-        if held is not None and one is not None and (holder := held.holder(one)) is not None:
-            name = (
-                ""
-                if one == path or change.to is None
-                else f"would take the place of {change.to.shown}, which "
-            )
-            return DiskProblem("failed", f"{name}has unsaved changes in another editor (process {holder})")
-    if change.operation in {"delete", "rename"} and change.located.path and change.located.path.is_symlink():
-        return DiskProblem("failed", IS_LINK)
-    if to is not None and os.path.lexists(to):
-        return DiskProblem("exists", "exists already")
-    if change.folder is not None and path is not None and change.folder.resolved is not None:
-        others = folder_files(change.folder.resolved, 2)
-        if isinstance(others, DiskProblem) or others != [path]:
-            return DiskProblem("changed", f"is not the last file of {change.folder.shown} any more")
-    return None
-
-
-def _is_there(change: Change) -> bool:
-    """Whether a file is still where a rename or a deletion found it. Blocks."""
-    return change.located.resolved is not None and os.path.lexists(change.located.resolved)
-
-
-def _missing_folder(located: Located) -> str | None:
-    """The topmost folder that has to be made for a file, as it is shown. Blocks."""
-    path, name, missing = located.path, PurePath(located.display), None
-    while located.inside and path is not None and len(name.parts) > 1 and not os.path.lexists(path.parent):
-        path, name = path.parent, name.parent
-        missing = str(name)
-    return missing
-
-
-def _own_path(folder: Located) -> Path | None:
-    """The real path of a folder, if it is one of the workspace."""
-    return folder.resolved if folder.inside and not folder.own else None
-
-
-def _move_folders(change: Change) -> None:
-    """Take away the folder that goes with its last file, or give it its new name. Blocks."""
-    path, to = change.located.resolved, change.to.resolved if change.to else None
-    if change.folder is None or change.folder.resolved is None or path is None:
-        return
-    old = change.folder.resolved
-    if to is not None:
-        new = to.parents[len(path.relative_to(old).parts) - 1]
-        disk.make_folders(new / below for below in change.folders)
-        disk.set_folder_modes({new / below: mode for below, mode in change.folders.items()})
-    disk.remove_folders(old / below for below in change.folders)
-
-
-def _verify(path: Path, content: bytes) -> DiskProblem | None:
-    found = disk.read_bytes(path, len(content))
-    if found == content:
-        return None
-    return DiskProblem("changed", "was changed by somebody else just after it was written")

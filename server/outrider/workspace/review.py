@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from outrider.ports.placeholder import PLACEHOLDER, originals
+from outrider.workspace.change import Change
 from outrider.workspace.diff import LineHunk, split_lines, unified
-from outrider.workspace.editing import Change
 from outrider.workspace.history.journal import hunk_id
 from outrider_protocol.events import EditProposed, Operation, ReviewedHunk
 
