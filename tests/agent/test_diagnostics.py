@@ -34,8 +34,7 @@ async def test_the_problems_of_all_servers_reach_the_model_the_worst_first(begin
     }
     assert await looked(editor) == (
         "ok",
-        "tariff.py:1:5: error: no type [types 7]\ntariff.py:3:1: warning: too dear [prices P1]\n"
-        "README.md:1: hint: a typo",
+        "tariff.py:1:5: error: no type [types 7]\ntariff.py:3:1: warning: too dear [prices P1]\nREADME.md:1: hint: a typo",
     )
     assert [asked.uris for asked in editor.diagnostics_requests] == [None]
     assert editor.questions == []

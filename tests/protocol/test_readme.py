@@ -331,7 +331,9 @@ def test_the_examples_are_valid(page: Page) -> None:
 
 def test_the_messages_of_the_session_are_valid(page: Page) -> None:
     blocks = page.blocks("text")
-    assert len(blocks) == 6, "a review, a tool of the client, asking, saving, diagnostics, and a whole session"
+    assert len(blocks) == 6, (
+        "a review, a tool of the client, asking, saving, diagnostics, and a whole session"
+    )
     for block in blocks:
         check_messages(block)
 
