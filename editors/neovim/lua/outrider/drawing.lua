@@ -128,12 +128,12 @@ function M.item(item, keys)
   end
   if item.kind == 'approval' then
     local session = vim.list_contains(item.options, 'Allow for this session')
-    lines[#lines + 1] = ('  %s allow once · %s%s reject · %s reject with a note · %s review'):format(
+    lines[#lines + 1] = ('  %s allow once · %s%s reject · %s reject with a note · %s diff'):format(
       keys.allow,
       session and keys.session .. ' allow for this session · ' or '',
       keys.reject,
       keys.note,
-      keys.review
+      keys.diff
     )
   else
     for index, option in ipairs(item.options) do

@@ -29,7 +29,7 @@ local function set_keys(buffer)
     end
   end
   local keys = config.get().keys
-  for _, name in ipairs({ 'allow', 'session', 'reject', 'note', 'review', 'answer' }) do
+  for _, name in ipairs({ 'allow', 'session', 'reject', 'note', 'diff', 'answer' }) do
     map(keys[name], name, function()
       require('outrider.items').by_key(name, M.item_at_cursor())
     end)
