@@ -19,7 +19,7 @@ def test_a_whole_task_by_commands_and_keys(plugin, version):
     (removed, hint) = nvim.marks()
     assert removed[:2] == [2, "OutriderProposalDelete"]
     assert hint[2][0] == "    return hours * 2"
-    assert "\\a accept · \\r reject · \\n say why not · \\e amend" in hint[2][1]
+    assert "\\a accept · \\r reject · \\n why not · \\e amend" in hint[2][1]
     assert "\\d diff — Edit tariff.py (+1 −1)" in hint[2][2]
     assert "begin" in nvim.lua("return _G.progress")
 

@@ -58,15 +58,15 @@ local function bar(item)
     end
   end
   local count = #review.hunks(item)
-  add('accept', count > 1 and 'accept hunk' or 'accept')
-  add('reject', count > 1 and 'reject hunk' or 'reject')
+  add('accept', 'accept')
+  add('reject', 'reject')
   if count > 0 then
-    add('reason', 'say why not')
+    add('reason', 'why not')
     add('amend', 'amend')
   end
   if count > 1 then
-    add('allow', 'accept the rest')
-    add('reject_all', 'reject the rest')
+    add('allow', 'accept rest')
+    add('reject_all', 'reject rest')
   end
   add('close', 'close')
   return ('%s — %s%%<'):format(table.concat(parts, ' · '), title)
@@ -256,7 +256,6 @@ function M.open(item)
   if not session or not client then
     return
   end
-  -- Once is enough, and the diff stays in line.
   require('outrider.inline').hide(item.id)
   local whole = true
   for _, change in ipairs(session.proposals[item.callId or ''] or {}) do

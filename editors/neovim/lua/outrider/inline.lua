@@ -51,7 +51,7 @@ local function named(pairs_of)
 end
 
 local OF_HUNK =
-  { { 'accept', 'accept' }, { 'reject', 'reject' }, { 'reason', 'say why not' }, { 'amend', 'amend' } }
+  { { 'accept', 'accept' }, { 'reject', 'reject' }, { 'reason', 'why not' }, { 'amend', 'amend' } }
 
 local function of_all(item, count)
   local list = {}
@@ -187,6 +187,9 @@ end
 function M.show(session, item)
   local before = rows(item.id)
   M.hide(item.id)
+  if require('outrider.diff').is_open(item.id) then
+    return -- once is enough, and the diff stays in line
+  end
   local client = vim.lsp.get_client_by_id(session.client)
   local hunks, by_buffer, list = review.hunks(item), {}, {}
   for _, hunk in ipairs(client and hunks or {}) do

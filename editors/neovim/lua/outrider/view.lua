@@ -233,7 +233,11 @@ draw['approval.resolved'] = function(view, _, data)
     local title = vim.api.nvim_buf_get_lines(view.buffer, row, row + 1, false)[1]:gsub('^[?] ', '')
     local by = data.by ~= 'person' and (' by %s'):format(data.rule or data.by) or ''
     local note = data.note and (': ' .. drawing.short(data.note, 200)) or ''
-    view.blocks:replace(name, { ('› %s: %s%s%s'):format(title, DECISIONS[data.decision], by, note) })
+    local hunks = data.decision ~= 'reject' and drawing.reviewed(data.review) or ''
+    view.blocks:replace(
+      name,
+      { ('› %s: %s%s%s%s'):format(title, DECISIONS[data.decision], hunks, by, note) }
+    )
   end
 end
 
