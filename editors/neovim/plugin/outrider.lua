@@ -38,6 +38,7 @@ for _, name in ipairs({
   'redo',
   'changes',
   'diff',
+  'hunk',
   'open',
   'sessions',
   'resume',

@@ -141,7 +141,7 @@ local function label(item, one)
       local row = math.min(at.first, vim.api.nvim_buf_line_count(one.proposed) - 1)
       vim.api.nvim_buf_set_extmark(one.proposed, namespace, row, 0, {
         virt_text = { { text, group or 'OutriderProposalHint' } },
-        virt_text_pos = 'right_align',
+        virt_text_pos = 'eol',
       })
     end
   end
@@ -161,7 +161,9 @@ local function diff(client, item, change)
   local one = { now = now, change = change, places = places, proposed = scratch(name, lines, filetype) }
   open_tab(item, one)
   local right = vim.api.nvim_get_current_win()
-  vim.api.nvim_open_win(now, false, { split = 'left', win = right })
+  local left = vim.api.nvim_open_win(now, false, { split = 'left', win = right })
+  -- Both sides have one, so that the lines stand side by side.
+  vim.wo[left][0].winbar = ('%s as it is now%%<'):format((change.path:gsub('%%', '%%%%')))
   for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
     vim.api.nvim_win_call(window, function()
       vim.cmd.diffthis()

@@ -10,6 +10,8 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace('outrider.proposal')
 local LONGEST = 1000
+--- Lines of one hunk that are shown in the text; the diff view has all.
+local MOST = 400
 
 ---@class outrider.Anchor
 ---@field hunk outrider.Hunk
@@ -135,10 +137,13 @@ local function show_hunk(one, item, hunk, row, below)
   end
   local decision = review.decided(item, hunk)
   local rejected = decision ~= nil and decision.decision == 'reject'
-  local lines = virtual(
-    place.lines(review.text(item, hunk)),
-    rejected and 'OutriderProposalRejected' or 'OutriderProposalAdd'
-  )
+  local added = place.lines(review.text(item, hunk))
+  local lines =
+    virtual(vim.list_slice(added, 1, MOST), rejected and 'OutriderProposalRejected' or 'OutriderProposalAdd')
+  if #added > MOST then
+    local more = ('… %d more lines: the diff view has all of them'):format(#added - MOST)
+    lines[#lines + 1] = { { more, 'OutriderProposalHint' } }
+  end
   vim.list_extend(lines, below)
   if count > 0 then
     local group = rejected and 'OutriderProposalKept' or 'OutriderProposalDelete'
