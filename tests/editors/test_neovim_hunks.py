@@ -231,6 +231,48 @@ def test_hunks_are_decided_by_command_and_by_a_picker(plugin):
     assert nvim.text == TARIFF.replace("+ rebate", "- rebate")
 
 
+@EVERY_VERSION
+def test_what_was_rejected_or_amended_stays_so_where_the_text_changed_and_it_is_asked_again(plugin, version):
+    nvim = plugin(
+        [EDITS, told("because: no globals", "amended: tariff.py line 14")],
+        text=TARIFF,
+        texts=["no globals"],
+        version=version,
+    ).ready()
+    nvim.run().until_asked()
+    first = nvim.lua("return session().items[1].id")
+    press(nvim, "\\n", "vim.fn.line('.') == 6")
+    press(nvim, "G\\e", "vim.bo.buftype == 'acwrite'")
+    nvim.keys("A  # off<Esc>:w<CR>")
+    nvim.wait("vim.fn.line('.') == 6 and vim.bo.buftype == ''")
+    nvim.keys("A  # mine<Esc>\\a")
+    nvim.wait(f"open() == 1 and session().items[1].id ~= '{first}'")
+    assert feet(nvim) == [
+        "Outrider 1/3 ✗ rejected: no globals",
+        "Outrider 2/3 \\a accept · \\r reject · \\n why not · \\e amend",
+        "Outrider 3/3 ✓ accepted as amended",
+    ]
+    assert nvim.lua("return heard('what you rejected or amended stays so')")
+    assert "* 3  # mine" in nvim.text, "nothing before the person has seen it as it is now"
+    nvim.keys("\\a")
+    nvim.until_done()
+    assert nvim.text == TARIFF.replace("* 3", "* RATE  # mine").replace(
+        "+ rebate(hours)", "- rebate(hours)  # off"
+    )
+
+
+def test_a_text_that_nothing_asks_for_any_more_is_not_thrown_away(plugin):
+    nvim = plugin([EDITS, DONE], text=TARIFF).ready()
+    nvim.run().until_asked()
+    press(nvim, "\\e", "vim.bo.buftype == 'acwrite'")
+    nvim.lua("ask('outrider.answer', { id = session().items[1].id, decision = 'reject' })")
+    nvim.until_done()
+    nvim.keys("A.5<Esc>:w<CR>")
+    nvim.wait("heard('it is still here')")
+    assert nvim.lines() == ["RATE = 2.5"]
+    assert nvim.lua("return vim.bo.modified")
+
+
 def test_an_answer_from_elsewhere_takes_it_all_away(plugin):
     nvim = plugin([EDITS, DONE], text=TARIFF).ready()
     nvim.run().until_asked()

@@ -1,4 +1,6 @@
 --- A hunk in the person's own words: a small window with the lines that it would put in. Writing it takes them.
+local items = require('outrider.items')
+local log = require('outrider.log')
 local place = require('outrider.place')
 local review = require('outrider.review')
 
@@ -39,6 +41,12 @@ function M.open(item, hunk, done)
   vim.api.nvim_create_autocmd('BufWriteCmd', {
     buffer = buffer,
     callback = function()
+      if not items.is_open(item) then
+        return log.say(
+          'error',
+          'Outrider does not ask that any more, so nothing takes the text; it is still here.'
+        )
+      end
       local written = vim.api.nvim_buf_get_lines(buffer, 0, -1, false)
       local is_empty = #written == 1 and written[1] == ''
       local text = is_empty and '' or table.concat(written, '\n') .. '\n'

@@ -39,7 +39,7 @@ end
 --- Whether an item is still open.
 ---@param item outrider.Item
 ---@return boolean
-local function is_open(item)
+function M.is_open(item)
   local session = sessions.get(item.sessionId)
   return session ~= nil and session.state ~= 'lost' and session:item(item.id) ~= nil
 end
@@ -48,7 +48,7 @@ end
 ---@param item outrider.Item
 ---@param answer { decision: string?, answer: string?, note: string?, scope: string? }
 function M.answer(item, answer)
-  if not is_open(item) then
+  if not M.is_open(item) then
     log.say('warning', ('Outrider does not ask that any more: %s'):format(drawing.short(item.title, 100)))
     return
   end
@@ -291,7 +291,7 @@ local function announce(session, item)
   end
   if config.get().ask == 'select' then
     return vim.schedule(function()
-      if is_open(item) then
+      if M.is_open(item) then
         M.choose(item)
       end
     end)
@@ -305,7 +305,13 @@ end
 ---@param event outrider.Event
 function M.event(session, event)
   if event.type == 'approval.requested' or event.type == 'question.asked' then
-    announce(session, session:item(event.data.id))
+    local item = session:item(event.data.id)
+    if item and require('outrider.review').recall(item) then
+      log.say('info', 'The text has changed, so Outrider asks again; what you rejected or amended stays so.')
+    end
+    announce(session, item)
+  elseif event.type == 'tool.finished' then
+    require('outrider.review').finish(event.data.callId)
   elseif
     event.type == 'approval.resolved'
     or event.type == 'question.answered'
@@ -313,7 +319,7 @@ function M.event(session, event)
   then
     require('outrider.inline').hide(event.data.id)
     require('outrider.diff').close(event.data.id)
-    require('outrider.review').forget(event.data.id)
+    require('outrider.review').forget(event.data.id, event.data.callId)
     release(event.data.id)
   elseif event.type == 'edit.proposed' then
     -- An item that is older than its `changeIds` is there before its edit is worked out again.

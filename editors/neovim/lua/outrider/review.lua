@@ -13,6 +13,12 @@ local M = {}
 --- By item, then by hunk.
 ---@type table<string, table<string, outrider.ReviewedHunk>>
 local decided = {}
+--- What was rejected or written by the person in an edit that was answered, by call: it may be asked again.
+---@type table<string, { hunk: outrider.Hunk, one: outrider.ReviewedHunk }[]>
+local past = {}
+--- The hunks that were decided about, by item.
+---@type table<string, table<string, outrider.Hunk>>
+local meant = {}
 
 --- The hunks that an item asks about, in order. What makes, deletes or renames a file is one.
 ---@param item outrider.Item
@@ -105,6 +111,8 @@ end
 local function keep(item, hunk, decision, more)
   decided[item.id] = decided[item.id] or {}
   decided[item.id][hunk.id] = vim.tbl_extend('error', { id = hunk.id, decision = decision }, more or {})
+  meant[item.id] = meant[item.id] or {}
+  meant[item.id][hunk.id] = hunk
 end
 
 --- Decide about a hunk; with the last one the answer is sent.
@@ -127,10 +135,49 @@ function M.rest(item, decision)
   changed(item)
 end
 
---- An item is answered.
+--- An item is answered. Its call may ask again, because the text has changed since.
 ---@param id string
-function M.forget(id)
-  decided[id] = nil
+---@param call string?
+function M.forget(id, call)
+  local kept = {}
+  for name, hunk in pairs(meant[id] or {}) do
+    local one = decided[id][name]
+    if one.decision == 'reject' or one.text then
+      kept[#kept + 1] = { hunk = hunk, one = one }
+    end
+  end
+  decided[id], meant[id] = nil, nil
+  if call and #kept > 0 then
+    past[call] = kept
+  end
+end
+
+--- A call has come to its end, and asks no more.
+---@param call string
+function M.finish(call)
+  past[call] = nil
+end
+
+--- A call asks again: hunks that are the same as before stay rejected, or as the person wrote them. What was only
+--- accepted is asked about anew.
+---@param item outrider.Item
+---@return boolean whether there are any
+function M.recall(item)
+  local kept = past[item.callId or ''] or {}
+  local any = false
+  for _, hunk in ipairs(#kept > 0 and M.hunks(item) or {}) do
+    for _, before in ipairs(kept) do
+      local same = before.hunk.change.path == hunk.change.path
+        and before.hunk.hunk.removed == hunk.hunk.removed
+        and before.hunk.hunk.added == hunk.hunk.added
+      if same and not M.decided(item, hunk) then
+        keep(item, hunk, before.one.decision, { reason = before.one.reason, text = before.one.text })
+        any = true
+      end
+    end
+  end
+  past[item.callId or ''] = nil
+  return any
 end
 
 --- What was decided about a hunk, in words; nil where nothing was.
