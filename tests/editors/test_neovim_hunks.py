@@ -273,6 +273,23 @@ def test_a_text_that_nothing_asks_for_any_more_is_not_thrown_away(plugin):
     assert nvim.lua("return vim.bo.modified")
 
 
+def test_hunk_by_hunk_leads_from_a_picker_to_the_text_that_is_there_already(plugin):
+    nvim = plugin([EDITS, DONE], text=TARIFF, picks=["Hunk by hunk"], setup={"ask": "select"}).ready()
+    nvim.rpc.request("nvim_buf_set_lines", 0, -1, -1, True, ["# unsaved"])
+    nvim.run()
+    nvim.wait("open() == 1 and #_G.asked == 1")
+    nvim.wait("#vim.api.nvim_list_wins() == 2 and vim.fn.expand('%:t') == 'tariff.py'")
+    nvim.wait("#marks(0) > 0")
+    nvim.ex("Outrider open")
+    nvim.ex("Outrider hunk next")
+    nvim.wait("vim.fn.expand('%:t') == 'tariff.py'")
+    assert nvim.lua("return #vim.api.nvim_list_wins()") == 2, "the session stays where it is"
+    nvim.keys("\\A")
+    nvim.until_done()
+    assert "# unsaved" in nvim.text
+    assert "- rebate" in nvim.text
+
+
 def test_an_answer_from_elsewhere_takes_it_all_away(plugin):
     nvim = plugin([EDITS, DONE], text=TARIFF).ready()
     nvim.run().until_asked()

@@ -41,6 +41,23 @@ local function to_line(line)
   vim.api.nvim_win_set_cursor(0, { math.max(1, math.min(line + 1, last)), 0 })
 end
 
+--- Show a file, where it is shown already if it is; never in the place of the session.
+local function show_file(file)
+  local buffer = client_of.buffer(file)
+  local window = buffer and vim.fn.bufwinid(buffer) or -1
+  if window ~= -1 then
+    vim.api.nvim_set_current_win(window)
+    return true
+  end
+  if vim.b.outrider_session then
+    vim.cmd.wincmd('p')
+  end
+  if buffer then
+    return pcall(vim.cmd.buffer, buffer)
+  end
+  return pcall(vim.cmd.edit, vim.fn.fnameescape(file))
+end
+
 --- Put the cursor on a hunk: in this window, in its file, or in the diff view where it has no place in a file.
 ---@param item outrider.Item
 ---@param hunk outrider.Hunk
@@ -69,7 +86,7 @@ local function go(item, hunk)
   if not file then
     return diff.go(item, hunk)
   end
-  if not pcall(vim.cmd.edit, vim.fn.fnameescape(file)) then
+  if not show_file(file) then
     return log.say('error', ('%s cannot be shown in this window.'):format(hunk.change.path))
   end
   require('outrider.inline').show(session, item)

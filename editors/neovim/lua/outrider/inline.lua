@@ -23,6 +23,7 @@ local MOST = 400
 ---@field session string
 ---@field buffer integer
 ---@field marks integer[]
+---@field hunks outrider.Hunk[]
 ---@field anchors outrider.Anchor[]
 ---@field keys string[]
 
