@@ -56,6 +56,15 @@ SAVE_REQUEST: Final = "outrider/save"
 SAVE_EXTENSION: Final = "save"
 """What a client that takes `outrider/save` says in `initializationOptions.extensions`."""
 
+# The request to a client that named `diagnostics` among its extensions: what all its language servers report.
+DIAGNOSTICS_REQUEST: Final = "outrider/diagnostics"
+
+DIAGNOSTICS_EXTENSION: Final = "diagnostics"
+"""What a client that takes `outrider/diagnostics` says in `initializationOptions.extensions`."""
+
+EXTENSIONS: Final = (ASK_EXTENSION, DIAGNOSTICS_EXTENSION, SAVE_EXTENSION)
+"""What a client may name in `initializationOptions.extensions`, and what the server says that it uses."""
+
 CONFIGURATION_SECTION: Final = "outrider"
 
 # Titles of the buttons the person sees. Answers are matched by these texts, never by position.

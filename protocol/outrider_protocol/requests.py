@@ -4,8 +4,8 @@ from typing import Any
 
 from pydantic import model_validator
 
-from outrider_protocol import ASK_REQUEST, SAVE_REQUEST, TOOL_REQUEST
-from outrider_protocol.events import Decision, Open, ReviewedHunk, Scope
+from outrider_protocol import ASK_REQUEST, DIAGNOSTICS_REQUEST, SAVE_REQUEST, TOOL_REQUEST
+from outrider_protocol.events import Decision, Diagnostics, Open, ReviewedHunk, Scope
 from outrider_protocol.wire import Wire
 
 
@@ -83,9 +83,23 @@ class AskReply(Wire):
         return self
 
 
+class DiagnosticsParams(Wire):
+    """`outrider/diagnostics`: what the editor shows of all language servers and linters, now."""
+
+    uris: list[str] | None = None
+    """Only of these documents, as the client spells them; absent: of all."""
+
+
+class DiagnosticsReply(Wire):
+    """What they report. A document without problems may be absent."""
+
+    diagnostics: list[Diagnostics]
+
+
 REQUESTS: dict[str, tuple[type[Wire], type[Wire]]] = {
     TOOL_REQUEST: (ToolParams, ToolReply),
     ASK_REQUEST: (AskParams, AskReply),
     SAVE_REQUEST: (SaveParams, SaveReply),
+    DIAGNOSTICS_REQUEST: (DiagnosticsParams, DiagnosticsReply),
 }
 """Params and result of each."""

@@ -208,7 +208,9 @@ async def start(
         ledger=ledger,
         guarded=guarded,
         catalog=catalog,
-        tools=own_tools(with_commands=can_run_commands()).with_others(handed_tools(settings.tools)),
+        tools=own_tools(
+            with_commands=can_run_commands(), with_diagnostics=editor.traits.tells_diagnostics
+        ).with_others(handed_tools(settings.tools)),
         env=around.env,
         host=around.host,
         machine_key=await asyncio.to_thread(machine_key, _state_dir(settings, around)),

@@ -74,6 +74,92 @@ async def test_some_hunks_are_taken_and_some_are_not(begin, workspace):
     assert "one is one" in result(editor)[1]
 
 
+NUMBERS = call(
+    "edit_file",
+    path="many.txt",
+    edits=[{"old": "one", "new": "1"}, {"old": "four", "new": "4"}],
+    called="edit",
+)
+
+
+def change_of(editor):
+    """The id of the change that was proposed last."""
+    return editor.events_of("edit.proposed")[-1]["data"]["changeId"]
+
+
+async def test_a_hunk_is_taken_as_the_person_wrote_it(begin, workspace):
+    (workspace / "many.txt").write_text("one\ntwo\nthree\nfour\n")
+
+    def person(_question):
+        change = change_of(editor)
+        review = [
+            {"id": f"{change}#1", "decision": "take", "text": "I\n"},
+            {"id": f"{change}#2", "decision": "reject", "reason": "four is four"},
+        ]
+        return Reply({"decision": "allow_once", "review": review})
+
+    editor = await begin(ASKS, [step(NUMBERS), DONE], answers=person)
+    await editor.run("Go.")
+    assert (workspace / "many.txt").read_text() == "I\ntwo\nthree\nfour\n"
+    assert "four is four" in result(editor)[1]
+
+
+SENSELESS = {
+    "a hunk that is not there": ("allow_once", [{"id": "#3", "decision": "reject"}]),
+    "a hunk of another change": ("allow_once", [{"id": "9#1", "decision": "reject"}]),
+    "one twice": ("allow_once", [{"id": "#1", "decision": "take"}, {"id": "#1", "decision": "reject"}]),
+    "a text for what is rejected": ("allow_once", [{"id": "#1", "decision": "reject", "text": "I\n"}]),
+    "one taken of what is rejected": ("reject", [{"id": "#1", "decision": "take"}]),
+    "nothing is left": (
+        "allow_once",
+        [
+            {"id": "#1", "decision": "take", "text": "one\n"},
+            {"id": "#2", "decision": "take", "text": "four\n"},
+        ],
+    ),
+    "for the session": ("allow_session", [{"id": "#1", "decision": "reject"}]),
+}
+
+
+@pytest.mark.parametrize("what", SENSELESS)
+async def test_promise_1_a_review_that_makes_no_sense_is_no_yes(what, begin, workspace):
+    (workspace / "many.txt").write_text("one\ntwo\nthree\nfour\n")
+    decision, review = SENSELESS[what]
+
+    def person(_question):
+        named = [{**one, "id": f"{change_of(editor)}{one['id']}"} for one in review]
+        return Reply({"decision": decision, "review": named})
+
+    editor = await begin(ASKS, [step(NUMBERS), DONE], SOON, answers=person)
+    waiting = await editor.run("Go.")
+    assert waiting["outcome"] == "needs_input"
+    assert (workspace / "many.txt").read_text() == "one\ntwo\nthree\nfour\n"
+    assert [one for one in editor.said if "stays open" in one.text]
+    await editor.command("outrider.answer", {"id": waiting["open"][0]["id"], "decision": "reject"})
+    assert (await editor.wait_turn())["outcome"] == "completed"
+
+
+async def test_promise_2_a_review_of_a_text_that_has_changed_since_is_asked_again(begin, workspace):
+    (workspace / "many.txt").write_text("one\ntwo\nthree\nfour\n")
+
+    def person(question):
+        if len(editor.questions) > 1:
+            return "Reject"
+        editor.type("many.txt", "zero\n", at=(0, 0))
+        return Reply(
+            {"decision": "allow_once", "review": [{"id": f"{change_of(editor)}#2", "decision": "reject"}]}
+        )
+
+    editor = await begin(ASKS, [step(NUMBERS), DONE], answers=person)
+    editor.open("many.txt")
+    await editor.run("Go.")
+    assert len(editor.questions) == 2
+    assert "four" not in editor.questions[1].item["detail"].replace(" four", ""), (
+        "it is asked as it was reviewed"
+    )
+    assert editor.text("many.txt") == "zero\none\ntwo\nthree\nfour\n"
+
+
 NO_ANSWER = {
     "null": (Reply(None), ""),
     "empty": (Reply({}), ""),

@@ -81,7 +81,7 @@ end
 _G.marks = function(buffer)
   local all = vim.api.nvim_buf_get_extmarks(buffer, vim.api.nvim_create_namespace('outrider.proposal'), 0, -1, { details = true })
   return vim.tbl_map(function(mark)
-    local lines = vim.tbl_map(function(line) return line[1][1] end, mark[4].virt_lines or {})
+    local lines = vim.tbl_map(function(line) return table.concat(vim.tbl_map(function(chunk) return chunk[1] end, line)) end, mark[4].virt_lines or {})
     return { mark[2], mark[4].hl_group or '', lines }
   end, all)
 end

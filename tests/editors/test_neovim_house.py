@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from neovim_driver import HOUSE, PLUGIN
-from neovim_plugin import DONE, EDIT
+from neovim_plugin import BEFORE, DONE, call
 
 from outrider_protocol import COMMAND_NAMES
 
@@ -92,20 +92,29 @@ def test_options_that_do_not_exist_are_named(plugin):
 
 
 def test_the_picture_in_the_readme_is_what_is_seen(plugin):
+    edits = [
+        {"old": "hours * 3", "new": "hours * 2"},
+        {"old": "    return price(hours) + 1\n", "new": "    return price(hours)\n"},
+    ]
     turns = [
         {
-            "reasoning": "Let me look at it.\nIt says two,\nand takes three.",
+            "reasoning": "Let me look at it.\nIt says two,\nand takes three,\nand then one more.",
             "tool_calls": [{"name": "read_file", "input": {"path": "tariff.py"}}],
             "usage": {"inputTokens": 1200, "outputTokens": 90},
         },
-        EDIT
+        call("edit_file", path="tariff.py", edits=edits)
         | {"text": "It says two, so I change the code.", "usage": {"inputTokens": 1500, "outputTokens": 60}},
         DONE,
     ]
-    nvim = plugin(turns, init={"model": "scripted:script.json", "testing": {"ids": "sequential"}}).ready()
+    text = BEFORE + "\n\ndef total(hours):\n    return price(hours) + 1\n"
+    nvim = plugin(
+        turns, text=text, init={"model": "scripted:script.json", "testing": {"ids": "sequential"}}
+    ).ready()
     nvim.rpc.request("nvim_ui_attach", 128, 20, {})
     nvim.ex("set laststatus=0 noruler")
     nvim.run("Correct the price").until_asked()
+    nvim.keys("3G\\a")
+    nvim.wait("vim.fn.line('.') == 7")
     nvim.ex("redraw!")
     seen = nvim.lua(
         "local rows = {}\nfor row = 1, 15 do\nlocal cells = {}\n"

@@ -19,7 +19,8 @@ def test_a_whole_task_by_commands_and_keys(plugin, version):
     (removed, hint) = nvim.marks()
     assert removed[:2] == [2, "OutriderProposalDelete"]
     assert hint[2][0] == "    return hours * 2"
-    assert "\\a allow once" in hint[2][1]
+    assert "\\a accept · \\r reject · \\n why not · \\e amend" in hint[2][1]
+    assert "\\d diff — Edit tariff.py (+1 −1)" in hint[2][2]
     assert "begin" in nvim.lua("return _G.progress")
 
     nvim.keys("\\a")
@@ -103,7 +104,7 @@ def test_what_is_typed_beside_a_proposal_makes_it_be_asked_again_at_its_new_plac
     first = nvim.lua("return session().items[1].id")
     nvim.keys("ggO# what a price is<Esc>")
     nvim.wait("vim.fn.getline(1) == '# what a price is'")
-    nvim.ex("Outrider review")
+    nvim.ex("Outrider diff")
     assert nvim.text_of_current() == ("# what a price is\n" + AFTER).rstrip("\n")
     nvim.keys("a")
     nvim.wait(f"open() == 1 and session().items[1].id ~= '{first}'")
@@ -130,10 +131,10 @@ def test_undo_of_a_turn_keeps_what_was_typed_since(plugin, version):
     assert nvim.text == AFTER + "# typed by the person\n"
 
 
-def test_a_review_shows_both_texts_side_by_side_and_is_answered_there(plugin):
+def test_the_diff_view_shows_both_texts_side_by_side_and_is_answered_there(plugin):
     nvim = plugin([EDIT, DONE]).ready()
     nvim.run().until_asked()
-    nvim.ex("Outrider review")
+    nvim.ex("Outrider diff")
     assert nvim.lua("return #vim.api.nvim_list_tabpages()") == 2
     shown = nvim.lua(
         "return vim.tbl_map(function(window) return { vim.wo[window].diff, "
@@ -157,11 +158,11 @@ def test_a_review_shows_both_texts_side_by_side_and_is_answered_there(plugin):
     ],
     ids=["create", "delete"],
 )
-def test_files_that_come_and_go_are_reviewed_too(plugin, turn, title, left, right):
+def test_files_that_come_and_go_have_a_diff_too(plugin, turn, title, left, right):
     nvim = plugin([turn, DONE]).ready()
     nvim.run().until_asked()
     assert nvim.lua("return asks(...)", title)
-    nvim.ex("Outrider review")
+    nvim.ex("Outrider diff")
     texts = nvim.lua(
         "return vim.tbl_map(function(window) return "
         "table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(window), 0, -1, true), '\\n') end, "
@@ -252,7 +253,7 @@ def test_selection_and_problems_of_all_servers_go_with_the_task(plugin, version)
         [
             {"text": "Seen.", "expect": {"messages_contain": ["hours * 3", "too expensive"]}},
             {"text": "Explained.", "expect": {"messages_contain": "return hours"}},
-            call("editor_diagnostics", path="tariff.py"),
+            call("diagnostics", path="tariff.py"),
             {
                 "text": "Looked.",
                 "expect": {"messages_contain": "tariff.py:3:12: error: too expensive [prices]"},

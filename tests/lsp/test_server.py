@@ -43,7 +43,7 @@ async def test_what_initialize_says():
         },
         "executeCommandProvider": {"commands": list(COMMAND_NAMES), "workDoneProgress": True},
         "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
-        "experimental": {"outrider": {"protocolVersion": 1, "extensions": ["ask", "save"]}},
+        "experimental": {"outrider": {"protocolVersion": 1, "extensions": ["ask", "diagnostics", "save"]}},
     }
 
 

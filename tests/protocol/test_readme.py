@@ -230,6 +230,7 @@ def test_each_request_to_the_client_is_described(page: Page) -> None:
         names.TOOL_REQUEST: "Tools of the client",
         names.ASK_REQUEST: "Asking in the way of the client",
         names.SAVE_REQUEST: "Saving",
+        names.DIAGNOSTICS_REQUEST: "Diagnostics of the editor",
     }
     assert sections.keys() == requests.REQUESTS.keys()
     for request, title in sections.items():
@@ -252,7 +253,7 @@ def test_every_title_is_described(page: Page) -> None:
     assert {quoted(row["title"])[0] for row in page.table("Titles", "title").rows} == titles
     others = {
         *names.COMMAND_NAMES, names.EVENT_NOTIFICATION, names.STREAM_NOTIFICATION,
-        names.TOOL_REQUEST, names.ASK_REQUEST, names.ASK_EXTENSION, names.SAVE_REQUEST, names.SAVE_EXTENSION, names.CONFIGURATION_SECTION, names.ACTION_PREFIX, names.ACTION_KIND,
+        names.TOOL_REQUEST, names.ASK_REQUEST, names.ASK_EXTENSION, names.SAVE_REQUEST, names.SAVE_EXTENSION, names.DIAGNOSTICS_REQUEST, names.DIAGNOSTICS_EXTENSION, names.CONFIGURATION_SECTION, names.ACTION_PREFIX, names.ACTION_KIND,
     }  # fmt: skip
     constants = {value for name, value in vars(names).items() if name.isupper() and isinstance(value, str)}
     assert constants == titles | others, "a constant is of no kind that this test knows"
@@ -331,7 +332,9 @@ def test_the_examples_are_valid(page: Page) -> None:
 
 def test_the_messages_of_the_session_are_valid(page: Page) -> None:
     blocks = page.blocks("text")
-    assert len(blocks) == 5, "a review, a tool of the client, asking, saving, and a whole session"
+    assert len(blocks) == 6, (
+        "a review, a tool of the client, asking, saving, diagnostics, and a whole session"
+    )
     for block in blocks:
         check_messages(block)
 

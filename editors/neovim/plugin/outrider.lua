@@ -37,7 +37,8 @@ for _, name in ipairs({
   'undo',
   'redo',
   'changes',
-  'review',
+  'diff',
+  'hunk',
   'open',
   'sessions',
   'resume',
@@ -49,6 +50,9 @@ for _, name in ipairs({
   'restart',
 }) do
   vim.keymap.set('n', ('<Plug>(outrider-%s)'):format(name), ('<Cmd>Outrider %s<CR>'):format(name))
+end
+for _, name in ipairs({ 'accept', 'amend', 'next', 'previous', 'reason', 'reject' }) do
+  vim.keymap.set('n', ('<Plug>(outrider-hunk-%s)'):format(name), ('<Cmd>Outrider hunk %s<CR>'):format(name))
 end
 for _, name in ipairs({ 'run', 'fix', 'explain', 'explore', 'plan' }) do
   vim.keymap.set(

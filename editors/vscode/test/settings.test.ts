@@ -22,17 +22,16 @@ test("only what the person said becomes initializationOptions", () => {
     stateDir: { global: "", workspace: "/evil" },
     limits: { global: {} },
   });
-  assert.deepEqual(initializationOptions(inspect, true, []), {
+  assert.deepEqual(initializationOptions(inspect, true), {
     events: true,
     trusted: true,
-    tools: [],
     extensions: ["ask", "save", "diagnostics"],
     model: "my/model",
   });
 });
 
 test("a workspace that is not trusted is not vouched for", () => {
-  assert.equal(initializationOptions(settings({}), false, []).trusted, false);
+  assert.equal(initializationOptions(settings({}), false).trusted, false);
 });
 
 test("of the workspace only what can be narrowed is passed on, as the configuration", () => {

@@ -17,7 +17,7 @@ from outrider.permissions.decide import Access, Judgement, decide, narrowest
 from outrider.permissions.masked_stream import MaskedStream
 from outrider.permissions.masking import Masking
 from outrider.ports.clock import Clock
-from outrider.ports.editor import ToolAnswer
+from outrider.ports.editor import Reported, ToolAnswer, Unanswered
 from outrider.ports.events import StreamFrame
 from outrider.ports.ids import IdKind
 from outrider.ports.model import ToolCall
@@ -277,6 +277,11 @@ class TurnContext:
             return await self._inbox.call(
                 self.new_id("open"), self._turn_id or "", call, given, self.limits, durable=durable
             )
+
+    async def diagnostics(self, uris: Sequence[str] | None) -> Sequence[Reported] | Unanswered:
+        """What the language servers and linters of the editor report."""
+        with self._waiting():
+            return await self._services.editor.diagnostics(uris)
 
     def handed_over(self, call: ToolCall) -> bool:
         """Whether the client was asked to run that call."""

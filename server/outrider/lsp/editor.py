@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, cast
 
 from lsprotocol import types
 
+from outrider.lsp.diagnostics import reported
 from outrider.lsp.frames import FrameSender
 from outrider.lsp.outgoing import Outgoing
 from outrider.lsp.profile import ClientProfile
@@ -18,6 +19,7 @@ from outrider.ports.editor import (
     EditorTraits,
     FileOperation,
     ItemReply,
+    Reported,
     SaveWay,
     ToolAnswer,
     ToolRequest,
@@ -25,13 +27,21 @@ from outrider.ports.editor import (
 )  # fmt: skip
 from outrider.ports.events import LoggedEvent, StreamFrame
 from outrider.ports.text import Place, PlacedEdit
-from outrider_protocol import ASK_REQUEST, EVENT_NOTIFICATION, PROTOCOL_VERSION, SAVE_REQUEST, TOOL_REQUEST
+from outrider_protocol import (
+    ASK_REQUEST,
+    DIAGNOSTICS_REQUEST,
+    EVENT_NOTIFICATION,
+    PROTOCOL_VERSION,
+    SAVE_REQUEST,
+    TOOL_REQUEST,
+)
 
 logger = logging.getLogger(__name__)
 
 APPLY_SECONDS: Final = 10.0
 SHOW_SECONDS: Final = 5.0
 SAVE_SECONDS: Final = 10.0
+DIAGNOSTICS_SECONDS: Final = 10.0
 
 _LEVELS: Final = {"error": 1, "warning": 2, "info": 3, "log": 4}
 """LSP 3.17, "MessageType"."""
@@ -159,6 +169,20 @@ class ClientEditor:
         return Applied(
             _field(reply.result, "applied") is True, reason if isinstance(reason, str) and reason else None
         )
+
+    async def diagnostics(self, uris: Sequence[str] | None) -> Sequence[Reported] | Unanswered:
+        """What the language servers and linters of the editor report; see `ports.editor.Editor.diagnostics`."""
+        if not self.traits.tells_diagnostics:
+            return Unanswered("unsupported")
+        params = {} if uris is None else {"uris": list(uris)}
+        reply = await self._protocol.request(
+            DIAGNOSTICS_REQUEST, params, seconds=DIAGNOSTICS_SECONDS, withdraw=True
+        )
+        if isinstance(reply, NoReply):
+            logger.info("the editor does not tell its diagnostics: %s", reply.message)
+            return Unanswered(reply.why)
+        found = reported(reply.result)
+        return Unanswered("error") if found is None else found
 
     async def show(self, uri: str, *, take_focus: bool = False) -> bool:
         """Show a document; False if the client cannot or did not answer."""

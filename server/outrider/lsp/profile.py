@@ -6,7 +6,7 @@ from typing import Any, Final, cast
 
 from outrider.ports.editor import EditorTraits, FileOperationKind, SaveWay
 from outrider.workspace.documents import Encoding
-from outrider_protocol import ASK_EXTENSION, SAVE_EXTENSION
+from outrider_protocol import ASK_EXTENSION, DIAGNOSTICS_EXTENSION, SAVE_EXTENSION
 
 _ENCODINGS: Final[Mapping[Any, Encoding]] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
 
@@ -102,6 +102,7 @@ def profile_of(params: Mapping[str, Any]) -> ClientProfile:
             can_disable_actions=_at(says, "textDocument", "codeAction", "disabledSupport") is True,
             file_operations=_file_operations(says, quirk),
             takes_items=_understands(params, ASK_EXTENSION),
+            tells_diagnostics=_understands(params, DIAGNOSTICS_EXTENSION),
             save_ways=tuple(_save_ways(params, quirk)),
             tells_saves=_at(says, "textDocument", "synchronization", "didSave") is True,
         ),

@@ -333,7 +333,13 @@ class LspProtocol(LanguageServerProtocol):
         return future
 
     async def request(
-        self, method: str, params: Any, *, seconds: float, late: Callable[[Any], None] | None = None
+        self,
+        method: str,
+        params: Any,
+        *,
+        seconds: float,
+        late: Callable[[Any], None] | None = None,
+        withdraw: bool = False,
     ) -> Reply | NoReply:
         """Ask the client for something. Nothing is left behind, whether it answers or not.
 
@@ -342,6 +348,7 @@ class LspProtocol(LanguageServerProtocol):
             params: Its params, as JSON.
             seconds: How long to wait.
             late: Called with a result that comes when nobody waits for it any more.
+            withdraw: Whether the client is told when nobody waits for it any more (`$/cancelRequest`).
         """
         if self._clock is None or self._is_closing:
             return NoReply("closed", "the connection is closed")
@@ -357,10 +364,13 @@ class LspProtocol(LanguageServerProtocol):
         except JsonRpcException as error:
             return NoReply("unsupported" if error.code == METHOD_NOT_FOUND else "error", error.message)
         finally:
-            if self._request_futures.pop(number, None) is not None and late is not None:
-                self._late[number] = late
-                while len(self._late) > _MOST_LATE:
-                    self._late.popitem(last=False)
+            if self._request_futures.pop(number, None) is not None:
+                if late is not None:
+                    self._late[number] = late
+                    while len(self._late) > _MOST_LATE:
+                        self._late.popitem(last=False)
+                if withdraw and not self._is_closing:
+                    self.notify(types.CANCEL_REQUEST, {"id": number})
 
     async def long_request(
         self, method: str, params: Any, *, seconds: float, overdue: Callable[[], None]

@@ -30,11 +30,10 @@ from outrider.ports.text import Place
 from outrider.workspace.documents import ContentChange, DocumentStore
 from outrider_protocol import (
     ACTION_KIND,
-    ASK_EXTENSION,
     COMMAND_NAMES,
     CONFIGURATION_SECTION,
+    EXTENSIONS,
     PROTOCOL_VERSION,
-    SAVE_EXTENSION,
 )
 
 logger = logging.getLogger(__name__)
@@ -374,9 +373,7 @@ def _capabilities(profile: ClientProfile) -> dict[str, Any]:
         "codeActionProvider": {"codeActionKinds": list(CODE_ACTION_KINDS)},
         "executeCommandProvider": {"commands": list(COMMAND_NAMES), "workDoneProgress": True},
         "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
-        "experimental": {
-            "outrider": {"protocolVersion": PROTOCOL_VERSION, "extensions": [ASK_EXTENSION, SAVE_EXTENSION]}
-        },
+        "experimental": {"outrider": {"protocolVersion": PROTOCOL_VERSION, "extensions": list(EXTENSIONS)}},
     }
 
 

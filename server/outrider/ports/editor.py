@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from outrider.ports.text import PlacedEdit
+from outrider.ports.text import Place, PlacedEdit
 
 WhyUnanswered = Literal["dismissed", "timeout", "error", "unsupported", "unknown_title", "closed"]
 
@@ -61,6 +61,23 @@ class Applied:
     reason: str | None = None
 
 
+Severity = Literal["error", "warning", "information", "hint"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A problem that the editor shows, whoever found it."""
+
+    uri: str
+    start: Place
+    """In the client's encoding."""
+    severity: Severity
+    message: str
+    source: str = ""
+    """Who found it; empty where that is not said."""
+    code: str = ""
+
+
 SaveWay = Literal["extension", "refactoring"]
 """How a client is asked to save: by a request of ours, or by an edit after which it saves."""
 
@@ -106,6 +123,8 @@ class EditorTraits:
     """What it can do with files whose documents are open, without losing what is typed meanwhile."""
     takes_items: bool = False
     """Whether it puts open items before the person in its own way."""
+    tells_diagnostics: bool = False
+    """Whether it can be asked what all its language servers and linters report."""
     save_ways: tuple[tuple[SaveWay, int], ...] = ()
     """How it can be asked to save, the best way first, each with the fewest documents that it works for."""
     tells_saves: bool = True
@@ -185,6 +204,17 @@ class Editor(Protocol):
 
         Returns:
             By URI why one is not saved, by the client's word, which proves nothing.
+        """
+        ...
+
+    async def diagnostics(self, uris: Sequence[str] | None) -> Sequence[Reported] | Unanswered:
+        """What the language servers and linters of the editor report now.
+
+        Args:
+            uris: Only of these documents; None: of all. The client may give more.
+
+        Returns:
+            What of the answer has the shape, in the client's order; nothing in it is to be trusted.
         """
         ...
 

@@ -23,6 +23,7 @@ from outrider.tools.all import own_tools
 from outrider.tools.changes import OUTSIDE
 from outrider.tools.client import handed_tools
 from outrider.tools.context import Action, ToolContext
+from outrider.tools.diagnostics import DIAGNOSTICS
 from outrider.tools.executor import NOTE
 from outrider.tools.registry import Params, Registry, Tool
 from outrider.tools.result import ToolResult
@@ -79,8 +80,11 @@ class RecordedTools(Registry):
         self._tape = tape
         requests = [event for event in tape.events if event.type == "model.requested"]
         offered = {name for request in requests for name in request.data["tools"]}
-        # The system of then may have been one that runs no commands.
-        self._own = own_tools(with_commands=not offered or not _OF_COMMANDS.isdisjoint(offered))
+        # The system of then may have been one that runs no commands, its editor one that tells no diagnostics.
+        self._own = own_tools(
+            with_commands=not offered or not _OF_COMMANDS.isdisjoint(offered),
+            with_diagnostics=DIAGNOSTICS.name in offered,
+        )
         tools = {tool.name: self._tool(tool.spec()) for tool in self._own.offered(read_only=False)}
         for request in reversed(requests):
             tools |= {tool.name: tool for tool in self._of_request(request)}

@@ -15,6 +15,7 @@ from outrider.ports.editor import (
     EditorTraits,
     FileOperation,
     ItemReply,
+    Reported,
     SaveWay,
     ToolAnswer,
     ToolRequest,
@@ -461,6 +462,10 @@ class RecordedEditor:
     async def save(self, way: SaveWay, versions: Mapping[str, int]) -> Mapping[str, str]:
         """Never asked for: what came of it is in the log."""
         return {}
+
+    async def diagnostics(self, uris: Sequence[str] | None) -> Sequence[Reported] | Unanswered:
+        """Never asked for: what came of it is in the log."""
+        return Unanswered("unsupported")
 
     async def show(self, uri: str, *, take_focus: bool = False) -> bool:
         """Show nothing."""

@@ -15,7 +15,7 @@ import outrider_protocol as names
 from outrider_protocol.commands import COMMANDS
 from outrider_protocol.events import EVENT_TYPES
 from outrider_protocol.notifications import Event, Frame
-from outrider_protocol.requests import AskParams, SaveParams, ToolParams
+from outrider_protocol.requests import AskParams, DiagnosticsParams, SaveParams, ToolParams
 
 Object = dict[str, Any]
 
@@ -65,6 +65,7 @@ class Watch:
         self._tools = {tool.get("name") for tool in cast("list[Object]", options.get("tools") or [])}
         self._tools_asked: set[str] = set()
         self._asks = names.ASK_EXTENSION in cast("list[Any]", options.get("extensions") or [])
+        self._tells = names.DIAGNOSTICS_EXTENSION in cast("list[Any]", options.get("extensions") or [])
         self._saves = names.SAVE_EXTENSION in cast("list[Any]", options.get("extensions") or [])
         self._sent: dict[int | str, Object] = {}
         self._received: set[int | str] = set()
@@ -154,6 +155,8 @@ class Watch:
                 self._tool_call(message, params)
             case names.ASK_REQUEST:
                 self._item(message, params)
+            case names.DIAGNOSTICS_REQUEST:
+                self._diagnostics(message, params)
             case names.SAVE_REQUEST:
                 self._save(message, params)
             case _:
@@ -192,6 +195,14 @@ class Watch:
         if call.id in self._tools_asked:
             self._wrong(message, f"{call.id} was asked before on this connection")
         self._tools_asked.add(call.id)
+
+    def _diagnostics(self, message: Object, params: Object) -> None:
+        if not self._tells:
+            self._wrong(message, f"the client does not name the extension {names.DIAGNOSTICS_EXTENSION!r}")
+        try:
+            DiagnosticsParams.from_wire(params)
+        except ValidationError as problem:
+            self._wrong(message, str(problem))
 
     def _save(self, message: Object, params: Object) -> None:
         if not self._saves:

@@ -40,6 +40,12 @@ SaveFault = Literal["claims", "never_answers", "garbage", "error", "refuses"]
 answers in another shape. `error`: a JSON-RPC error. `refuses`: says that it could not.
 """
 
+DiagnosticsFault = Literal["never_answers", "garbage", "error", "unknown"]
+"""How a hostile client treats `outrider/diagnostics`.
+
+`never_answers`: says nothing. `garbage`: answers in another shape. `error`: a JSON-RPC error. `unknown`: MethodNotFound.
+"""
+
 _NULL: Final = Reply(None)
 
 
@@ -95,6 +101,8 @@ class Profile:
     """Whether it names the extension `save` and answers `outrider/save`, as our plugins do."""
     takes_ask: bool = False
     """Whether it names the extension `ask` and puts open items before its person itself."""
+    tells_diagnostics: bool = False
+    """Whether it names the extension `diagnostics` and answers `outrider/diagnostics`, as our plugins do."""
     saves_refactorings: bool = False
     """Whether it saves what an edit marked as a refactoring changed in several files, but for the active one (VS Code)."""
     formats_on_save: str | None = None
@@ -109,6 +117,7 @@ class Profile:
     edit_fault: EditFault | None = None
     tool_fault: ToolFault | None = None
     save_fault: SaveFault | None = None
+    diagnostics_fault: DiagnosticsFault | None = None
     types_before_edit: str | None = None
     """What the person types at the start of a document just before an edit of it is applied."""
     typing_times: int = 1
@@ -347,12 +356,15 @@ SAVES: Final = replace(STOCK, name="saves", takes_save=True)
 ASKS: Final = replace(STOCK, name="asks", takes_ask=True)
 """A client with the extension `ask` and nothing else of its own."""
 
+DIAGNOSES: Final = replace(STOCK, name="diagnoses", tells_diagnostics=True)
+"""A client with the extension `diagnostics` and nothing else of its own."""
+
 BARE: Final = Profile(name="bare", capabilities={}, can_ask=False)
 """A client with no capabilities at all."""
 
 EDITORS: Final = (
     NEOVIM, NEOVIM_0_10, NEOVIM_PLUGIN, VSCODE, EGLOT, HELIX, HELIX_25_01, KATE, KATE_22_12, VIM_LSP, STOCK, SAVES,
-    ASKS, BARE,
+    ASKS, DIAGNOSES, BARE,
 )  # fmt: skip
 """Profiles of clients that mean well."""
 
@@ -412,7 +424,15 @@ BAD_SAVES: Final = (
 )
 """Clients that do something else than save what they are asked to."""
 
-HOSTILE: Final = NEVER_YES + BAD_EDITS + MOVING + SILENT + BAD_TOOLS + BAD_SAVES
+BAD_DIAGNOSTICS: Final = (
+    replace(DIAGNOSES, name="never-answers-diagnostics", diagnostics_fault="never_answers"),
+    replace(DIAGNOSES, name="answers-diagnostics-garbage", diagnostics_fault="garbage"),
+    replace(DIAGNOSES, name="answers-diagnostics-error", diagnostics_fault="error"),
+    replace(DIAGNOSES, name="has-no-diagnostics", diagnostics_fault="unknown"),
+)
+"""Clients that do not tell the diagnostics that they said they would."""
+
+HOSTILE: Final = NEVER_YES + BAD_EDITS + MOVING + SILENT + BAD_TOOLS + BAD_SAVES + BAD_DIAGNOSTICS
 
 PROFILES: Final[Mapping[str, Profile]] = {profile.name: profile for profile in EDITORS + HOSTILE}
 """Every profile by its name."""

@@ -1,5 +1,6 @@
-"""What some fake editors do besides: save for the server, by a request or after a refactoring, and show code lenses."""
+"""What some fake editors do besides: save for the server, show code lenses, tell what other language servers report."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,17 @@ from outrider.testing.profiles import Profile
 Object = dict[str, Any]
 
 INTERNAL_ERROR = -32603
+METHOD_NOT_FOUND = -32601
+
+
+@dataclass(slots=True)
+class DiagnosticsRequest:
+    """An `outrider/diagnostics`."""
+
+    request_id: int | str
+    uris: list[str] | None
+    withdrawn: bool = False
+    """Whether the server said that nobody waits any more."""
 
 
 class SavingClient(DocumentClient):
@@ -21,6 +33,9 @@ class SavingClient(DocumentClient):
         super().__init__(profile, root, watch)
         self.save_requests: list[list[str]] = []
         """The URIs of each `outrider/save`."""
+        self.problems: dict[str, list[Object]] = {}
+        """By path what other language servers report, as LSP `Diagnostic`s."""
+        self.diagnostics_requests: list[DiagnosticsRequest] = []
         self.lens_refreshes = 0
         """How often the server said that code lenses are old."""
 
@@ -52,6 +67,28 @@ class SavingClient(DocumentClient):
                     self.save(uri)
                 failed = [{"uri": uri, "reason": "it is not open"} for uri in uris if uri not in there]
                 self._respond(number, {"saved": there, **({"failed": failed} if failed else {})})
+
+    def tell_diagnostics(self, asked: DiagnosticsRequest) -> None:
+        """Answer an `outrider/diagnostics` by what is in `problems`."""
+        by_uri = {self.desk.uri(path): items for path, items in self.problems.items()}
+        wanted = by_uri if asked.uris is None else {uri: by_uri.get(uri, []) for uri in asked.uris}
+        told = [{"uri": uri, "items": items} for uri, items in wanted.items()]
+        self._respond(asked.request_id, {"diagnostics": told})
+
+    def _tell_diagnostics(self, number: int | str, params: Object) -> None:
+        asked = DiagnosticsRequest(number, params.get("uris"))
+        self.diagnostics_requests.append(asked)
+        match self.profile.diagnostics_fault:
+            case "never_answers":
+                pass
+            case "garbage":
+                self._respond(number, {"diagnostics": "none"})
+            case "error":
+                self._respond_error(number, INTERNAL_ERROR, "the editor cannot tell now")
+            case "unknown":
+                self._respond_error(number, METHOD_NOT_FOUND, "Method not found: outrider/diagnostics")
+            case None:
+                self.tell_diagnostics(asked)
 
     def _save_refactoring(self, params: Object) -> None:
         """Save what an edit changed, as VS Code does: only where it is several files, and never the active one."""

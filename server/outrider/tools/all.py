@@ -1,6 +1,7 @@
 """The tools that Outrider brings."""
 
 from outrider.tools.commands import RUN_COMMAND
+from outrider.tools.diagnostics import DIAGNOSTICS
 from outrider.tools.edits import EDIT_FILE, INSERT_LINES, WRITE_FILE
 from outrider.tools.jobs import KILL_JOB, READ_JOB
 from outrider.tools.patches import APPLY_PATCH
@@ -10,16 +11,18 @@ from outrider.tools.registry import Registry
 from outrider.tools.removal import DELETE_FILE, RENAME_FILE
 
 
-def own_tools(*, with_commands: bool = True) -> Registry:
+def own_tools(*, with_commands: bool = True, with_diagnostics: bool = True) -> Registry:
     """The registry of Outrider's own tools.
 
     Args:
         with_commands: Whether commands can be run here.
+        with_diagnostics: Whether the editor tells what its language servers report.
     """
     commands = [RUN_COMMAND, READ_JOB, KILL_JOB] if with_commands else []
+    diagnostics = [DIAGNOSTICS] if with_diagnostics else []
     return Registry(
         [
-            READ_FILE, LIST_FILES, FIND_FILES, SEARCH,
+            READ_FILE, LIST_FILES, FIND_FILES, SEARCH, *diagnostics,
             EDIT_FILE, APPLY_PATCH, INSERT_LINES, WRITE_FILE, DELETE_FILE, RENAME_FILE,
             *commands, ASK_USER, UPDATE_PLAN,
         ]

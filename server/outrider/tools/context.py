@@ -9,7 +9,7 @@ from outrider.permissions.commands import Command, Part
 from outrider.permissions.decide import Access, Judgement
 from outrider.permissions.masking import Masking
 from outrider.ports.clock import Clock
-from outrider.ports.editor import ToolAnswer
+from outrider.ports.editor import Reported, ToolAnswer, Unanswered
 from outrider.ports.ids import IdKind
 from outrider.ports.model import ToolCall
 from outrider.processes import Jobs, Supervisor
@@ -239,6 +239,10 @@ class ToolContext(Protocol):
             given: Its arguments.
             durable: Whether it must be on the disk first that the client was asked.
         """
+        ...
+
+    async def diagnostics(self, uris: Sequence[str] | None) -> Sequence[Reported] | Unanswered:
+        """What the language servers and linters of the editor report, of these documents or of all."""
         ...
 
     def handed_over(self, call: ToolCall) -> bool:

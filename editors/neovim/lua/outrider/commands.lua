@@ -1,6 +1,7 @@
 --- `:Outrider`: its sub-commands, and their completion.
 local client_of = require('outrider.client')
 local drawing = require('outrider.drawing')
+local hunks = require('outrider.hunks')
 local items = require('outrider.items')
 local lifecycle = require('outrider.lifecycle')
 local log = require('outrider.log')
@@ -104,7 +105,8 @@ commands.steer = {
 local function with_item(act)
   local client = client_of.needed()
   if client then
-    local here = require('outrider.inline').item_at(vim.api.nvim_get_current_buf())
+    local buffer = vim.api.nvim_get_current_buf()
+    local here = require('outrider.inline').item_at(buffer) or require('outrider.diff').item_at(buffer)
     if here then
       act(here)
     else
@@ -148,13 +150,33 @@ commands.reject = {
   end,
 }
 
-commands.review = {
+commands.diff = {
   about = 'show what is asked in the diff view',
   run = function()
     with_item(function(item)
-      require('outrider.review').open(item)
+      require('outrider.diff').open(item)
     end)
   end,
+}
+
+commands.hunk = {
+  about = 'accept, reject or amend the hunk under the cursor, say why not, or go to the next or previous',
+  run = function(given)
+    local name = given.words[1] or 'next'
+    if not vim.list_contains(hunks.NAMES, name) then
+      return log.say(
+        'error',
+        ('There is no `:Outrider hunk %s`. There are: %s.'):format(name, table.concat(hunks.NAMES, ', '))
+      )
+    end
+    with_item(function(item)
+      if #require('outrider.review').hunks(item) == 0 then
+        return log.say('info', 'What Outrider asks has no hunks: `:Outrider answer` answers it.')
+      end
+      hunks.by_key(name, item)
+    end)
+  end,
+  complete = hunks.NAMES,
 }
 
 commands.cancel = {

@@ -19,13 +19,13 @@ local defaults = {
     --- Whether a task opens it. It never takes the cursor away.
     open = true,
   },
-  --- Keys of the session and of reviews.
+  --- Keys of the session.
   keys = {
     allow = 'a',
     session = 's',
     reject = 'r',
     note = 'n',
-    review = 'v',
+    diff = 'd',
     answer = '<CR>',
     steer = 'i',
     cancel = 'C',
@@ -36,11 +36,28 @@ local defaults = {
   --- Keys in a buffer while a proposal is shown in it; false: none.
   ---@type table<string, string>|false
   inline_keys = {
-    allow = '<LocalLeader>a',
-    session = '<LocalLeader>s',
+    accept = '<LocalLeader>a',
     reject = '<LocalLeader>r',
-    note = '<LocalLeader>n',
-    review = '<LocalLeader>v',
+    reason = '<LocalLeader>n',
+    amend = '<LocalLeader>e',
+    next = '<LocalLeader>j',
+    previous = '<LocalLeader>k',
+    allow = '<LocalLeader>A',
+    reject_all = '<LocalLeader>R',
+    session = '<LocalLeader>s',
+    diff = '<LocalLeader>d',
+  },
+  --- Keys of the diff view.
+  diff_keys = {
+    accept = 'a',
+    reject = 'r',
+    reason = 'n',
+    amend = 'e',
+    allow = 'A',
+    reject_all = 'R',
+    session = 's',
+    answer = '<CR>',
+    close = 'q',
   },
 }
 

@@ -1,81 +1,42 @@
---- The tool that lets the model look at the diagnostics of all language servers: only the editor has them together.
+--- What all language servers and linters report, for the server: only the editor has it together.
 local client_of = require('outrider.client')
 local context = require('outrider.context')
 
 local M = {}
 
-local SEVERITIES = { 'error', 'warning', 'information', 'hint' }
-local MOST = 200
-
---- What is registered with the server.
----@return table
-function M.tool()
-  return {
-    name = 'editor_diagnostics',
-    description = 'The problems (errors, warnings) that the language servers and linters of the editor report, '
-      .. 'for the files that are open in it. They are of the text as it is now.',
-    inputSchema = {
-      type = 'object',
-      properties = {
-        path = { type = 'string', description = 'Only of this file, relative to the workspace.' },
-      },
-      additionalProperties = false,
-    },
-    effect = 'read',
-  }
-end
-
-local function inside(client, name)
-  local file = vim.uv.fs_realpath(name) or name
-  for _, folder in ipairs(client.workspace_folders or {}) do
-    local root = vim.uri_to_fname(folder.uri)
-    root = vim.uv.fs_realpath(root) or root
-    if vim.startswith(file, root .. '/') then
-      return file:sub(#root + 2)
+--- The buffers that are meant: those of the documents that are named, or all that have something reported.
+---@param uris string[]?
+---@return integer[]
+local function buffers(uris)
+  local found = {}
+  if not uris then
+    for _, item in ipairs(vim.diagnostic.get()) do
+      found[item.bufnr] = context.is_document(item.bufnr) or nil
     end
+    return vim.tbl_keys(found)
   end
+  for _, uri in ipairs(uris) do
+    local ok, file = pcall(vim.uri_to_fname, uri)
+    found[#found + 1] = ok and client_of.buffer(file) or nil
+  end
+  return found
 end
 
---- `outrider/tool`: run it.
+--- `outrider/diagnostics`: what is reported now.
 ---@param client vim.lsp.Client
----@param params outrider.ToolParams
----@return outrider.ToolReply
-function M.run(client, params)
-  if params.name ~= M.tool().name then
-    return { content = ('the editor has no tool %s'):format(params.name), isError = true }
+---@param params outrider.DiagnosticsParams
+---@return outrider.DiagnosticsReply
+function M.tell(client, params)
+  local told = {}
+  for _, buffer in ipairs(buffers(params.uris)) do
+    told[#told + 1] = {
+      uri = vim.uri_from_bufnr(buffer),
+      items = vim.tbl_map(function(item)
+        return context.diagnostic(buffer, item, client.offset_encoding)
+      end, vim.diagnostic.get(buffer)),
+    }
   end
-  local only
-  if params.input.path then
-    only = client_of.buffer(client_of.file(client, params.input.path))
-    if not only then
-      return { content = ('%s is not open in the editor'):format(params.input.path), isError = true }
-    end
-  end
-  local lines = {}
-  for _, item in ipairs(vim.diagnostic.get(only)) do
-    local name = context.is_document(item.bufnr) and vim.api.nvim_buf_get_name(item.bufnr) or nil
-    local path = name and inside(client, name)
-    if path then
-      lines[#lines + 1] = ('%s:%d:%d: %s: %s%s'):format(
-        path,
-        item.lnum + 1,
-        item.col + 1,
-        SEVERITIES[item.severity] or 'problem',
-        item.message,
-        item.source and (' [%s]'):format(item.source) or ''
-      )
-    end
-  end
-  if #lines == 0 then
-    return { content = 'The editor reports no problems.' }
-  end
-  table.sort(lines)
-  local more = #lines - MOST
-  lines = vim.list_slice(lines, 1, MOST)
-  if more > 0 then
-    lines[#lines + 1] = ('… %d more'):format(more)
-  end
-  return { content = table.concat(lines, '\n') }
+  return { diagnostics = told }
 end
 
 return M

@@ -115,6 +115,25 @@ function M.covers(item)
   return vim.startswith(grant, 'run:') and 'this exact command in this folder' or 'the same again'
 end
 
+--- What was decided about single hunks.
+---@param review outrider.ReviewedHunk[]?
+---@return string
+function M.reviewed(review)
+  local rejected, amended = 0, 0
+  for _, one in ipairs(review or {}) do
+    rejected = rejected + (one.decision == 'reject' and 1 or 0)
+    amended = amended + (one.text and 1 or 0)
+  end
+  local parts = {}
+  if rejected > 0 then
+    parts[1] = ('%d hunk%s rejected'):format(rejected, rejected > 1 and 's' or '')
+  end
+  if amended > 0 then
+    parts[#parts + 1] = ('%d amended'):format(amended)
+  end
+  return #parts > 0 and (' (%s)'):format(table.concat(parts, ', ')) or ''
+end
+
 --- The lines of an open item, with the keys that answer it.
 ---@param item outrider.Item
 ---@param keys table<string, string>
@@ -128,12 +147,12 @@ function M.item(item, keys)
   end
   if item.kind == 'approval' then
     local session = vim.list_contains(item.options, 'Allow for this session')
-    lines[#lines + 1] = ('  %s allow once · %s%s reject · %s reject with a note · %s review'):format(
+    lines[#lines + 1] = ('  %s allow once · %s%s reject · %s reject with a note · %s diff'):format(
       keys.allow,
       session and keys.session .. ' allow for this session · ' or '',
       keys.reject,
       keys.note,
-      keys.review
+      keys.diff
     )
   else
     for index, option in ipairs(item.options) do

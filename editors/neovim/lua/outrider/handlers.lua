@@ -27,9 +27,14 @@ function M.all()
         require('outrider.sessions').on_frame(client, params)
       end)
     end,
-    ['outrider/tool'] = function(_, params, context)
+    ['outrider/ask'] = function(_, params, context)
       return with_client(context, function(client)
-        return require('outrider.diagnostics').run(client, params)
+        return require('outrider.items').asked(client, params)
+      end)
+    end,
+    ['outrider/diagnostics'] = function(_, params, context)
+      return with_client(context, function(client)
+        return require('outrider.diagnostics').tell(client, params)
       end)
     end,
     ['outrider/save'] = function(_, params)
@@ -37,15 +42,6 @@ function M.all()
     end,
     ['workspace/applyEdit'] = function(problem, params, context)
       return require('outrider.editing').apply(problem, params, context)
-    end,
-    ['window/showMessageRequest'] = function(problem, params, context)
-      local answer = with_client(context, function(client)
-        return require('outrider.items').asked(client, params)
-      end)
-      if answer ~= nil then
-        return answer
-      end
-      return vim.lsp.handlers['window/showMessageRequest'](problem, params, context)
     end,
     ['window/showMessage'] = function(_, params)
       log.say(KINDS[params.type] or 'info', params.message)

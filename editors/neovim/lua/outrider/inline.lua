@@ -3,17 +3,28 @@ local client_of = require('outrider.client')
 local config = require('outrider.config')
 local drawing = require('outrider.drawing')
 local place = require('outrider.place')
+local review = require('outrider.review')
 local sessions = require('outrider.sessions')
 
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace('outrider.proposal')
 local LONGEST = 1000
+--- Lines of one hunk that are shown in the text; the diff view has all.
+local MOST = 400
+
+---@class outrider.Anchor
+---@field hunk outrider.Hunk
+---@field mark integer
+---@field shift integer lines from the mark to the hunk
+---@field count integer lines that it takes out
 
 ---@class outrider.Shown
 ---@field session string
 ---@field buffer integer
 ---@field marks integer[]
+---@field hunks outrider.Hunk[]
+---@field anchors outrider.Anchor[]
 ---@field keys string[]
 
 --- What is shown, by item.
@@ -27,37 +38,55 @@ local function virtual(lines, group)
   end, lines)
 end
 
-local function hint(item)
-  local keys = config.get().inline_keys or nil
+--- Keys and what they do, as far as there are keys.
+---@param pairs_of string[][]
+---@return string?
+local function named(pairs_of)
+  local keys = config.get().inline_keys or {}
   local parts = {}
-  if keys then
-    for _, pair in ipairs({
-      { 'allow', 'allow once' },
-      { 'session', 'this session' },
-      { 'reject', 'reject' },
-      { 'review', 'review' },
-    }) do
-      local key = keys[pair[1]]
-      if key and (pair[1] ~= 'session' or vim.list_contains(item.options, 'Allow for this session')) then
-        parts[#parts + 1] = key:gsub('<[Ll]ocal[Ll]eader>', vim.g.maplocalleader or '\\') .. ' ' .. pair[2]
-      end
+  for _, pair in ipairs(pairs_of) do
+    local key = keys[pair[1]]
+    if key then
+      parts[#parts + 1] = key:gsub('<[Ll]ocal[Ll]eader>', vim.g.maplocalleader or '\\') .. ' ' .. pair[2]
     end
-  else
-    parts[1] = ':Outrider answer'
   end
-  return {
-    {
-      {
-        ('Outrider: %s — %s'):format(table.concat(parts, ' · '), drawing.short(item.title, 120)),
-        'OutriderProposalHint',
-      },
-    },
-  }
+  return #parts > 0 and table.concat(parts, ' · ') or nil
+end
+
+local OF_HUNK =
+  { { 'accept', 'accept' }, { 'reject', 'reject' }, { 'reason', 'why not' }, { 'amend', 'amend' } }
+
+local function of_all(item, count)
+  local list = {}
+  if count > 1 then
+    local what = #review.left(item) < count and 'the rest' or 'all'
+    list = { { 'allow', 'accept ' .. what }, { 'reject_all', 'reject ' .. what }, { 'next', 'next' } }
+  elseif vim.list_contains(item.options, 'Allow for this session') then
+    list = { { 'session', 'accept for this session' } }
+  end
+  list[#list + 1] = { 'diff', 'diff' }
+  return list
+end
+
+--- The lines below a hunk: what was decided or can be, and below the last one what can be done with all of them.
+local function foot(item, hunk, count, is_last)
+  local said, group = review.said(item, hunk)
+  local number = count > 1 and ('Outrider %d/%d '):format(hunk.number, count) or 'Outrider '
+  local what = said or named(OF_HUNK) or ':Outrider hunk accept, reject, reason or amend'
+  local lines = { { { number, 'OutriderProposalHint' }, { what, group or 'OutriderProposalHint' } } }
+  if is_last then
+    local all = named(of_all(item, count)) or ':Outrider allow, reject or diff'
+    lines[#lines + 1] =
+      { { ('%s — %s'):format(all, drawing.short(item.title, 120)), 'OutriderProposalHint' } }
+  end
+  return lines
 end
 
 local function mark(one, row, column, options)
   options.strict = false
-  one.marks[#one.marks + 1] = vim.api.nvim_buf_set_extmark(one.buffer, namespace, row, column, options)
+  local id = vim.api.nvim_buf_set_extmark(one.buffer, namespace, row, column, options)
+  one.marks[#one.marks + 1] = id
+  return id
 end
 
 local function virtual_lines(options)
@@ -78,10 +107,21 @@ local function reveal_top(buffer, count)
   end
 end
 
-local function show_hunk(one, item, hunk, last)
-  local removed, added = place.lines(hunk.removed), place.lines(hunk.added)
-  local row = place.find(one.buffer, hunk)
-  local foot = last and hint(item) or {}
+--- The row of a hunk now. What takes nothing out has no text to be found by, so it stays with its mark.
+local function row_of(buffer, hunk, before)
+  return before[hunk.id] and hunk.hunk.removed == '' and before[hunk.id] or place.find(buffer, hunk.hunk)
+end
+
+---@param one outrider.Shown
+---@param item outrider.Item
+---@param hunk outrider.Hunk
+---@param row integer?
+---@param below table[] the lines that end it
+local function show_hunk(one, item, hunk, row, below)
+  local count = #place.lines(hunk.hunk.removed)
+  local function anchor(id, shift)
+    one.anchors[#one.anchors + 1] = { hunk = hunk, mark = id, shift = shift, count = count }
+  end
   if not row then
     local lines = {
       {
@@ -91,66 +131,108 @@ local function show_hunk(one, item, hunk, last)
         },
       },
     }
-    vim.list_extend(lines, foot)
-    local count = vim.api.nvim_buf_line_count(one.buffer)
-    mark(one, math.min(hunk.line, count) - 1, 0, virtual_lines({ virt_lines = lines }))
+    vim.list_extend(lines, below)
+    local last = vim.api.nvim_buf_line_count(one.buffer)
+    anchor(mark(one, math.min(hunk.hunk.line, last) - 1, 0, virtual_lines({ virt_lines = lines })), 0)
     return
   end
-  local lines = virtual(added, 'OutriderProposalAdd')
-  vim.list_extend(lines, foot)
-  if #removed > 0 then
-    mark(
-      one,
-      row,
-      0,
-      { end_row = row + #removed, hl_group = 'OutriderProposalDelete', hl_eol = true, priority = 200 }
-    )
-    mark(one, row + #removed - 1, 0, virtual_lines({ virt_lines = lines }))
+  local decision = review.decided(item, hunk)
+  local rejected = decision ~= nil and decision.decision == 'reject'
+  local added = place.lines(review.text(item, hunk))
+  local lines =
+    virtual(vim.list_slice(added, 1, MOST), rejected and 'OutriderProposalRejected' or 'OutriderProposalAdd')
+  if #added > MOST then
+    local more = ('… %d more lines: the diff view has all of them'):format(#added - MOST)
+    lines[#lines + 1] = { { more, 'OutriderProposalHint' } }
+  end
+  vim.list_extend(lines, below)
+  if count > 0 then
+    local group = rejected and 'OutriderProposalKept' or 'OutriderProposalDelete'
+    local over = { end_row = row + count, hl_group = group, hl_eol = true, priority = 200 }
+    anchor(mark(one, row, 0, over), 0)
+    mark(one, row + count - 1, 0, virtual_lines({ virt_lines = lines }))
   elseif row == 0 then
-    mark(one, 0, 0, virtual_lines({ virt_lines = lines, virt_lines_above = true }))
+    anchor(mark(one, 0, 0, virtual_lines({ virt_lines = lines, virt_lines_above = true })), 0)
     reveal_top(one.buffer, #lines)
   else
-    mark(one, row - 1, 0, virtual_lines({ virt_lines = lines }))
+    anchor(mark(one, row - 1, 0, virtual_lines({ virt_lines = lines })), 1)
   end
 end
 
 local function set_keys(one, item)
   local keys = config.get().inline_keys
-  if not keys then
-    return
-  end
-  for name, key in pairs(keys) do
+  for name, key in pairs(keys or {}) do
     local taken = vim.api.nvim_buf_call(one.buffer, function()
       return vim.fn.maparg(key or '', 'n', false, true).buffer == 1
     end)
     if key and not taken then
       vim.keymap.set('n', key, function()
-        require('outrider.items').by_key(name, M.item_at(one.buffer) or item)
+        require('outrider.hunks').by_key(name, M.item_at(one.buffer) or item)
       end, { buffer = one.buffer, desc = 'Outrider: ' .. name })
       one.keys[#one.keys + 1] = key
     end
   end
 end
 
+--- Where hunks are now, by their ids.
+---@param id string
+---@return table<string, integer>
+local function rows(id)
+  local found = {}
+  for _, one in ipairs(shown[id] or {}) do
+    for _, place_of in ipairs(M.places(one.buffer, id)) do
+      found[place_of.hunk.id] = place_of.row
+    end
+  end
+  return found
+end
+
 --- Show an item in the buffers it is about.
 ---@param session outrider.Session
 ---@param item outrider.Item
 function M.show(session, item)
+  local before = rows(item.id)
   M.hide(item.id)
+  if require('outrider.diff').is_open(item.id) then
+    return -- once is enough, and the diff stays in line
+  end
   local client = vim.lsp.get_client_by_id(session.client)
-  local list = {}
-  for _, change in ipairs(client and session.proposals[item.callId or ''] or {}) do
-    local buffer = client_of.buffer(client_of.file(client, change.path))
-    if buffer and #change.hunks > 0 then
-      local one = { session = session.id, buffer = buffer, marks = {}, keys = {} }
-      list[#list + 1] = one
-      for index, hunk in ipairs(change.hunks) do
-        show_hunk(one, item, hunk, index == #change.hunks)
+  local hunks, by_buffer, list = review.hunks(item), {}, {}
+  for _, hunk in ipairs(client and hunks or {}) do
+    local is_edit = (hunk.change.operation or 'edit') == 'edit'
+    local buffer = is_edit and client_of.buffer(client_of.file(client, hunk.change.path)) or nil
+    if buffer then
+      if not by_buffer[buffer] then
+        by_buffer[buffer] = {}
+        list[#list + 1] = {
+          session = session.id,
+          buffer = buffer,
+          marks = {},
+          anchors = {},
+          keys = {},
+          hunks = by_buffer[buffer],
+        }
       end
-      set_keys(one, item)
+      table.insert(by_buffer[buffer], hunk)
     end
   end
+  for _, one in ipairs(list) do
+    for index, hunk in ipairs(one.hunks) do
+      local row = row_of(one.buffer, hunk, before)
+      show_hunk(one, item, hunk, row, foot(item, hunk, #hunks, index == #one.hunks))
+    end
+    set_keys(one, item)
+  end
   shown[item.id] = #list > 0 and list or nil
+end
+
+--- Show an item again, if it is shown: something about it was decided.
+---@param item outrider.Item
+function M.refresh(item)
+  local session = shown[item.id] and sessions.get(item.sessionId)
+  if session then
+    M.show(session, item)
+  end
 end
 
 --- Take an item away.
@@ -193,6 +275,33 @@ function M.item_at(buffer)
   end
 end
 
+---@class outrider.Place
+---@field hunk outrider.Hunk
+---@field row integer where it is, from 0
+---@field first integer the first and the last line that the cursor is on it
+---@field last integer
+
+--- The hunks of an item that are shown in a buffer, from the top.
+---@param buffer integer
+---@param id string the item
+---@return outrider.Place[]
+function M.places(buffer, id)
+  local found = {}
+  for _, one in ipairs(shown[id] or {}) do
+    for _, anchor in ipairs(one.buffer == buffer and vim.api.nvim_buf_is_valid(buffer) and one.anchors or {}) do
+      local at = vim.api.nvim_buf_get_extmark_by_id(buffer, namespace, anchor.mark, {})[1]
+      if at then
+        local last = math.max(at, at + anchor.count - 1)
+        found[#found + 1] = { hunk = anchor.hunk, row = at + anchor.shift, first = at, last = last }
+      end
+    end
+  end
+  table.sort(found, function(one, other)
+    return one.first < other.first
+  end)
+  return found
+end
+
 --- A buffer was read: what is asked about its file belongs into it.
 ---@param client vim.lsp.Client
 function M.buffer_read(client)
@@ -218,5 +327,8 @@ end
 vim.api.nvim_set_hl(0, 'OutriderProposalAdd', { link = 'DiffAdd', default = true })
 vim.api.nvim_set_hl(0, 'OutriderProposalDelete', { link = 'DiffDelete', default = true })
 vim.api.nvim_set_hl(0, 'OutriderProposalHint', { link = 'Question', default = true })
+vim.api.nvim_set_hl(0, 'OutriderProposalAccepted', { link = 'DiagnosticOk', default = true })
+vim.api.nvim_set_hl(0, 'OutriderProposalRejected', { link = 'Comment', default = true })
+vim.api.nvim_set_hl(0, 'OutriderProposalKept', { link = 'Normal', default = true })
 
 return M

@@ -17,6 +17,7 @@ local ALWAYS = 'Always allow…'
 local SCOPES = { { 'Always in this workspace', 'workspace' }, { 'Always everywhere', 'everywhere' } }
 local REJECT_WITH_NOTE = 'Reject with a note…'
 local LOOK = 'Look at it first'
+local BY_HUNK = 'Hunk by hunk…'
 local OTHER = 'Another answer…'
 local SAVE = 'Save and continue'
 
@@ -38,7 +39,7 @@ end
 --- Whether an item is still open.
 ---@param item outrider.Item
 ---@return boolean
-local function is_open(item)
+function M.is_open(item)
   local session = sessions.get(item.sessionId)
   return session ~= nil and session.state ~= 'lost' and session:item(item.id) ~= nil
 end
@@ -47,7 +48,7 @@ end
 ---@param item outrider.Item
 ---@param answer { decision: string?, answer: string?, note: string?, scope: string? }
 function M.answer(item, answer)
-  if not is_open(item) then
+  if not M.is_open(item) then
     log.say('warning', ('Outrider does not ask that any more: %s'):format(drawing.short(item.title, 100)))
     return
   end
@@ -59,12 +60,26 @@ function M.answer(item, answer)
 end
 
 --- Ask for a text; an empty one is no answer.
-local function write(prompt, done)
+---@param prompt string
+---@param done fun(text: string)
+function M.write(prompt, done)
   vim.ui.input({ prompt = prompt }, function(text)
     if text and vim.trim(text) ~= '' then
       done(text)
     end
   end)
+end
+
+--- Allow an approval; hunks that were decided by themselves stay as they were decided.
+local function allow(item, decision)
+  local review = require('outrider.review')
+  if not review.has_begun(item) then
+    M.answer(item, { decision = decision })
+  elseif decision == 'allow_once' then
+    review.rest(item, 'take')
+  else
+    log.say('warning', 'Some hunks are decided by themselves, so the edit can be allowed only once.')
+  end
 end
 
 local function answer_question(item, answer)
@@ -86,7 +101,7 @@ end
 --- Reject an approval, and tell the model why.
 ---@param item outrider.Item
 function M.reject_with_note(item)
-  write('Why not? ', function(note)
+  M.write('Why not? ', function(note)
     M.answer(item, { decision = 'reject', note = note })
   end)
 end
@@ -122,7 +137,11 @@ local function choices(item)
         add(
           decision == 'allow_session' and ('%s (%s)'):format(option, drawing.covers(item)) or option,
           function()
-            M.answer(item, { decision = decision })
+            if decision == 'reject' then
+              M.answer(item, { decision = decision })
+            else
+              allow(item, decision)
+            end
           end
         )
       elseif option == ALWAYS then
@@ -134,8 +153,13 @@ local function choices(item)
     add(REJECT_WITH_NOTE, function()
       M.reject_with_note(item)
     end)
+    if #require('outrider.review').hunks(item) > 1 then
+      add(BY_HUNK, function()
+        require('outrider.hunks').start(item)
+      end)
+    end
     add(LOOK, function()
-      require('outrider.review').open(item)
+      require('outrider.diff').open(item)
     end)
     return list
   end
@@ -146,7 +170,7 @@ local function choices(item)
   end
   if item.allowFreeForm then
     add(OTHER, function()
-      write(drawing.short(item.title, 60) .. ' ', function(text)
+      M.write(drawing.short(item.title, 60) .. ' ', function(text)
         M.answer(item, { answer = text })
       end)
     end)
@@ -176,14 +200,14 @@ function M.choose(item)
 end
 
 --- Do what a key stands for.
----@param name 'allow'|'session'|'reject'|'note'|'review'|'answer'
+---@param name 'allow'|'session'|'reject'|'note'|'diff'|'answer'
 ---@param item outrider.Item?
 function M.by_key(name, item)
   if not item then
     return log.say('info', 'Outrider asks nothing.')
   end
-  if name == 'review' then
-    return require('outrider.review').open(item)
+  if name == 'diff' then
+    return require('outrider.diff').open(item)
   end
   if name == 'answer' or item.kind ~= 'approval' then
     return M.choose(item)
@@ -194,10 +218,11 @@ function M.by_key(name, item)
   if name == 'session' and not vim.list_contains(item.options, 'Allow for this session') then
     return log.say('warning', 'This can be allowed only once.')
   end
-  M.answer(
-    item,
-    { decision = ({ allow = 'allow_once', session = 'allow_session', reject = 'reject' })[name] }
-  )
+  if name == 'allow' or name == 'session' then
+    allow(item, name == 'allow' and 'allow_once' or 'allow_session')
+  else
+    M.answer(item, { decision = 'reject' })
+  end
 end
 
 --- Pick one of several open items.
@@ -224,15 +249,12 @@ function M.pick(client, done)
   end
 end
 
---- `window/showMessageRequest`: the message of an open item waits until that is answered; others are asked as usual.
+--- `outrider/ask`: the request waits until its item is resolved, by whatever way. The answer goes by the item's id.
 ---@param client vim.lsp.Client
----@param params lsp.ShowMessageRequestParams
+---@param params outrider.AskParams
 ---@return any
 function M.asked(client, params)
-  local thread, is_main = coroutine.running()
-  if not thread or is_main then
-    return nil
-  end
+  local thread = coroutine.running()
   sessions.when_read(
     client,
     vim.schedule_wrap(function()
@@ -240,31 +262,16 @@ function M.asked(client, params)
     end)
   )
   coroutine.yield()
-  for _, item in ipairs(sessions.items(client.id)) do
-    if not held[item.id] and M.matches(item, params) then
-      held[item.id] = { thread }
-      return coroutine.yield()
-    end
-  end
-  return nil
-end
-
---- Whether a message asks an item: it begins with its title, and its buttons are the item's.
----@param item outrider.Item
----@param params lsp.ShowMessageRequestParams
----@return boolean
-function M.matches(item, params)
-  local title = vim.trim(item.title)
-  if params.message:sub(1, #title) ~= title then
-    return false
-  end
-  local offered = {}
-  for _, action in ipairs(params.actions or {}) do
-    offered[action.title] = true
-  end
-  return vim.iter(item.options):all(function(option)
-    return offered[option] or option == 'Review…'
+  local id = params.item.id
+  local is_known = vim.iter(sessions.items(client.id)):any(function(item)
+    return item.id == id
   end)
+  if not is_known then
+    return vim.NIL
+  end
+  held[id] = held[id] or {}
+  table.insert(held[id], thread)
+  return coroutine.yield()
 end
 
 local function release(id)
@@ -284,7 +291,7 @@ local function announce(session, item)
   end
   if config.get().ask == 'select' then
     return vim.schedule(function()
-      if is_open(item) then
+      if M.is_open(item) then
         M.choose(item)
       end
     end)
@@ -298,14 +305,21 @@ end
 ---@param event outrider.Event
 function M.event(session, event)
   if event.type == 'approval.requested' or event.type == 'question.asked' then
-    announce(session, session:item(event.data.id))
+    local item = session:item(event.data.id)
+    if item and require('outrider.review').recall(item) then
+      log.say('info', 'The text has changed, so Outrider asks again; what you rejected or amended stays so.')
+    end
+    announce(session, item)
+  elseif event.type == 'tool.finished' then
+    require('outrider.review').finish(event.data.callId)
   elseif
     event.type == 'approval.resolved'
     or event.type == 'question.answered'
     or event.type == 'tool.answered'
   then
     require('outrider.inline').hide(event.data.id)
-    require('outrider.review').close(event.data.id)
+    require('outrider.diff').close(event.data.id)
+    require('outrider.review').forget(event.data.id, event.data.callId)
     release(event.data.id)
   elseif event.type == 'edit.proposed' then
     -- An item that is older than its `changeIds` is there before its edit is worked out again.

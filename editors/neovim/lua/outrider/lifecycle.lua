@@ -49,12 +49,8 @@ end
 ---@param client_config vim.lsp.ClientConfig
 function M.before_init(params, client_config)
   local options = vim.tbl_deep_extend('force', config.get().settings, params.initializationOptions or {})
-  options.tools = options.tools or {}
   if config.get().diagnostics then
-    table.insert(options.tools, require('outrider.diagnostics').tool())
-  end
-  if #options.tools == 0 then
-    options.tools = nil
+    options.extensions = vim.list_extend({ 'diagnostics' }, options.extensions or {})
   end
   params.initializationOptions = options
   local key = tostring(client_config)
@@ -241,7 +237,7 @@ function M.lsp_config()
     workspace_required = true,
     -- What is typed is sent at once: an edit must never meet a text that the server does not know.
     flags = { debounce_text_changes = 0 },
-    init_options = { events = true, debounce = 0, extensions = { 'save' } },
+    init_options = { events = true, debounce = 0, extensions = { 'ask', 'save' } },
     handlers = require('outrider.handlers').all(),
     before_init = latest('before_init'),
     on_init = latest('on_init'),

@@ -51,28 +51,32 @@ function M.find(buffer, hunk)
   end
 end
 
---- A text with hunks put in; nil where one has no place any more.
+--- A text with hunks put in, and where each then is; nil where one has no place any more.
 ---@param buffer integer
 ---@param hunks outrider.WireHunk[]
----@return string[]?
+---@return string[]? lines
+---@return { row: integer, count: integer }[]? places by the hunks' order, rows from 0
 function M.with(buffer, hunks)
   local text = text_of(buffer)
-  local placed = {}
-  for _, hunk in ipairs(hunks) do
+  local found = {}
+  for index, hunk in ipairs(hunks) do
     local row = M.find(buffer, hunk)
     if not row then
       return nil
     end
-    placed[#placed + 1] = { row = row, count = #M.lines(hunk.removed), added = M.lines(hunk.added) }
+    found[index] = { index = index, row = row, count = #M.lines(hunk.removed), added = M.lines(hunk.added) }
   end
-  table.sort(placed, function(one, other)
-    return one.row > other.row
+  table.sort(found, function(one, other)
+    return one.row == other.row and one.index < other.index or one.row < other.row
   end)
-  for _, hunk in ipairs(placed) do
-    local before, after = vim.list_slice(text, 1, hunk.row), vim.list_slice(text, hunk.row + hunk.count + 1)
-    text = vim.list_extend(vim.list_extend(before, hunk.added), after)
+  local lines, places, at = {}, {}, 0
+  for _, hunk in ipairs(found) do
+    vim.list_extend(lines, text, at + 1, hunk.row)
+    places[hunk.index] = { row = #lines, count = #hunk.added }
+    vim.list_extend(lines, hunk.added)
+    at = hunk.row + hunk.count
   end
-  return text
+  return vim.list_extend(lines, text, at + 1), places
 end
 
 return M

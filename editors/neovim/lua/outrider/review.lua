@@ -1,146 +1,199 @@
---- A proposal in full: the file beside what would become of it, in the editor's own diff, in a tab of its own.
-local client_of = require('outrider.client')
-local config = require('outrider.config')
-local place = require('outrider.place')
+--- What the person decides about the hunks of an edit, one by one. Nothing is sent before all of it is decided.
+local items = require('outrider.items')
 local sessions = require('outrider.sessions')
 
 local M = {}
 
---- The tabs of an item.
----@type table<string, integer[]>
-local tabs = {}
+---@class outrider.Hunk
+---@field id string as the server counts them: `chg_3#2`
+---@field number integer among all hunks of the item, from 1
+---@field change outrider.EditProposed
+---@field hunk outrider.WireHunk
 
-local function scratch(name, lines, filetype)
-  local existing = vim.fn.bufnr('^' .. vim.fn.escape(name, '[]*?\\') .. '$')
-  if existing ~= -1 then
-    pcall(vim.api.nvim_buf_delete, existing, { force = true })
-  end
-  local buffer = vim.api.nvim_create_buf(false, true)
-  pcall(vim.api.nvim_buf_set_name, buffer, name)
-  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
-  vim.bo[buffer].bufhidden = 'wipe'
-  vim.bo[buffer].modifiable = false
-  vim.bo[buffer].filetype = filetype
-  return buffer
-end
+--- By item, then by hunk.
+---@type table<string, table<string, outrider.ReviewedHunk>>
+local decided = {}
+--- What was rejected or written by the person in an edit that was answered, by call: it may be asked again.
+---@type table<string, { hunk: outrider.Hunk, one: outrider.ReviewedHunk }[]>
+local past = {}
+--- The hunks that were decided about, by item.
+---@type table<string, table<string, outrider.Hunk>>
+local meant = {}
 
-local function set_keys(buffer, item)
-  local keys = config.get().keys
-  for _, name in ipairs({ 'allow', 'session', 'reject', 'note', 'answer' }) do
-    vim.keymap.set('n', keys[name], function()
-      require('outrider.items').by_key(name, item)
-    end, { buffer = buffer, nowait = true, desc = 'Outrider: ' .. name })
-  end
-  vim.keymap.set('n', keys.close, function()
-    M.close(item.id)
-  end, { buffer = buffer, nowait = true, desc = 'Outrider: close the review' })
-end
-
-local function bar(item)
-  local keys = config.get().keys
-  local title = require('outrider.drawing').short(item.title, 100):gsub('%%', '%%%%')
-  return ('%s allow once · %s reject · %s note · %s close — %s%%<'):format(
-    keys.allow,
-    keys.reject,
-    keys.note,
-    keys.close,
-    title
-  )
-end
-
-local function tab_of(item, buffer)
-  vim.cmd.tabnew()
-  local empty = vim.api.nvim_get_current_buf()
-  vim.api.nvim_win_set_buf(0, buffer)
-  pcall(vim.api.nvim_buf_delete, empty, { force = true })
-  vim.wo[0][0].winbar = bar(item)
-  tabs[item.id] = tabs[item.id] or {}
-  table.insert(tabs[item.id], vim.api.nvim_get_current_tabpage())
-end
-
---- The file as it is: its buffer, loaded for the purpose if need be, or nothing where there is no file.
-local function before(file, name)
-  if file and (client_of.buffer(file) or vim.uv.fs_stat(file)) then
-    local buffer = client_of.buffer(file) or vim.fn.bufadd(file)
-    vim.fn.bufload(buffer)
-    return buffer
-  end
-  return scratch(name .. ' (nothing)', {}, '')
-end
-
-local function diff(client, item, change)
-  local file = client_of.file(client, change.path)
-  local name = ('outrider://proposal/%s/%s'):format(item.id, change.to or change.path)
-  local now = before(file, name)
-  local lines = change.operation == 'delete' and {} or place.with(now, change.hunks)
-  if not lines then
-    return false
-  end
-  local filetype = vim.bo[now].filetype ~= '' and vim.bo[now].filetype
-    or vim.filetype.match({ filename = change.to or change.path, contents = lines })
-    or ''
-  local proposed = scratch(name, lines, filetype)
-  tab_of(item, proposed)
-  local right = vim.api.nvim_get_current_win()
-  vim.api.nvim_open_win(now, false, { split = 'left', win = right })
-  for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-    vim.api.nvim_win_call(window, function()
-      vim.cmd.diffthis()
-    end)
-  end
-  set_keys(proposed, item)
-  vim.api.nvim_set_current_win(right)
-  vim.cmd('silent! normal! gg]c')
-  return true
-end
-
---- Show an item. The keys of the session answer it there.
+--- The hunks that an item asks about, in order. What makes, deletes or renames a file is one.
 ---@param item outrider.Item
-function M.open(item)
-  M.close(item.id)
+---@return outrider.Hunk[]
+function M.hunks(item)
   local session = sessions.get(item.sessionId)
-  local client = session and vim.lsp.get_client_by_id(session.client)
-  if not session or not client then
-    return
+  local found = {}
+  for _, change in ipairs(session and session.proposals[item.callId or ''] or {}) do
+    local hunks = change.hunks
+    if (change.operation or 'edit') ~= 'edit' then
+      hunks = { hunks[1] or { line = 1, removed = '', added = '' } }
+    end
+    for index, hunk in ipairs(hunks) do
+      found[#found + 1] = {
+        id = ('%s#%d'):format(change.changeId, index),
+        number = #found + 1,
+        change = change,
+        hunk = hunk,
+      }
+    end
   end
-  -- Once is enough, and the diff stays in line.
-  require('outrider.inline').hide(item.id)
-  local whole = true
-  for _, change in ipairs(session.proposals[item.callId or ''] or {}) do
-    local operation = change.operation or 'edit'
-    whole = operation ~= 'rename' and diff(client, item, change) and whole
+  return found
+end
+
+--- What was decided about a hunk so far.
+---@param item outrider.Item
+---@param hunk outrider.Hunk
+---@return outrider.ReviewedHunk?
+function M.decided(item, hunk)
+  return (decided[item.id] or {})[hunk.id]
+end
+
+--- The hunks that nothing was decided about yet.
+---@param item outrider.Item
+---@return outrider.Hunk[]
+function M.left(item)
+  return vim.tbl_filter(function(hunk)
+    return M.decided(item, hunk) == nil
+  end, M.hunks(item))
+end
+
+--- Whether something was decided about single hunks.
+---@param item outrider.Item
+---@return boolean
+function M.has_begun(item)
+  return next(decided[item.id] or {}) ~= nil
+end
+
+--- The text that a hunk puts in, in the person's words where they gave some.
+---@param item outrider.Item
+---@param hunk outrider.Hunk
+---@return string
+function M.text(item, hunk)
+  local one = M.decided(item, hunk)
+  return one and one.text or hunk.hunk.added
+end
+
+--- The decisions as one answer.
+---@param item outrider.Item
+---@return table
+local function answer_of(item)
+  local hunks, review, reasons, kept = M.hunks(item), {}, {}, false
+  for _, hunk in ipairs(hunks) do
+    local one = M.decided(item, hunk)
+    kept = kept or (one ~= nil and one.decision == 'take')
+    -- A hunk that is not named is taken.
+    if one and (one.decision == 'reject' or one.text) then
+      review[#review + 1] = one
+    end
+    reasons[#reasons + 1] = one and one.reason and one or nil
   end
-  if not tabs[item.id] or not whole then
-    local lines = vim.split(vim.trim(item.title .. '\n\n' .. item.detail), '\n', { plain = true })
-    local buffer = scratch(('outrider://item/%s'):format(item.id), lines, 'diff')
-    tab_of(item, buffer)
-    set_keys(buffer, item)
+  if kept then
+    return { decision = 'allow_once', review = #review > 0 and review or nil }
+  end
+  if #hunks == 1 then
+    return { decision = 'reject', note = review[1].reason }
+  end
+  return { decision = 'reject', review = #reasons > 0 and reasons or nil }
+end
+
+local function changed(item)
+  if not require('outrider.diff').render(item) then
+    require('outrider.inline').refresh(item)
+  end
+  if #M.left(item) == 0 then
+    items.answer(item, answer_of(item))
   end
 end
 
---- Close the tabs of an item; the file's own windows elsewhere stay as they are.
+local function keep(item, hunk, decision, more)
+  decided[item.id] = decided[item.id] or {}
+  decided[item.id][hunk.id] = vim.tbl_extend('error', { id = hunk.id, decision = decision }, more or {})
+  meant[item.id] = meant[item.id] or {}
+  meant[item.id][hunk.id] = hunk
+end
+
+--- Decide about a hunk; with the last one the answer is sent.
+---@param item outrider.Item
+---@param hunk outrider.Hunk
+---@param decision 'take'|'reject'
+---@param more { reason: string?, text: string? }?
+function M.decide(item, hunk, decision, more)
+  keep(item, hunk, decision, more)
+  changed(item)
+end
+
+--- Decide about all hunks that are left, and send the answer.
+---@param item outrider.Item
+---@param decision 'take'|'reject'
+function M.rest(item, decision)
+  for _, hunk in ipairs(M.left(item)) do
+    keep(item, hunk, decision)
+  end
+  changed(item)
+end
+
+--- An item is answered. Its call may ask again, because the text has changed since.
 ---@param id string
-function M.close(id)
-  local open = tabs[id] or {}
-  tabs[id] = nil
-  for _, session in pairs(#open > 0 and sessions.all() or {}) do
-    local item = session:item(id)
-    if item and session.state ~= 'lost' then
-      require('outrider.inline').show(session, item)
+---@param call string?
+function M.forget(id, call)
+  local kept = {}
+  for name, hunk in pairs(meant[id] or {}) do
+    local one = decided[id][name]
+    if one.decision == 'reject' or one.text then
+      kept[#kept + 1] = { hunk = hunk, one = one }
     end
   end
-  for _, tab in ipairs(open) do
-    if vim.api.nvim_tabpage_is_valid(tab) then
-      for _, window in ipairs(vim.api.nvim_tabpage_list_wins(tab)) do
-        vim.api.nvim_win_call(window, function()
-          vim.cmd('diffoff')
-        end)
-      end
-      if #vim.api.nvim_list_tabpages() > 1 then
-        vim.cmd.tabclose({ args = { tostring(vim.api.nvim_tabpage_get_number(tab)) } })
+  decided[id], meant[id] = nil, nil
+  if call and #kept > 0 then
+    past[call] = kept
+  end
+end
+
+--- A call has come to its end, and asks no more.
+---@param call string
+function M.finish(call)
+  past[call] = nil
+end
+
+--- A call asks again: hunks that are the same as before stay rejected, or as the person wrote them. What was only
+--- accepted is asked about anew.
+---@param item outrider.Item
+---@return boolean whether there are any
+function M.recall(item)
+  local kept = past[item.callId or ''] or {}
+  local any = false
+  for _, hunk in ipairs(#kept > 0 and M.hunks(item) or {}) do
+    for _, before in ipairs(kept) do
+      local same = before.hunk.change.path == hunk.change.path
+        and before.hunk.hunk.removed == hunk.hunk.removed
+        and before.hunk.hunk.added == hunk.hunk.added
+      if same and not M.decided(item, hunk) then
+        keep(item, hunk, before.one.decision, { reason = before.one.reason, text = before.one.text })
+        any = true
       end
     end
   end
+  past[item.callId or ''] = nil
+  return any
+end
+
+--- What was decided about a hunk, in words; nil where nothing was.
+---@param item outrider.Item
+---@param hunk outrider.Hunk
+---@return string? text
+---@return string? group of highlighting
+function M.said(item, hunk)
+  local one = M.decided(item, hunk)
+  if not one then
+    return nil
+  elseif one.decision == 'reject' then
+    local reason = one.reason and ': ' .. require('outrider.drawing').short(one.reason, 100) or ''
+    return '✗ rejected' .. reason, 'OutriderProposalRejected'
+  end
+  return one.text and '✓ accepted as amended' or '✓ accepted', 'OutriderProposalAccepted'
 end
 
 return M

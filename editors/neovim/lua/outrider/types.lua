@@ -173,6 +173,14 @@
 ---@field items table<string, any>[]
 ---@field uri string
 
+--- `outrider/diagnostics`: what the editor shows of all language servers and linters, now.
+---@class outrider.DiagnosticsParams
+---@field uris? string[]
+
+--- What they report. A document without problems may be absent.
+---@class outrider.DiagnosticsReply
+---@field diagnostics outrider.Diagnostics[]
+
 --- What is looked at beyond what costs nothing.
 ---@class outrider.DoctorParams
 ---@field probe? boolean

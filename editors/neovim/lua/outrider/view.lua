@@ -29,7 +29,7 @@ local function set_keys(buffer)
     end
   end
   local keys = config.get().keys
-  for _, name in ipairs({ 'allow', 'session', 'reject', 'note', 'review', 'answer' }) do
+  for _, name in ipairs({ 'allow', 'session', 'reject', 'note', 'diff', 'answer' }) do
     map(keys[name], name, function()
       require('outrider.items').by_key(name, M.item_at_cursor())
     end)
@@ -233,7 +233,11 @@ draw['approval.resolved'] = function(view, _, data)
     local title = vim.api.nvim_buf_get_lines(view.buffer, row, row + 1, false)[1]:gsub('^[?] ', '')
     local by = data.by ~= 'person' and (' by %s'):format(data.rule or data.by) or ''
     local note = data.note and (': ' .. drawing.short(data.note, 200)) or ''
-    view.blocks:replace(name, { ('› %s: %s%s%s'):format(title, DECISIONS[data.decision], by, note) })
+    local hunks = data.decision ~= 'reject' and drawing.reviewed(data.review) or ''
+    view.blocks:replace(
+      name,
+      { ('› %s: %s%s%s%s'):format(title, DECISIONS[data.decision], hunks, by, note) }
+    )
   end
 end
 

@@ -1,7 +1,7 @@
 /** What goes to the server of the editor's settings, and by which way: the person's own widen, the workspace's only narrow. */
 
 import { PERMISSION_MODES, type PermissionMode } from "./words.js";
-import type { ClientTool, Settings } from "../protocol/types.js";
+import type { Settings } from "../protocol/types.js";
 
 /** One setting, by where it is said. */
 export interface Said {
@@ -27,15 +27,14 @@ const NARROWING = ["model", "permissionMode", "limits"] as const;
  * The `initializationOptions`. Only what the person said counts: nothing here comes from the workspace.
  *
  * @param trusted whether the person trusts the workspace
- * @param tools the tools that the extension brings
  */
-export function initializationOptions(inspect: Inspect, trusted: boolean, tools: readonly ClientTool[]): Options {
+export function initializationOptions(inspect: Inspect, trusted: boolean): Options {
   const said: Record<string, unknown> = {};
   for (const key of OWN) {
     const { global } = inspect(key);
     if (isSaid(global)) said[key] = global;
   }
-  return { ...said, events: true, trusted, tools: [...tools], extensions: EXTENSIONS };
+  return { ...said, events: true, trusted, extensions: EXTENSIONS };
 }
 
 /**

@@ -19,7 +19,6 @@ import type { PermissionMode } from "../core/words.js";
 import type { Commands } from "../protocol/types.js";
 import type { Keys } from "./keys.js";
 import { type Server, provideServer } from "./server.js";
-import { TOOLS } from "./tools.js";
 
 /** The server said no, or was not there. `reason` is the protocol's. */
 export class CommandFailure extends Error {
@@ -248,7 +247,7 @@ export class Connection {
 }
 
 function options(): Options {
-  return initializationOptions(inspect, vscode.workspace.isTrusted, TOOLS);
+  return initializationOptions(inspect, vscode.workspace.isTrusted);
 }
 
 /** What is started may be anything, and never answer. */

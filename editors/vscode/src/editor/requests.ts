@@ -1,14 +1,13 @@
-/** What the server asks of the editor: dialogs, saving, diagnostics, tools. */
+/** What the server asks of the editor: dialogs, saving, diagnostics. */
 
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
 import { itemOfDialog } from "../core/asked.js";
 import type { SessionBook } from "../core/book.js";
-import type { Event, Frame, Open, ToolParams } from "../protocol/types.js";
+import type { DiagnosticsParams, DiagnosticsReply, Event, Frame, Open } from "../protocol/types.js";
 import type { Answers } from "./answers.js";
 import { saveOne } from "./saving.js";
-import { runTool } from "./tools.js";
 
 interface DialogParams {
   readonly message: string;
@@ -23,7 +22,6 @@ export function serve(client: LanguageClient, book: SessionBook, answers: Answer
   client.onNotification("outrider/stream", (frame: Frame) => {
     book.onFrame(frame);
   });
-  client.onRequest("outrider/tool", (params: ToolParams) => runTool(params));
 
   client.onRequest("window/showMessageRequest", async (params: DialogParams) => {
     const titles = (params.actions ?? []).map(({ title }) => title);
@@ -54,7 +52,7 @@ export function serve(client: LanguageClient, book: SessionBook, answers: Answer
     return { saved, ...(failed.length === 0 ? {} : { failed }) };
   });
 
-  client.onRequest("outrider/diagnostics", async (params: { uris?: string[] }) => {
+  client.onRequest("outrider/diagnostics", async (params: DiagnosticsParams): Promise<DiagnosticsReply> => {
     const all =
       params.uris === undefined
         ? vscode.languages.getDiagnostics()

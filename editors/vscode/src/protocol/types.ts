@@ -193,6 +193,16 @@ export interface Diagnostics {
   uri: string;
 }
 
+/** `outrider/diagnostics`: what the editor shows of all language servers and linters, now. */
+export interface DiagnosticsParams {
+  uris?: string[];
+}
+
+/** What they report. A document without problems may be absent. */
+export interface DiagnosticsReply {
+  diagnostics: Diagnostics[];
+}
+
 /** What is looked at beyond what costs nothing. */
 export interface DoctorParams {
   probe?: boolean;
@@ -1331,6 +1341,7 @@ export interface Commands {
 /** Requests to the client. */
 export interface Requests {
   "outrider/ask": { params: AskParams; result: AskReply };
+  "outrider/diagnostics": { params: DiagnosticsParams; result: DiagnosticsReply };
   "outrider/save": { params: SaveParams; result: SaveReply };
   "outrider/tool": { params: ToolParams; result: ToolReply };
 }
