@@ -213,6 +213,27 @@ async def test_promise_5_a_file_whose_document_is_left_comes_back_after_a_restar
             assert editor.text("tariff.py") == f"{typed}{PRICE}"
 
 
+@pytest.mark.parametrize("typed", ["", "# mine\n"], ids=["clean", "typed"])
+@pytest.mark.parametrize("wanted", [DELETE, RENAME], ids=["delete", "rename"])
+async def test_a_document_that_is_left_stands_for_nothing_after_a_restart(wanted, typed, workspace):
+    read = call("read_file", path="tariff.py", called="read")
+    model, ids = scripted(workspace, [step(wanted), DONE, step(read), DONE]), {"testing": {"ids": None}}
+    async with start_session("stock", workspace, model, {**FULL, **ids}) as editor:
+        editor.open("tariff.py")
+        await editor.run("Go.")
+        session = editor.session_id
+    async with start_session("stock", workspace, model, ids) as editor:
+        (workspace / "tariff.py").write_text(PRICE)
+        editor.open("tariff.py")
+        (workspace / "tariff.py").unlink()
+        if typed:
+            editor.type("tariff.py", typed, at=(0, 0))
+        await editor.run("Look.", sessionId=session)
+        expected = ("ok", "# mine") if typed else ("error", "tariff.py does not exist")
+        status, said = results(editor)["read"]
+        assert (status, expected[1] in said) == (expected[0], True), said
+
+
 @pytest.mark.parametrize("wanted", [DELETE, RENAME], ids=["delete", "rename"])
 async def test_what_is_typed_while_the_file_goes_is_left_and_told(wanted, begin, workspace, monkeypatch):
     name = wanted["id"]

@@ -21,7 +21,7 @@ from outrider.tools.context import ToolContext
 from outrider.tools.result import ToolResult
 from outrider.tools.review import told_of
 from outrider.workspace.diff import text_hunks
-from outrider.workspace.history.journal import Journal
+from outrider.workspace.history.journal import ChangeRecord, Journal
 from outrider.workspace.landing import is_in_place, without_part
 from outrider.workspace.merge import merge
 from outrider.workspace.overlay import ReadProblem, as_seen, is_alike
@@ -289,16 +289,32 @@ def _kept(text: str | None, blobs: dict[str, bytes]) -> str:
     return digest
 
 
-async def unsaved_buffers(context: ToolContext, journal: Journal) -> dict[str, int]:
-    """The open documents that the session changed and that are not saved: URI → how often each had been saved."""
+async def look_at_documents(context: ToolContext, journal: Journal) -> dict[str, int]:
+    """Look at what is open of the files that the session changed.
+
+    A document with the very text with which its file was taken away is what the editor left open: it is outdated, as it
+    was before the restart.
+
+    Returns:
+        The documents that are not saved: URI → how often each had been saved.
+    """
+    latest: dict[str, ChangeRecord] = {}
+    for record in journal.changes():
+        if record.state == "applied":
+            latest |= {path: record for path in (record.path, record.to) if path}
     found: dict[str, int] = {}
-    for path in {record.to or record.path for record in journal.changes() if record.state == "applied"}:
+    for path, record in latest.items():
         located = await context.folders.locate(path)
         if isinstance(located, PathProblem):
             continue
         snapshot = await context.overlay.read(located)
         document = await context.overlay.document_of(located)
-        if document is not None and not isinstance(snapshot, ReadProblem) and snapshot.unsaved:
+        if document is None or isinstance(snapshot, ReadProblem) or not snapshot.unsaved:
+            continue
+        is_away = record.operation in {"delete", "rename"} and path == record.path
+        if is_away and content_hash(changes.encode(snapshot.text)) == record.before:
+            context.documents.set_outdated(document.uri)
+        else:
             found[document.uri] = document.saves
     return found
 

@@ -176,7 +176,7 @@ class Session:
         context = self._context("Outrider")
         for data in list(state.undoing.values()):
             await recovery.settle_change(context, self._services.store, data)
-        self._touched.update(await recovery.unsaved_buffers(context, state.journal))
+        self._touched.update(await recovery.look_at_documents(context, state.journal))
         return None
 
     async def recall(self) -> Refused | None:
