@@ -57,6 +57,7 @@ VALUES: dict[str, type[Wire]] = {
     "Hunk": events.WireHunk,
     "ReviewedHunk": events.ReviewedHunk,
     "TurnSettings": events.TurnSettings,
+    "WireImage": events.WireImage,
     "ReadText": events.ReadText,
     "Secret": events.Secret,
 }

@@ -925,6 +925,7 @@
 ---@class outrider.ToolFinished
 ---@field callId string
 ---@field content string
+---@field images? outrider.WireImage[]
 ---@field masked? integer
 ---@field name string
 ---@field read? outrider.ReadText[]
@@ -1104,6 +1105,15 @@
 ---@field added string
 ---@field line integer
 ---@field removed string
+
+--- An image that a call gave. Its content lies in the log's store, and in no event or export.
+---@class outrider.WireImage
+---@field hash string
+---@field height integer
+---@field mediaType string
+---@field name string
+---@field size integer
+---@field width integer
 
 --- What a model wants back word for word with its answer, such as signed reasoning.
 ---@class outrider.WireProviderData

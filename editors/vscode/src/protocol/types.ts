@@ -1036,6 +1036,7 @@ export interface ToolAsked {
 export interface ToolFinished {
   callId: string;
   content: string;
+  images?: WireImage[];
   masked?: number;
   name: string;
   read?: ReadText[];
@@ -1239,6 +1240,16 @@ export interface WireHunk {
   added: string;
   line: number;
   removed: string;
+}
+
+/** An image that a call gave. Its content lies in the log's store, and in no event or export. */
+export interface WireImage {
+  hash: string;
+  height: number;
+  mediaType: string;
+  name: string;
+  size: number;
+  width: number;
 }
 
 /** What a model wants back word for word with its answer, such as signed reasoning. */

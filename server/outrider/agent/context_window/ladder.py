@@ -43,7 +43,7 @@ def trimmed(messages: Sequence[Message], wanted: int) -> Trimmed | None:
                 if part != was:
                     left[kind, part.name] = length
             result[index] = replace(message, text="".join(part.text for part in parts), parts=parts)
-            saved += len(message.encoded) - len(result[index].encoded)
+            saved += message.weight - result[index].weight
     return Trimmed(result, [(kind, name, length) for (kind, name), length in left.items()]) if left else None
 
 

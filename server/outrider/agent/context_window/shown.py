@@ -91,7 +91,7 @@ def _told(message: Message, counter: Counter) -> PromptMessage:
         reasoning=message.reasoning,
         tool_calls=calls or None,
         tool_call_id=message.tool_call_id,
-        tokens=counter.of(len(replace(message, parts=()).encoded)),
+        tokens=counter.of(replace(message, parts=()).weight),
         sections=sections or None,
     )
 
