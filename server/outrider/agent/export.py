@@ -135,13 +135,14 @@ def redacted(
         text = _redacted_content(redaction, content, kind)
         renamed[digest, kind] = hash_of(text)
         new[renamed[digest, kind]] = text
+    redacted_events = [_redacted_event(redaction, event, renamed) for event in events]
     removed = {str(kind): count for kind, count in sorted(redaction.removed.items())}
     if images := _images_named(events, contents):
         removed["image"] = len(images)
     return Export(
         program=version,
         session_id=events[0].session_id,
-        events=[_redacted_event(redaction, event, renamed) for event in events],
+        events=redacted_events,
         contents=new,
         removed=removed,
     )
