@@ -845,6 +845,7 @@
 ---@field models? table<string, outrider.ModelSettings>
 ---@field permissionMode? 'read-only'|'ask'|'auto-edit'|'full'
 ---@field providers? table<string, outrider.ProviderSettings>
+---@field recording? boolean
 ---@field routing? outrider.Routing
 ---@field sandbox? outrider.SandboxSettings
 ---@field stateDir? string

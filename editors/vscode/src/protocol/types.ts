@@ -943,6 +943,7 @@ export interface Settings {
   models?: Record<string, ModelSettings>;
   permissionMode?: "read-only" | "ask" | "auto-edit" | "full";
   providers?: Record<string, ProviderSettings>;
+  recording?: boolean;
   routing?: Routing;
   sandbox?: SandboxSettings;
   stateDir?: string;
