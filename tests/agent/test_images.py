@@ -13,8 +13,11 @@ from outrider.agent.context_window.pruning import (
     without_images,
 )
 from outrider.ports.model import Image, Message
+from outrider.replay.play import Replayed, play
+from outrider.store.exported import parse_export
 from outrider.testing.scenario import embedded, start_session
 from outrider.workspace.images import BYTES_LIMIT
+from outrider_protocol.export import Export
 from pictures import gif, jpeg, png
 from provider_server import IN_DIALECT, ProviderServer, Said, fails, tells
 from replayed import assert_replays
@@ -266,6 +269,11 @@ async def test_an_export_leaves_images_out_and_says_so(start, server, workspace)
     async with start("anthropic") as editor:
         await editor.run("Look", context={"documents": [(workspace / "logo.png").as_uri()]})
         exported = await editor.command("outrider.export", {"sessionId": editor.session_id})
+    export = parse_export(json.dumps(exported).encode())
+    assert isinstance(export, Export), export
+    replayed = await play(export)
+    assert isinstance(replayed, Replayed), replayed
+    assert replayed.difference is None
     assert exported["removed"]["image"] == 1
     assert IN_BASE64[:40] not in json.dumps(exported)
     assert "logo.png" in json.dumps(exported)
@@ -311,3 +319,30 @@ async def test_a_request_has_no_more_images_than_providers_take(start, server, w
     assert pruned["data"]["callIds"] == ["call_0.png"]
     sent = [base64.b64decode(image) for _, _, image in shown("anthropic", server.bodies[1])]
     assert sent == [png(8, 8, number) for number in range(1, MOST_IMAGES + 1)]
+
+
+async def test_a_task_gives_up_its_images_before_it_is_too_long(start, server, workspace, monkeypatch):
+    monkeypatch.setattr("provider_server.USAGE", (0, 0))  # it counts nothing
+    names = [f"{number}.png" for number in range(8)]
+    for number, name in enumerate(names):
+        (workspace / name).write_bytes(png(1200, 1000, number))
+    models = {"local/some-model": {"vision": True, "contextWindow": 16_000}}
+    context = {"documents": [(workspace / name).as_uri() for name in names]}
+    editor = await look(start, server, "anthropic", Said("Many."), models=models, context=context)
+    (trimmed,) = editor.events_of("context.trimmed")
+    assert {part["kind"] for part in trimmed["data"]["parts"]} == {"image"}
+    assert shown("anthropic", server.bodies[0]) == []
+    assert "0.png" in server.received[0].body.decode()
+
+
+async def test_the_prompt_tells_of_images(start, server, workspace, monkeypatch):
+    monkeypatch.setattr("provider_server.USAGE", (0, 0))  # it counts nothing
+    server.plays("anthropic", Said(calls=LOOKS), Said("A logo."))
+    uri = (workspace / "logo.png").as_uri()
+    async with start("anthropic") as editor:
+        await editor.run("Look", context={"documents": [uri]})
+        told = await editor.command("outrider.prompt", {"sessionId": editor.session_id})
+    of_task, of_result = (message for message in told["messages"] if "images" in message)
+    assert [one["name"] for one in (*of_task["images"], *of_result["images"])] == ["logo.png"] * 2
+    assert of_result["tokens"] > 640 * 480 // 750
+    assert {"kind": "image", "name": "logo.png", "tokens": 410} in of_task["sections"]

@@ -83,7 +83,7 @@ class Image:
 
 
 PartKind = Literal[
-    "identity", "mode", "environment", "instructions", "prompt", "open", "selection", "diagnostics"
+    "identity", "mode", "environment", "instructions", "prompt", "open", "selection", "diagnostics", "image"
 ]
 
 

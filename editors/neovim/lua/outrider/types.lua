@@ -597,6 +597,7 @@
 
 --- A message of a request, as the model gets it.
 ---@class outrider.PromptMessage
+---@field images? outrider.WireImage[]
 ---@field reasoning? string
 ---@field role 'system'|'user'|'assistant'|'tool'
 ---@field sections? outrider.PromptSection[]

@@ -662,6 +662,7 @@ export interface Price {
 
 /** A message of a request, as the model gets it. */
 export interface PromptMessage {
+  images?: WireImage[];
   reasoning?: string;
   role: "system" | "user" | "assistant" | "tool";
   sections?: PromptSection[];

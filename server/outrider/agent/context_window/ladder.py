@@ -29,9 +29,15 @@ class Trimmed:
 
 
 def trimmed(messages: Sequence[Message], wanted: int) -> Trimmed | None:
-    """Cut parts, the least needed first, until so many bytes are saved; None where there is nothing to cut."""
+    """Cut parts, the least needed first and images before them, until so many bytes are saved; None where there is nothing to cut."""
     result, saved = list(messages), 0
     left: dict[tuple[PartKind, str | None], int] = {}
+    for index, message in enumerate(result):
+        # Which they were is told by what is open, and the model can read them again.
+        if message.images and message.role == "user" and saved < wanted:
+            left |= {("image", image.name): 0 for image in message.images}
+            result[index] = replace(message, images=())
+            saved += message.weight - result[index].weight
     for kind, length in RUNGS:
         if saved >= wanted:
             break
