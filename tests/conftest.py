@@ -24,19 +24,24 @@ GONE_SECONDS = 2.0
 @pytest.fixture(scope="session", autouse=True)
 def loopback_only():
     """No test reaches another machine."""
-    connect, look_up = socket.socket.connect, socket.getaddrinfo
+    look_up = socket.getaddrinfo
 
-    def guarded_connect(self, address):
-        if self.family != socket.AF_UNIX:
-            refuse_outside(address[0])
-        return connect(self, address)
+    def guarded(reach):
+        def reach_inside(self, *arguments):
+            address = arguments[-1]  # the last one of each of them
+            if self.family != socket.AF_UNIX:
+                refuse_outside(address[0])
+            return reach(self, *arguments)
+
+        return reach_inside
 
     def guarded_look_up(host, *arguments, **options):
         refuse_outside(host)
         return look_up(host, *arguments, **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(socket.socket, "connect", guarded_connect)
+        for name in ("connect", "connect_ex", "sendto"):
+            patch.setattr(socket.socket, name, guarded(getattr(socket.socket, name)))
         patch.setattr(socket, "getaddrinfo", guarded_look_up)
         yield
 

@@ -24,6 +24,7 @@ from outrider_protocol.events import (
     UndonePath,
     UndoScope,
     Usage,
+    WireImage,
     WireToolCall,
 )  # fmt: skip
 from outrider_protocol.export import Export
@@ -372,6 +373,8 @@ class PromptMessage(Wire):
     tool_calls: list[WireToolCall] | None = None
     tool_call_id: str | None = None
     tokens: int
+    images: list[WireImage] | None = None
+    """What is shown with it, if the model takes images."""
     sections: list[PromptSection] | None = None
     """What its text is made of, in order, where that is known."""
 

@@ -460,6 +460,22 @@ class ReadText(Wire):
     """Content hash."""
 
 
+class WireImage(Wire):
+    """An image that a call gave. Its content lies in the log's store, and in no event or export."""
+
+    name: str
+    """Its path."""
+    hash: str
+    """Content hash."""
+    media_type: str
+    """`image/png`, `image/jpeg`, `image/gif` or `image/webp`."""
+    width: int
+    height: int
+    """Pixels."""
+    size: int
+    """Bytes."""
+
+
 class ToolFinished(EventData):
     """The result of a call. Every call has exactly one."""
 
@@ -470,6 +486,8 @@ class ToolFinished(EventData):
     content: str
     read: list[ReadText] | None = None
     """The files whose whole text stands behind `content`."""
+    images: list[WireImage] | None = None
+    """The images that the model gets with `content`."""
     masked: int | None = None
     """In how many places of `content` a placeholder stands for a secret; absent where none does."""
 

@@ -106,7 +106,7 @@ class ModelSettings(Wire):
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     """The most tokens of one answer."""
     vision: bool | None = None
-    """Whether it sees images."""
+    """Whether it takes images."""
     reasoning: bool | None = None
     """Whether it thinks before it answers."""
     tool_strength: ToolStrength | None = None
@@ -271,6 +271,8 @@ class Settings(Wire):
     """Folder of the log; absent means the user's state folder."""
     store: StoreSettings = StoreSettings()
     """How long texts are kept."""
+    recording: bool = False
+    """Whether each session is kept as a file that `recorded:PATH` plays."""
     events: bool = False
     """Whether the client wants `outrider/event` and `outrider/stream`."""
     code_lens: bool = True

@@ -14,6 +14,7 @@ import platformdirs
 from outrider import __version__
 from outrider.agent import papers
 from outrider.agent.prompt import Briefing
+from outrider.agent.recording import Recordings
 from outrider.agent.services import Services
 from outrider.agent.sessions import Sessions
 from outrider.agent.state import SessionState
@@ -81,6 +82,7 @@ class App:
     """What other processes hold open unsaved."""
     publisher: Publisher
     retention: Retention | None
+    recordings: Recordings
     messages: tuple[str, ...] = ()
     """What has to be said about the settings."""
 
@@ -133,6 +135,7 @@ class App:
     async def close(self, reason: str) -> None:
         """Let go of everything: turns, processes, connections, and the log last."""
         await self.sessions.close(reason)
+        await self.recordings.close()
         await self.publisher.close()
         if self.retention is not None:
             await self.retention.close()
@@ -247,6 +250,9 @@ async def start(
         Retention(store, SystemClock(), settings.store, lambda text: editor.say("info", f"Outrider: {text}"))
         if settings.testing is None
         else None,
+        Recordings(
+            services, _state_dir(settings, around), lambda text: editor.say("warning", f"Outrider: {text}")
+        ),
         layered.messages,
     )
     return app

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from asking import count_ms, request_ms
 from edits import EditMeasures
 from measures import MARK, Measures
 
@@ -129,6 +130,8 @@ async def measured(folder: Path, repeats: int) -> Table:
         "cancel in a command that ignores TERM, ms", lambda: measures.cancel_in_command_ms(IGNORES), 250
     )
     table.least("chat decoder alone, one-token chunks/s", measures.decoded_per_second, 60_000)
+    await table.ratio("a request and its answer, ms of the processor (beside: httpx alone)", request_ms, 1.5)
+    await table.most("count of 200 000 tokens, ms", count_ms, 20)
     await table.most("resident memory, idle with all imported, MB", measures.idle_mb, 70)
     edits = EditMeasures(folder)
     await table.most("own cost of an edit in an open file of 20 000 lines, ms", edits.edit_ms, 15)

@@ -1,13 +1,20 @@
 """The types of the VS Code extension are what the protocol's schema says."""
 
 import importlib.util
+import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).resolve().parents[2] / "editors" / "vscode" / "scripts" / "types.mjs"
+from outrider_protocol.settings import Settings
+
+EXTENSION = Path(__file__).resolve().parents[2] / "editors" / "vscode"
+SCRIPT = EXTENSION / "scripts" / "types.mjs"
+SAID_BY_THE_EXTENSION = {"events", "trusted", "tools", "testing"}
+OF_THE_EXTENSION = {"messages", "server.command", "server.python"}
 
 
 def _node() -> str | None:
@@ -27,3 +34,27 @@ def test_types_are_made_of_the_schema() -> None:
         [node, str(SCRIPT), "--check"], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, f"{done.stderr}(in editors/vscode)"
+
+
+def test_its_settings_are_those_of_the_server() -> None:
+    fields = Settings.model_fields.items()
+    wanted = {field.alias or name for name, field in fields} - SAID_BY_THE_EXTENSION
+    package = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))
+    offered = package["contributes"]["configuration"]["properties"]
+    assert {name.removeprefix("outrider.") for name in offered} == wanted | OF_THE_EXTENSION
+    source = (EXTENSION / "src" / "core" / "settings.ts").read_text(encoding="utf-8")
+    handed_over = source.partition("const OWN = [")[2].partition("]")[0]
+    assert set(re.findall(r'"(\w+)"', handed_over)) == wanted
+    page = (EXTENSION / "README.md").read_text(encoding="utf-8")
+    assert {name for name in offered if f"`{name}`" not in page} == set()
+
+
+def test_a_workspace_sets_nothing_that_only_the_person_may() -> None:
+    package = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))
+    offered = package["contributes"]["configuration"]["properties"]
+    source = (EXTENSION / "src" / "core" / "settings.ts").read_text(encoding="utf-8")
+    narrowing = set(re.findall(r'"(\w+)"', source.partition("const NARROWING = [")[2].partition("]")[0]))
+    of_workspaces = {
+        name.removeprefix("outrider.") for name, one in offered.items() if one["scope"] == "window"
+    }
+    assert of_workspaces == narrowing

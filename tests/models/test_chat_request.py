@@ -1,4 +1,5 @@
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -105,9 +106,9 @@ def test_a_step_begins_with_the_bytes_of_the_one_before_and_encodes_only_what_is
     encoded: list[Message] = []
     original = ChatRequestEncoder._message  # pyright: ignore[reportPrivateUsage] - counts its calls
 
-    def counted(self: ChatRequestEncoder, message: Message) -> dict[str, Any]:
+    def counted(self: ChatRequestEncoder, message: Message, images: Mapping[str, bytes]) -> dict[str, Any]:
         encoded.append(message)
-        return original(self, message)
+        return original(self, message, images)
 
     monkeypatch.setattr(ChatRequestEncoder, "_message", counted)
     encoder = ChatRequestEncoder("m", {})

@@ -58,6 +58,7 @@ VALUES: dict[str, type[Wire]] = {
     "Hunk": events.WireHunk,
     "ReviewedHunk": events.ReviewedHunk,
     "TurnSettings": events.TurnSettings,
+    "WireImage": events.WireImage,
     "ReadText": events.ReadText,
     "Secret": events.Secret,
 }
@@ -157,6 +158,7 @@ def test_what_the_page_lets_the_workspace_set_is_what_it_may_set(page: Page) -> 
         "trusted": False,
         "fallbackModels": ["my/c"],
         "codeLens": False,
+        "recording": True,
         "models": {"my/a": {"vision": True}},
         "tiers": {"mid": ["my/c"]},
         "routing": {"by": "score"},

@@ -4,7 +4,7 @@ What was shown and what is logged are the same text on every path: an answer, a 
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from typing import Literal
 
@@ -66,8 +66,14 @@ class Asker:
         self._offer = Offer(tools)
         self._budget = budget
         budget.counter.tools = len(self._offer.everything)
+        self._images: dict[str, bytes] = {}
+        """The contents of the images of the latest request, and of those of the next one that the log does not have."""
         self._routed: str | None = None
         """The purpose of the request that a model was chosen for."""
+
+    def bring(self, contents: Mapping[str, bytes]) -> None:
+        """Take in the contents of images that the next request has and the log has not, by hash."""
+        self._images.update(contents)
 
     async def route(self, purpose: str, messages: Sequence[Message]) -> None:
         """Choose which model gets the next request, where there is a choice, and record why.
@@ -84,6 +90,8 @@ class Asker:
             purpose=purpose,
             tokens=self._budget.context_tokens(messages) if main else _size(messages),
             tools=main and bool(self._offer.tools),
+            # Where no model takes images, none is shown any.
+            vision=self._model.vision and any(message.images for message in messages),
             first_step=main and turn.steps == 0,
             after_reasoning=main and turn.only_thought,
         )
@@ -110,7 +118,14 @@ class Asker:
         self._routed = None
         message_id = self._services.ids.new("msg")
         tools = self._offer.to(self._model.edit_format) if purpose == "main" else ()
-        request = ModelRequest(purpose, messages, tools, self._model.temperature, self._model.max_tokens)
+        request = ModelRequest(
+            purpose,
+            messages,
+            tools,
+            self._model.temperature,
+            self._model.max_tokens,
+            await self._contents_of_images(messages),
+        )
         self._record_request(message_id, request, steering)
         shown = _Shown(
             self._services, self._record.state.session_id, self._turn_id, message_id, live=purpose == "main"
@@ -177,6 +192,20 @@ class Asker:
         self._record_failure(purpose, message_id, silent)
         return silent
 
+    async def _contents_of_images(self, messages: Sequence[Message]) -> Mapping[str, bytes]:
+        """The contents of the images of these messages; those that are not there any more are left out."""
+        wanted = dict.fromkeys(image.hash for message in messages for image in message.images)
+        missing = [digest for digest in wanted if digest not in self._images]
+        if missing:
+            await self._record.settled()
+        found = await self._services.store.blobs(missing) if missing else {}
+        self._images = {
+            digest: content
+            for digest in wanted
+            if (content := self._images.get(digest) or found.get(digest)) is not None
+        }
+        return self._images
+
     def _withdraw(self, shown: "_Shown", message_id: str, reason: str) -> None:
         """Take back what was shown, if anything was."""
         if shown.anything:
@@ -190,6 +219,7 @@ class Asker:
         blobs = {
             message.digest: message.encoded for message in request.messages if message.digest not in known
         }
+        blobs |= {digest: content for digest, content in request.images.items() if digest not in known}
         self._record.append(
             ModelRequested(
                 purpose=request.purpose,
@@ -248,7 +278,7 @@ class Asker:
 
 
 def _size(messages: Sequence[Message]) -> int:
-    return int(sum(len(message.encoded) for message in messages) * TOKENS_PER_BYTE)
+    return int(sum(message.weight for message in messages) * TOKENS_PER_BYTE)
 
 
 class _Shown:

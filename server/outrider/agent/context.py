@@ -20,7 +20,7 @@ from outrider.ports.clock import Clock
 from outrider.ports.editor import Reported, ToolAnswer, Unanswered
 from outrider.ports.events import StreamFrame
 from outrider.ports.ids import IdKind
-from outrider.ports.model import ToolCall
+from outrider.ports.model import Model, ToolCall
 from outrider.processes import Jobs, Supervisor
 from outrider.processes.sandbox import Confined
 from outrider.tools.context import Action, Approval, SeenText
@@ -76,6 +76,8 @@ class TurnContext:
         self._budget = budget
         self._permission_mode: PermissionMode = services.settings().permission_mode
         self._streams: dict[str, tuple[MaskedStream, int]] = {}
+        self.model: Model | None = None
+        """What answers the turn, once it is known."""
 
     @property
     def folders(self) -> Folders:
@@ -116,6 +118,11 @@ class TurnContext:
     def clock(self) -> Clock:
         """Times what waits for the outside."""
         return self._services.deadlines
+
+    @property
+    def takes_images(self) -> bool:
+        """Whether the model of the turn takes images; of several models, whether one does."""
+        return self.model is not None and self.model.vision
 
     @property
     def jobs(self) -> Jobs:

@@ -8,6 +8,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any, cast
@@ -134,13 +135,26 @@ def redacted(
         text = _redacted_content(redaction, content, kind)
         renamed[digest, kind] = hash_of(text)
         new[renamed[digest, kind]] = text
+    redacted_events = [_redacted_event(redaction, event, renamed) for event in events]
+    removed = {str(kind): count for kind, count in sorted(redaction.removed.items())}
+    if images := _images_named(events, contents):
+        removed["image"] = len(images)
     return Export(
         program=version,
         session_id=events[0].session_id,
-        events=[_redacted_event(redaction, event, renamed) for event in events],
+        events=redacted_events,
         contents=new,
-        removed={str(kind): count for kind, count in sorted(redaction.removed.items())},
+        removed=removed,
     )
+
+
+def _images_named(events: Sequence[LoggedEvent], contents: Contents) -> set[str]:
+    """The hashes of the images of a session. What they show cannot be looked through for secrets, so none is exported."""
+    named = {one["hash"] for event in events for one in event.data.get("images", ())}
+    for (_, kind), content in contents.items():
+        if kind == "message":
+            named.update(one["hash"] for one in json.loads(content).get("images", ()))
+    return named
 
 
 def _redacted_event(
@@ -216,6 +230,7 @@ def _redacted_message(redaction: Redaction, message: Message) -> Message:
         maybe(message.reasoning),
         kept and ProviderData(redaction.text(kept.model), redaction.json_text(kept.blocks)),
         parts,
+        tuple(replace(image, name=redaction.text(image.name)) for image in message.images),
     )
 
 

@@ -10,10 +10,11 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from outrider.permissions.visible import visible
-from outrider.ports.model import Message, Part, PartKind
+from outrider.ports.model import Image, Message, Part, PartKind
 from outrider.ports.text import Place
+from outrider.tools.reading import image_of
 from outrider.workspace.documents import DocumentStore, offset_of
-from outrider.workspace.overlay import Overlay, ReadProblem
+from outrider.workspace.overlay import Overlay, Picture, ReadProblem
 from outrider.workspace.paths import Folders, PathProblem
 from outrider_protocol.events import Context, Mode, Selection
 
@@ -23,6 +24,11 @@ INSTRUCTIONS_LIMIT = 32_000
 """Characters of an AGENTS.md of a workspace folder that are quoted."""
 NESTED_LIMIT = 8_000
 """Characters of one further down."""
+
+DOCUMENTS_LIMIT = 50
+"""Documents of a task that are looked at."""
+IMAGES_LIMIT = 8
+"""Images among them that the model gets."""
 
 IDENTITY = """\
 You are Outrider, a coding agent inside the person's editor. You work on their open workspace with the tools
@@ -68,6 +74,18 @@ class Briefing:
     async def task(self, prompt: str, context: Context | None) -> Message:
         """The message that brings a task. It begins with `prompt` as it is."""
         return await task_message(prompt, context, self._folders, self._overlay, self._documents)
+
+    async def images(self, context: Context | None) -> list[tuple[Image, bytes]]:
+        """The images among the documents that a task names, with their contents."""
+        found: list[tuple[Image, bytes]] = []
+        for uri in (context.documents if context is not None else [])[:DOCUMENTS_LIMIT]:
+            located = await self._folders.locate(uri)
+            if isinstance(located, PathProblem) or await self._overlay.document_of(located) is not None:
+                continue
+            picture = await self._overlay.read_image(located)
+            if isinstance(picture, Picture):
+                found.append((image_of(picture), picture.content))
+        return found[:IMAGES_LIMIT]
 
     async def instructions_near(self, paths: Iterable[str], known: Iterable[str]) -> dict[str, str]:
         """The AGENTS.md of the folders below the workspace's that lie above these files, from the top down.
@@ -181,7 +199,7 @@ def _open_documents(context: Context | None, folders: Folders, documents: Docume
     uris = [document.uri for document in documents.all()]
     uris += context.documents if context is not None else []
     shown = dict.fromkeys(folders.display_of(uri) for uri in uris)
-    return [path for path in shown if ".outrider/" not in path][:50]
+    return [path for path in shown if ".outrider/" not in path][:DOCUMENTS_LIMIT]
 
 
 async def _selection(

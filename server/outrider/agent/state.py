@@ -12,7 +12,7 @@ from outrider.agent.context_window.memory import Memory
 from outrider.models.routing.latency import Pace
 from outrider.ports.editor import ToolAnswer
 from outrider.ports.events import LoggedEvent
-from outrider.ports.model import Latency, Message, ProviderData, Tokens, ToolCall
+from outrider.ports.model import Latency, Message, ProviderData, Tokens, ToolCall, images_of
 from outrider.workspace.history.journal import Journal
 from outrider.workspace.review import Review
 from outrider.workspace.seen import Seen
@@ -366,7 +366,8 @@ def _tool_started(state: SessionState, _event: LoggedEvent, data: dict[str, Any]
 
 
 def _tool_finished(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
-    state.since.append(Message("tool", data["content"], tool_call_id=data["callId"]))
+    images = tuple(images_of(data.get("images", ())))
+    state.since.append(Message("tool", data["content"], tool_call_id=data["callId"], images=images))
     for item in [item for item in state.open.values() if item.call_id == data["callId"]]:
         _close(state, item.id)
     turn = state.turn

@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from outrider.agent import recovery
@@ -144,6 +144,7 @@ class Turn:
         if isinstance(opened, ModelProblem):
             return Finish("failed", "model_unavailable", opened.message)
         self._asker = Asker(self._services, self._record, opened, self.id, self._tools, self._budget)
+        self._context.model = opened
         self._budget.start(opened.context_window)
         self._count_on()
         self._fitting = Fitting(
@@ -235,6 +236,9 @@ class Turn:
         trusted = self._services.settings().trusted is not False
         system = await briefing.system(state.mode, trusted=trusted)
         task = await briefing.task(state.prompt, state.context)
+        pictures = await briefing.images(state.context)
+        self._asker.bring({image.hash: content for image, content in pictures})
+        task = replace(task, images=task.images or tuple(image for image, _ in pictures))
         without_secrets = self._record.masking.without_secrets
         system, task = system.reworded(without_secrets), task.reworded(without_secrets)
         if self._conversation[:1] != [system]:

@@ -48,6 +48,11 @@ class Attempts(Wrapper):
     def _model(self) -> Model:
         return self._models[self._current]
 
+    @property
+    def vision(self) -> bool:
+        """Whether one of them takes images."""
+        return any(model.vision for model in self._models)
+
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelItem, None]:
         """Ask.
 

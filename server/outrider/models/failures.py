@@ -48,6 +48,12 @@ _TOOL_WORDS = re.compile(
     r"|no endpoints found that support tool|enable-auto-tool-choice",
     re.IGNORECASE,
 )
+_IMAGE_WORDS = re.compile(
+    r"(not|n't) support (the )?(image|vision|multimodal)|(image|image_url|vision|multimodal)\w*( \w+){0,2} (is|are) not (supported|valid)"
+    r"|unsupported (content part|image|media)|(could not|cannot|unable to|failed to) (process|decode|load|download) .{0,20}image"
+    r"|invalid image|no endpoints found that support image",
+    re.IGNORECASE,
+)
 _MODEL_WORDS = re.compile(
     r"not a valid model|unknown model|no such model|model\b.{0,80}\b(not found|does not exist)", re.IGNORECASE
 )
@@ -145,6 +151,8 @@ def _kind_of_status(status: int, said: str, codes: list[str]) -> FailureKind:
         return "quota"
     if status == 400 and "API_KEY_INVALID" in codes:  # Google's
         return "auth"
+    if _IMAGE_WORDS.search(said):
+        return "no_images"
     match status:
         case 402:
             return "quota"

@@ -156,6 +156,11 @@ class ScriptedModel:
     async def close(self) -> None:
         """There is nothing to let go of."""
 
+    @property
+    def vision(self) -> bool:
+        """False: nothing is known of it here."""
+        return False
+
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelItem, None]:
         """Give the next answer of the script for the purpose of `request`.
 

@@ -6,6 +6,7 @@ read by one of the formats of `text_tools`. From outside it is a model like any 
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 from outrider.models.text_tools import Call, Format, TextToolParser
 from outrider.models.text_tools.shapes import arguments_of
@@ -130,7 +131,8 @@ def as_text(request: ModelRequest, form: Format) -> ModelRequest:
         names.update((call.id, call.name) for call in message.tool_calls)
         said = _as_text(message, names, form)
         if messages and said.role == messages[-1].role == "user":
-            said = Message("user", f"{messages.pop().text}\n\n{said.text}")
+            before = messages.pop()
+            said = Message("user", f"{before.text}\n\n{said.text}", images=before.images + said.images)
         messages.append(said)
     if request.tools:
         described = form.prompt(request.tools)
@@ -138,12 +140,13 @@ def as_text(request: ModelRequest, form: Format) -> ModelRequest:
             messages[0] = Message("system", f"{messages[0].text}\n\n{described}")
         else:
             messages.insert(0, Message("system", described))
-    return ModelRequest(request.purpose, messages, (), request.temperature, request.max_tokens)
+    return replace(request, messages=messages, tools=())
 
 
 def _as_text(message: Message, names: Mapping[str, str], form: Format) -> Message:
     if message.role == "tool":
-        return Message("user", form.result(names.get(message.tool_call_id or "", "tool"), message.text))
+        result = form.result(names.get(message.tool_call_id or "", "tool"), message.text)
+        return Message("user", result, images=message.images)
     if not message.tool_calls:
         return message
     calls = form.write([_call(call) for call in message.tool_calls])

@@ -44,6 +44,11 @@ class Wrapper(ABC):
         """The kind of tools for edits that suits it, None for all."""
         return self._model.edit_format
 
+    @property
+    def vision(self) -> bool:
+        """Whether it takes images, as far as that is known."""
+        return self._model.vision
+
     def left_over(self) -> int:
         """Scripted answers that were not asked for; 0 for every model that is not scripted."""
         return self._model.left_over()

@@ -2,8 +2,9 @@
 
 import hashlib
 import json
+import math
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
@@ -20,6 +21,7 @@ FailureKind = Literal[
     "context_overflow",
     "bad_request",
     "no_tools",
+    "no_images",
     "refused",
     "connection",
     "timeout",
@@ -50,8 +52,38 @@ class ProviderData:
     """JSON text, of the shape its dialect gives it."""
 
 
+FEWEST_IMAGE_TOKENS, MOST_IMAGE_TOKENS = 85, 1_600
+PIXELS_PER_TOKEN = 750
+"""How images are counted, whoever is asked: providers reckon by pixels too, and come to no more than that by default."""
+BYTES_PER_TOKEN = 3.5
+"""Of a text, for a model that has counted nothing yet; rather too few."""
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image that belongs to a message. Its content lies in the store."""
+
+    name: str
+    """Its path."""
+    hash: str
+    """Content hash."""
+    media_type: str
+    """`image/png`, `image/jpeg`, `image/gif` or `image/webp`."""
+    width: int
+    height: int
+    """Pixels."""
+    size: int
+    """Bytes."""
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens it has."""
+        by_pixels = math.ceil(self.width * self.height / PIXELS_PER_TOKEN)
+        return min(max(by_pixels, FEWEST_IMAGE_TOKENS), MOST_IMAGE_TOKENS)
+
+
 PartKind = Literal[
-    "identity", "mode", "environment", "instructions", "prompt", "open", "selection", "diagnostics"
+    "identity", "mode", "environment", "instructions", "prompt", "open", "selection", "diagnostics", "image"
 ]
 
 
@@ -82,6 +114,8 @@ class Message:
     provider_data: ProviderData | None = None
     parts: tuple[Part, ...] = ()
     """What its text is made of, where that is known. No model is told of it."""
+    images: tuple[Image, ...] = ()
+    """What the model is shown with its text, if it takes images."""
 
     @classmethod
     def of_parts(cls, role: Role, parts: Sequence[Part]) -> "Message":
@@ -117,7 +151,24 @@ class Message:
                 | ({"name": part.name} if part.name else {})
                 for part in self.parts
             ]
+        if self.images:
+            fields["images"] = [
+                {
+                    "name": one.name,
+                    "hash": one.hash,
+                    "mediaType": one.media_type,
+                    "width": one.width,
+                    "height": one.height,
+                    "size": one.size,
+                }
+                for one in self.images
+            ]
         return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+    @cached_property
+    def weight(self) -> int:
+        """How long it counts as: the bytes of its encoding, and those of a text with as many tokens as its images have."""
+        return len(self.encoded) + int(sum(image.tokens for image in self.images) * BYTES_PER_TOKEN)
 
     @cached_property
     def digest(self) -> str:
@@ -139,6 +190,7 @@ class Message:
             reasoning=fields.get("reasoning"),
             provider_data=data and ProviderData(data["model"], data["blocks"]),
             parts=tuple(_parts(fields["text"], fields.get("parts", ()))),
+            images=tuple(images_of(fields.get("images", ()))),
         )
 
 
@@ -149,6 +201,12 @@ def _parts(text: str, listed: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
         yield Part(one["kind"], "".join(f"{line}\n" for line in own), one.get("name"))
     for one in listed[-1:]:
         yield Part(one["kind"], "\n".join(lines), one.get("name"))
+
+
+def images_of(listed: Sequence[Mapping[str, Any]]) -> Iterator[Image]:
+    """Images as they stand in the log."""
+    for one in listed:
+        yield Image(one["name"], one["hash"], one["mediaType"], one["width"], one["height"], one["size"])
 
 
 def content_hash(content: bytes) -> str:
@@ -174,6 +232,8 @@ class ModelRequest:
     tools: Sequence[ToolSpec] = ()
     temperature: float | None = None
     max_tokens: int | None = None
+    images: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
+    """The contents of the images of its messages, by hash, as far as they are there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +363,11 @@ class Model(Protocol):
     @property
     def edit_format(self) -> EditFormat | None:
         """The kind of tools for edits that suits it, None for all."""
+        ...
+
+    @property
+    def vision(self) -> bool:
+        """Whether it takes images, as far as that is known."""
         ...
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelItem, None]:

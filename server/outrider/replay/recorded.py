@@ -15,6 +15,7 @@ from outrider.ports.events import LoggedEvent
 from outrider.ports.model import (
     ToolCall,
     ToolSpec,
+    images_of,
 )
 from outrider.replay.rulings import RecordedAccess
 from outrider.replay.tape import Tape
@@ -423,7 +424,7 @@ def _result(tape: Tape, finished: LoggedEvent) -> ToolResult:
     data = finished.data
     read = {one["path"]: tape.text(one["hash"]) or "" for one in data.get("read", ())}
     content = untold(data["content"])  # it is said anew
-    return ToolResult(data["status"], content, read)
+    return ToolResult(data["status"], content, read, tuple(images_of(data.get("images", ()))))
 
 
 async def _nothing() -> ToolResult:

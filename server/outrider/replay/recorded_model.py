@@ -82,6 +82,11 @@ class RecordedModel:
         """That of the next request."""
         return self._of_request("editFormat", None)
 
+    @property
+    def vision(self) -> bool:
+        """False: nobody looks at anything any more."""
+        return False
+
     def left_over(self) -> int:
         """What the script had left then."""
         closed = self._tape.first_ahead("session.closed")

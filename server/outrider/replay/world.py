@@ -23,7 +23,7 @@ from outrider.ports.editor import (
 )  # fmt: skip
 from outrider.ports.events import LoggedEvent
 from outrider.ports.ids import IdKind
-from outrider.ports.model import Message
+from outrider.ports.model import Image, Message
 from outrider.ports.text import Snapshot, one_line
 from outrider.replay.tape import Tape
 from outrider.tools.review import untold
@@ -156,6 +156,10 @@ class RecordedBriefing(Briefing):
             if message.role == "user" and message.text.startswith(prompt):
                 return message
         return Message("user", prompt)
+
+    async def images(self, context: Context | None) -> list[tuple[Image, bytes]]:
+        """None: they are named by the message that brings the task."""
+        return []
 
     async def instructions_near(self, paths: Iterable[str], known: Iterable[str]) -> dict[str, str]:
         """None: what was found then is let in like everything that came from outside."""

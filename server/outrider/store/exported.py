@@ -253,6 +253,10 @@ def _is_message(message: Message) -> bool:
     if message.provider_data is not None:
         texts += [message.provider_data.model, message.provider_data.blocks]
     texts += [text for part in message.parts for text in (part.kind, part.name) if text is not None]
+    texts += [text for image in message.images for text in (image.name, image.hash, image.media_type)]
+    numbers: list[Any] = [n for image in message.images for n in (image.width, image.height, image.size)]
+    if not all(isinstance(number, int) for number in numbers):
+        return False
     return message.role in _ROLES and all(isinstance(text, str) for text in texts)
 
 

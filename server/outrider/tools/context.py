@@ -138,6 +138,11 @@ class ToolContext(Protocol):
         ...
 
     @property
+    def takes_images(self) -> bool:
+        """Whether the model of the turn takes images; of several models, whether one does."""
+        ...
+
+    @property
     def clock(self) -> Clock:
         """Time."""
         ...

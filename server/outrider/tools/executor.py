@@ -13,7 +13,7 @@ from typing import Any
 
 from outrider.permissions.decide import Judgement
 from outrider.permissions.visible import visible
-from outrider.ports.model import ToolCall, content_hash
+from outrider.ports.model import Image, ToolCall, content_hash
 from outrider.tools import changes, placeholders, rebase, review
 from outrider.tools.context import Action, Approval, ToolContext
 from outrider.tools.placeholders import Given
@@ -21,7 +21,7 @@ from outrider.tools.registry import Params, Registry, Tool
 from outrider.tools.result import ToolResult, error
 from outrider.tools.transaction import write_all
 from outrider.workspace.review import Review
-from outrider_protocol.events import ApprovalResolved, ReadText, ToolFinished, ToolStarted
+from outrider_protocol.events import ApprovalResolved, ReadText, ToolFinished, ToolStarted, WireImage
 
 log = logging.getLogger(__name__)
 
@@ -214,8 +214,22 @@ class Executor:
             status=result.status,
             content=visible(result.content),
             read=read or None,
+            images=[wire_image(image) for image in result.images] or None,
         )
-        self._context.record(finished, {one.hash: texts[one.path] for one in read})
+        blobs = {one.hash: texts[one.path] for one in read}
+        self._context.record(finished, {**blobs, **result.image_contents})
+
+
+def wire_image(image: Image) -> WireImage:
+    """An image as an event names it."""
+    return WireImage(
+        name=image.name,
+        hash=image.hash,
+        media_type=image.media_type,
+        width=image.width,
+        height=image.height,
+        size=image.size,
+    )
 
 
 def _record_decided(context: ToolContext, plan: Planned, judgement: Judgement) -> None:

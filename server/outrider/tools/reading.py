@@ -5,17 +5,18 @@ from collections.abc import Awaitable, Callable
 from pydantic import Field
 
 from outrider.permissions.decide import Access
-from outrider.ports.model import ToolCall
+from outrider.ports.model import Image, ToolCall, content_hash
 from outrider.tools.changes import OUTSIDE
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error, ok
 from outrider.workspace.diff import split_lines
 from outrider.workspace.encoding import apart
-from outrider.workspace.overlay import ReadProblem
+from outrider.workspace.overlay import Picture, ReadProblem
 from outrider.workspace.paths import Located, PathProblem
 from outrider.workspace.search import SearchProblem
 
+_MAY_BE_AN_IMAGE = frozenset({"binary", "encoding", "too_big"})
 LINE_LIMIT = 2000
 """Characters of one line that are shown."""
 
@@ -58,6 +59,10 @@ async def plan_read(params: ReadFile, _call: ToolCall, context: ToolContext) -> 
 
     async def perform() -> ToolResult:
         snapshot = await context.overlay.read(located)
+        if isinstance(snapshot, ReadProblem) and snapshot.kind in _MAY_BE_AN_IMAGE:
+            picture = await context.overlay.read_image(located)
+            if picture is not None:
+                return _seen(picture, context)
         if isinstance(snapshot, ReadProblem) and snapshot.kind == "too_big":
             return await _part(params, located, snapshot, context)
         if isinstance(snapshot, ReadProblem):
@@ -76,6 +81,23 @@ async def plan_read(params: ReadFile, _call: ToolCall, context: ToolContext) -> 
         return ok(shown, {located.display: snapshot.text})
 
     return _look(located, "Read", perform)
+
+
+def _seen(picture: Picture | ReadProblem, context: ToolContext) -> ToolResult:
+    """An image, for a model that takes one."""
+    if isinstance(picture, ReadProblem):
+        return error(picture.message)
+    image = image_of(picture)
+    shown = f"{image.name}: {image.media_type}, {image.width} × {image.height} pixels, {image.size} bytes"
+    if not context.takes_images:
+        return error(f"[{shown}; it is not shown: this model takes no images]")
+    return ToolResult("ok", f"[{shown}]", images=(image,), image_contents={image.hash: picture.content})
+
+
+def image_of(picture: Picture) -> Image:
+    """An image as a message names it."""
+    head, content = picture.head, picture.content
+    return Image(picture.path, content_hash(content), head.media_type, head.width, head.height, len(content))
 
 
 async def _part(params: ReadFile, located: Located, problem: ReadProblem, context: ToolContext) -> ToolResult:
@@ -184,7 +206,8 @@ async def plan_search(params: SearchText, _call: ToolCall, context: ToolContext)
 READ_FILE = Tool(
     "read_file",
     "Read a text file, as it is in the editor now (unsaved changes included). Lines come numbered; the number and "
-    "the tab after it are not part of the text. A file over 10 MiB comes in parts, and cannot be edited.",
+    "the tab after it are not part of the text. A file over 10 MiB comes in parts, and cannot be edited. An image (PNG, "
+    "JPEG, GIF, WebP) is shown to you, if you take images.",
     "read",
     ReadFile,
     plan_read,

@@ -1,7 +1,9 @@
 """What comes out of a tool call."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from outrider.ports.model import Image
 from outrider_protocol.events import ToolStatus
 
 
@@ -13,6 +15,10 @@ class ToolResult:
     content: str
     read: dict[str, str] = field(default_factory=dict[str, str])
     """The whole texts that stand behind `content`, by path."""
+    images: tuple[Image, ...] = ()
+    """What the model is shown with `content`."""
+    image_contents: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
+    """The contents of `images`, by hash."""
 
 
 def ok(content: str, read: dict[str, str] | None = None) -> ToolResult:

@@ -16,6 +16,7 @@ from outrider.ports.text import Snapshot, TextEncoding
 from outrider.workspace.disk import DiskProblem, EntryKind, list_folder, look_through, mode_of, read_bytes
 from outrider.workspace.documents import Document, DocumentStore
 from outrider.workspace.encoding import BOM, Decoded, NoText, decode
+from outrider.workspace.images import BYTES_LIMIT, SIDE_LIMIT, ImageHead, image_head
 from outrider.workspace.parts import Part, part_of
 from outrider.workspace.paths import OWN_FOLDER, Folders, Located, path_of
 
@@ -38,6 +39,16 @@ class ReadProblem:
 
     kind: ProblemKind
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image on the disk."""
+
+    path: str
+    """As it is shown to people and the model."""
+    head: ImageHead
+    content: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +198,10 @@ class Overlay:
         return (
             ReadProblem(part.kind, f"{located.display} {part.message}") if isinstance(part, NoText) else part
         )
+
+    async def read_image(self, located: Located) -> Picture | ReadProblem | None:
+        """The image that lies in a file on the disk; None where it is none, whatever its name."""
+        return await asyncio.to_thread(_image, located)
 
     async def document_of(self, located: Located) -> Document | None:
         """The open document that counts for a file, even where the client reached it by another path."""
@@ -351,6 +366,23 @@ def read_text(located: Located) -> Decoded | ReadProblem:
     if isinstance(decoded, NoText):
         return ReadProblem(decoded.kind, f"{located.display} {decoded.message}")
     return decoded
+
+
+def _image(located: Located) -> Picture | ReadProblem | None:
+    if located.own or located.resolved is None:
+        return None
+    start = look_through(located.resolved, lambda pieces: next(pieces, b""))
+    if isinstance(start, DiskProblem) or (head := image_head(start)) is None:
+        return None
+    content = read_bytes(located.resolved, BYTES_LIMIT)
+    if isinstance(content, DiskProblem):
+        return _as_read_problem(located, content)
+    if max(head.width, head.height) > SIDE_LIMIT:
+        size = f"{head.width} × {head.height} pixels"
+        return ReadProblem(
+            "too_big", f"{located.display} is too big: {size}, of which at most {SIDE_LIMIT} a side are shown"
+        )
+    return Picture(located.display, head, content)
 
 
 def _as_read_problem(located: Located, problem: DiskProblem) -> ReadProblem:

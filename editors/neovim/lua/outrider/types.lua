@@ -615,6 +615,7 @@
 
 --- A message of a request, as the model gets it.
 ---@class outrider.PromptMessage
+---@field images? outrider.WireImage[]
 ---@field reasoning? string
 ---@field role 'system'|'user'|'assistant'|'tool'
 ---@field sections? outrider.PromptSection[]
@@ -863,6 +864,7 @@
 ---@field models? table<string, outrider.ModelSettings>
 ---@field permissionMode? 'read-only'|'ask'|'auto-edit'|'full'
 ---@field providers? table<string, outrider.ProviderSettings>
+---@field recording? boolean
 ---@field routing? outrider.Routing
 ---@field sandbox? outrider.SandboxSettings
 ---@field stateDir? string
@@ -943,6 +945,7 @@
 ---@class outrider.ToolFinished
 ---@field callId string
 ---@field content string
+---@field images? outrider.WireImage[]
 ---@field masked? integer
 ---@field name string
 ---@field read? outrider.ReadText[]
@@ -1122,6 +1125,15 @@
 ---@field added string
 ---@field line integer
 ---@field removed string
+
+--- An image that a call gave. Its content lies in the log's store, and in no event or export.
+---@class outrider.WireImage
+---@field hash string
+---@field height integer
+---@field mediaType string
+---@field name string
+---@field size integer
+---@field width integer
 
 --- What a model wants back word for word with its answer, such as signed reasoning.
 ---@class outrider.WireProviderData

@@ -14,14 +14,29 @@ export interface Said {
 /** Gives a setting of the section `outrider`. */
 export type Inspect = (key: string) => Said;
 
-const OWN = ["model", "providers", "permissionMode", "limits", "stateDir"] as const;
+const OWN = [
+  "model",
+  "fallbackModels",
+  "providers",
+  "models",
+  "tiers",
+  "routing",
+  "permissionMode",
+  "limits",
+  "sandbox",
+  "commandEnvironment",
+  "codeLens",
+  "stateDir",
+  "store",
+  "recording",
+] as const;
 /** The requests beyond LSP that the extension answers. */
 const EXTENSIONS = ["ask", "save", "diagnostics"] as const;
 
 /** The settings, and what stands beside them there. */
 export type Options = Settings & { readonly extensions: typeof EXTENSIONS };
 
-const NARROWING = ["model", "permissionMode", "limits"] as const;
+const NARROWING = ["model", "permissionMode", "limits", "sandbox", "codeLens"] as const;
 
 /**
  * The `initializationOptions`. Only what the person said counts: nothing here comes from the workspace.

@@ -683,6 +683,7 @@ export interface Price {
 
 /** A message of a request, as the model gets it. */
 export interface PromptMessage {
+  images?: WireImage[];
   reasoning?: string;
   role: "system" | "user" | "assistant" | "tool";
   sections?: PromptSection[];
@@ -964,6 +965,7 @@ export interface Settings {
   models?: Record<string, ModelSettings>;
   permissionMode?: "read-only" | "ask" | "auto-edit" | "full";
   providers?: Record<string, ProviderSettings>;
+  recording?: boolean;
   routing?: Routing;
   sandbox?: SandboxSettings;
   stateDir?: string;
@@ -1057,6 +1059,7 @@ export interface ToolAsked {
 export interface ToolFinished {
   callId: string;
   content: string;
+  images?: WireImage[];
   masked?: number;
   name: string;
   read?: ReadText[];
@@ -1260,6 +1263,16 @@ export interface WireHunk {
   added: string;
   line: number;
   removed: string;
+}
+
+/** An image that a call gave. Its content lies in the log's store, and in no event or export. */
+export interface WireImage {
+  hash: string;
+  height: number;
+  mediaType: string;
+  name: string;
+  size: number;
+  width: number;
 }
 
 /** What a model wants back word for word with its answer, such as signed reasoning. */

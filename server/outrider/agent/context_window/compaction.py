@@ -60,7 +60,7 @@ def cut(messages: Sequence[Message], prompt: str, recent_bytes: int) -> Cut | No
         return None
     begin, size, end = starts[-1], 0, len(messages)
     for start in reversed(starts):
-        size += sum(len(message.encoded) for message in messages[start:end])
+        size += sum(message.weight for message in messages[start:end])
         if size > recent_bytes and start != starts[-1]:
             break
         begin = end = start

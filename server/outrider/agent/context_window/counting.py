@@ -7,9 +7,9 @@ little.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from outrider.ports.model import Message, Tokens
+from outrider.ports.model import BYTES_PER_TOKEN, Message, Tokens
 
-TOKENS_PER_BYTE = 1 / 3.5
+TOKENS_PER_BYTE = 1 / BYTES_PER_TOKEN
 """For a model that has counted nothing yet; rather too many."""
 FEWEST_PER_BYTE, MOST_PER_BYTE = 1 / 6, 1 / 1.5
 """No count is believed to say more or less of a text in general."""
@@ -66,4 +66,4 @@ class Counter:
 
     @staticmethod
     def _size(messages: Sequence[Message]) -> int:
-        return sum([len(message.encoded) for message in messages])
+        return sum([message.weight for message in messages])

@@ -73,6 +73,8 @@ class Fitting:
         if (log := self._services.rewritten) is not None:
             await self._follow(log)
             return log.too_long()
+        if calls := pruning.too_many_images(self._conversation):
+            self._record_pruned("full", calls, pruning.without_images(self._conversation, calls))
         window = self._budget.context_window
         if self._tokens >= PRUNE_AT * window:
             self._prune("full", PRUNE_TO * window, pruning.KEPT_STEPS)
@@ -132,10 +134,10 @@ class Fitting:
         if self._tokens < target:
             return
         results = [message for message in self._conversation if message.role == "tool"]
-        size = sum(len(message.encoded) for message in results)
+        size = sum(message.weight for message in results)
         too_many = self._budget.counter.bytes_in(self._tokens - target)
         limit = max((size - too_many) // max(len(results), 1), SHORTEST_RESULT)
-        calls = [message.tool_call_id or "" for message in results if len(message.text) > limit]
+        calls = [message.tool_call_id or "" for message in results if pruning.is_longer(message, limit)]
         messages = pruning.shortened(self._conversation, calls, limit)
         if _size(messages) < _size(self._conversation):
             self._record_pruned(reason, calls, messages)
@@ -242,4 +244,4 @@ class Fitting:
 
 
 def _size(messages: Sequence[Message]) -> int:
-    return sum(len(message.encoded) for message in messages)
+    return sum(message.weight for message in messages)

@@ -29,9 +29,15 @@ class Trimmed:
 
 
 def trimmed(messages: Sequence[Message], wanted: int) -> Trimmed | None:
-    """Cut parts, the least needed first, until so many bytes are saved; None where there is nothing to cut."""
+    """Cut parts, the least needed first and images before them, until so many bytes are saved; None where there is nothing to cut."""
     result, saved = list(messages), 0
     left: dict[tuple[PartKind, str | None], int] = {}
+    for index, message in enumerate(result):
+        # Which they were is told by what is open, and the model can read them again.
+        if message.images and message.role == "user" and saved < wanted:
+            left |= {("image", image.name): 0 for image in message.images}
+            result[index] = replace(message, images=())
+            saved += message.weight - result[index].weight
     for kind, length in RUNGS:
         if saved >= wanted:
             break
@@ -43,7 +49,7 @@ def trimmed(messages: Sequence[Message], wanted: int) -> Trimmed | None:
                 if part != was:
                     left[kind, part.name] = length
             result[index] = replace(message, text="".join(part.text for part in parts), parts=parts)
-            saved += len(message.encoded) - len(result[index].encoded)
+            saved += message.weight - result[index].weight
     return Trimmed(result, [(kind, name, length) for (kind, name), length in left.items()]) if left else None
 
 

@@ -10,6 +10,9 @@ from outrider.ports.model import Message
 
 KEPT_STEPS: Final = 2
 """The latest steps, whose output is kept."""
+MOST_IMAGES: Final = 20
+MOST_IMAGE_BYTES: Final = 12_000_000
+"""Images of one request: in base64 they have 16 MB, and some providers take no longer requests than 20."""
 SHORTEST: Final = 400
 """Characters; shorter output is kept."""
 STALE: Final = "[Left out: the file was read again or changed since. Read it again if you need it.]"
@@ -50,7 +53,7 @@ def to_prune(
         message
         for message in messages[:end]
         if message.role == "tool"
-        and len(message.text) >= SHORTEST
+        and (len(message.text) >= SHORTEST or message.images)
         and (call := calls.get(message.tool_call_id or "")) is not None
         and call.name not in _KEPT
     ]
@@ -58,20 +61,20 @@ def to_prune(
     for message in results:
         if message.tool_call_id in stale:
             pruned[message.tool_call_id] = STALE
-            saved += len(message.encoded)
+            saved += message.weight
     for message in results:
         if saved >= wanted:
             break
         if message.tool_call_id is not None and message.tool_call_id not in pruned:
             pruned[message.tool_call_id] = OLD
-            saved += len(message.encoded)
+            saved += message.weight
     return pruned
 
 
 def pruned(messages: Sequence[Message], left_out: dict[str, str]) -> list[Message]:
     """The conversation with these texts as the results of those calls."""
     return [
-        replace(message, text=left_out[message.tool_call_id])
+        replace(message, text=left_out[message.tool_call_id], images=())
         if message.role == "tool" and message.tool_call_id in left_out
         else message
         for message in messages
@@ -79,16 +82,44 @@ def pruned(messages: Sequence[Message], left_out: dict[str, str]) -> list[Messag
 
 
 def shortened(messages: Sequence[Message], of_calls: Collection[str], limit: int) -> list[Message]:
-    """The conversation with the results of those calls cut to `limit` characters each, in their middle."""
+    """The conversation with the results of those calls cut to `limit` characters each, in their middle, without images."""
     return [
-        replace(message, text=_cut(message.text, limit))
-        if message.role == "tool" and message.tool_call_id in of_calls and len(message.text) > limit
+        replace(message, text=_cut(message.text, limit), images=())
+        if message.role == "tool" and message.tool_call_id in of_calls and is_longer(message, limit)
         else message
         for message in messages
     ]
 
 
+def too_many_images(messages: Sequence[Message]) -> list[str]:
+    """The calls, in their order, whose images are left out because later ones are as many as a provider takes."""
+    count, size, calls = 0, 0, list[str]()
+    for message in reversed(messages):
+        count += len(message.images)
+        size += sum(image.size for image in message.images)
+        if message.images and message.tool_call_id and (count > MOST_IMAGES or size > MOST_IMAGE_BYTES):
+            calls.append(message.tool_call_id)
+    return calls[::-1]
+
+
+def without_images(messages: Sequence[Message], of_calls: Collection[str]) -> list[Message]:
+    """The conversation without the images of those calls."""
+    return [
+        replace(message, text=f"{message.text}\n{OLD}", images=())
+        if message.images and message.tool_call_id in of_calls
+        else message
+        for message in messages
+    ]
+
+
+def is_longer(message: Message, limit: int) -> bool:
+    """Whether a result is longer than so many characters; its images count as well."""
+    return len(message.text) > limit or (bool(message.images) and message.weight > limit)
+
+
 def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:  # it was an image that made it too long
+        return f"{text}\n{OLD}"
     half = limit // 2
     missing = len(text) - 2 * half
     return f"{text[:half]}\n[… {missing} characters left out to save room …]\n{text[len(text) - half :]}"

@@ -11,6 +11,7 @@ from outrider.agent.offer import Offer, encoded
 from outrider.agent.services import Services
 from outrider.agent.state import SessionState
 from outrider.ports.model import Message, Tokens
+from outrider.tools.executor import wire_image
 from outrider_protocol.commands import PromptMessage, PromptResult, PromptSection, ToolInfo
 from outrider_protocol.events import WireToolCall
 
@@ -52,7 +53,8 @@ async def next_request(services: Services, state: SessionState, model: str | Non
     messages += [*state.since, *state.news]
     if turn is not None and not turn.asked:
         task = await services.briefing.task(turn.prompt, turn.context)
-        messages.append(task.reworded(without_secrets))
+        images = tuple(image for image, _ in await services.briefing.images(turn.context))
+        messages.append(replace(task, images=images).reworded(without_secrets))
     messages += [Message("user", f"{STEERING}{text}") for text in state.steering.values()]
     told = [_told(message, counter) for message in messages]
     of_tools = PromptSection(kind="tools", tokens=counter.of(counter.tools))
@@ -85,13 +87,16 @@ def _told(message: Message, counter: Counter) -> PromptMessage:
         )
         for part in message.parts
     ]
+    if sections:
+        sections += [PromptSection(kind="image", name=one.name, tokens=one.tokens) for one in message.images]
     return PromptMessage(
         role=message.role,
         text=message.text,
         reasoning=message.reasoning,
         tool_calls=calls or None,
         tool_call_id=message.tool_call_id,
-        tokens=counter.of(len(replace(message, parts=()).encoded)),
+        tokens=counter.of(replace(message, parts=()).weight),
+        images=[wire_image(image) for image in message.images] or None,
         sections=sections or None,
     )
 

@@ -6,7 +6,7 @@ the same from step to step is marked for the provider's cache.
 Source: "Messages", "Streaming messages", "Extended thinking" and "Prompt caching" of the Anthropic API reference.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from outrider.models.dialects.decoder import Decoder
 from outrider.models.dialects.http_model import Call, HttpModel
 from outrider.models.dialects.kept import CallBlock, TextBlock, Verbatim, blocks_of
 from outrider.models.failures import stream_failure
+from outrider.models.images import base64_of
 from outrider.models.payload import (
     call_id,
     count,
@@ -75,7 +76,7 @@ class AnthropicModel(HttpModel):
             "stream": True,
             "system": system or None,
             "tools": tools or None,
-            "messages": _messages(request.messages, self.name),
+            "messages": _messages(request.messages, self.name, request.images),
         }
         if not tools and (called := _called(request.messages)):
             # Calls in the conversation are refused where no tools are declared, as for a summary.
@@ -83,14 +84,14 @@ class AnthropicModel(HttpModel):
         return {key: value for key, value in fields.items() if value is not None}
 
 
-def _messages(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
+def _messages(messages: Sequence[Message], model: str, contents: Mapping[str, bytes]) -> list[dict[str, Any]]:
     """The turns: what is not the model's own is the user's, and neighbours of one side are one message."""
     turns: list[dict[str, Any]] = []
     for message in completed(messages):
         if message.role == "system":
             continue
         role = "assistant" if message.role == "assistant" else "user"
-        blocks = _blocks(message, model)
+        blocks = _blocks(message, model, contents)
         if turns and turns[-1]["role"] == role:
             turns[-1]["content"] += blocks
         else:
@@ -108,12 +109,13 @@ def _called(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return [{"name": name, "input_schema": {"type": "object"}} for name in names]
 
 
-def _blocks(message: Message, model: str) -> list[dict[str, Any]]:
+def _blocks(message: Message, model: str, contents: Mapping[str, bytes]) -> list[dict[str, Any]]:
     if message.role == "tool":
         given = call_id(message.tool_call_id or "", _LONGEST_ID)
-        return [{"type": "tool_result", "tool_use_id": given, "content": message.text}]
+        content = _shown(message, contents) if message.images else message.text
+        return [{"type": "tool_result", "tool_use_id": given, "content": content}]
     if message.role != "assistant":
-        return [_text(message.text)] if message.text.strip() else []
+        return _shown(message, contents)
     blocks: list[dict[str, Any]] = []
     for block in blocks_of(message, model):
         match block:
@@ -125,6 +127,14 @@ def _blocks(message: Message, model: str) -> list[dict[str, Any]]:
             case CallBlock(call):
                 use = {"id": call_id(call.id, _LONGEST_ID), "name": tool_name(call.name)}
                 blocks.append({"type": "tool_use", **use, "input": object_of(call.arguments)})
+    return blocks
+
+
+def _shown(message: Message, contents: Mapping[str, bytes]) -> list[dict[str, Any]]:
+    blocks = [_text(message.text)] if message.text.strip() else []
+    for image in message.images:
+        source = {"type": "base64", "media_type": image.media_type, "data": base64_of(image, contents)}
+        blocks.append({"type": "image", "source": source})
     return blocks
 
 

@@ -1,8 +1,8 @@
 """The body of a chat completion request, as bytes.
 
 Each message is encoded once: a conversation only grows at its end, so a step costs what is new in it and one
-join of bytes, and its body begins with the same bytes as the one before, which providers' caches need. It
-must never send what a provider refuses for its form alone, such as arguments that are not a JSON object.
+join of bytes, and its body begins with the same bytes as the one before, which providers' caches need. The
+result of a tool holds text alone, so images follow it. It must never send what a provider refuses for its form alone, such as arguments that are not a JSON object.
 
 Source: "Create chat completion" of the OpenAI API reference.
 """
@@ -13,6 +13,7 @@ from typing import Any
 from outrider.models.chat_servers import SHORT_ID, ChatServer
 from outrider.models.dialects.complete import completed
 from outrider.models.dialects.kept import CallBlock, Verbatim, blocks_of
+from outrider.models.images import behind_results, data_url
 from outrider.models.payload import call_id, encoded, is_object, object_of, tool_name
 from outrider.ports.model import Message, ModelRequest, ToolCall, ToolSpec
 
@@ -51,12 +52,12 @@ class ChatRequestEncoder:
         self._messages = {}
         parts: list[bytes] = []
         role = ""
-        for message in completed(request.messages):
+        for message in behind_results(completed(request.messages)):
             if (role, message.role) == ("tool", "user") and (between := self._server.answer_after_tools):
                 parts.append(encoded({"role": "assistant", "content": between}))
             role = message.role
             digest = message.digest
-            part = known.get(digest) or encoded(self._message(message))
+            part = known.get(digest) or encoded(self._message(message, request.images))
             self._messages[digest] = part
             parts.append(part)
         varying = (request.tools, request.temperature, request.max_tokens)
@@ -79,8 +80,14 @@ class ChatRequestEncoder:
         fields.pop("messages", None)
         return {key: value for key, value in fields.items() if value is not None}
 
-    def _message(self, message: Message) -> dict[str, Any]:
+    def _message(self, message: Message, contents: Mapping[str, bytes]) -> dict[str, Any]:
         fields: dict[str, Any] = {"role": message.role, "content": message.text}
+        if message.images:
+            shown = [
+                {"type": "image_url", "image_url": {"url": data_url(image, contents)}}
+                for image in message.images
+            ]
+            fields["content"] = [{"type": "text", "text": message.text}, *shown]
         if message.role == "tool":
             fields["tool_call_id"] = self._id(message.tool_call_id or "")
         if message.role != "assistant":

@@ -16,15 +16,16 @@ from outrider.models.dialects.decoder import Decoder
 from outrider.models.dialects.http_model import Call, HttpModel
 from outrider.models.dialects.kept import CallBlock, TextBlock, Verbatim, blocks_of
 from outrider.models.failures import stream_failure
+from outrider.models.images import base64_of, behind_results
 from outrider.models.payload import count, encoded, mapping, mappings, object_of, string, tool_name
-from outrider.ports.model import FinishReason, Message, ModelFailure, ModelItem, ModelRequest, Tokens
+from outrider.ports.model import FinishReason, Image, Message, ModelFailure, ModelItem, ModelRequest, Tokens
 
 _SIGNATURE: Final = "thoughtSignature"
 _NO_SIGNATURE = {_SIGNATURE: "skip_thought_signature_validator"}
 """What the API takes for a call that another model made, or that was made without thinking."""
 _GENERATION = re.compile(r"gemini-(\d{1,3})")
-_FIRST_WITH_SIGNATURES = 3
-"""Generation of the models that refuse a call without one."""
+_FIRST_NEW = 3
+"""Generation of the models that refuse a call without one, and whose results of functions can hold images."""
 _FINISH_REASONS: dict[str, FinishReason] = {
     "MAX_TOKENS": "length",
     "SAFETY": "refused",
@@ -37,6 +38,7 @@ _FINISH_REASONS: dict[str, FinishReason] = {
 }
 _BROKEN = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MISSING_THOUGHT_SIGNATURE"})
 """Reasons that mean the model's answer is not there, and may well be if it is asked again."""
+_NOT_TAKEN = frozenset({"image/gif"})
 _SCHEMA_KEYS = frozenset({"$schema", "$id", "$comment"})
 """What the API does not take in a schema."""
 
@@ -73,20 +75,21 @@ class GeminiModel(HttpModel):
             "generationConfig": {key: value for key, value in generation.items() if value is not None},
             **extra,
             "tools": [{"functionDeclarations": declared}] if declared else None,
-            "contents": _contents(request.messages, self.name),
+            "contents": _contents(request.messages, self.name, request.images),
         }
         return {key: value for key, value in fields.items() if value is not None}
 
 
-def _contents(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
+def _contents(messages: Sequence[Message], model: str, images: Mapping[str, bytes]) -> list[dict[str, Any]]:
     names: dict[str, str] = {}
     contents: list[dict[str, Any]] = []
-    for message in completed(messages):
+    whole = completed(messages)
+    for message in whole if _is_new(model) else behind_results(whole):
         if message.role == "system":
             continue
         names |= {call.id: call.name for call in message.tool_calls}
         role = "model" if message.role == "assistant" else "user"
-        parts = _parts(message, model, names)
+        parts = _parts(message, model, names, images)
         if contents and contents[-1]["role"] == role:
             contents[-1]["parts"] += parts
         else:
@@ -94,17 +97,22 @@ def _contents(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
     return [content for content in contents if content["parts"]]
 
 
-def _parts(message: Message, model: str, names: Mapping[str, str]) -> list[dict[str, Any]]:
+def _parts(
+    message: Message, model: str, names: Mapping[str, str], images: Mapping[str, bytes]
+) -> list[dict[str, Any]]:
+    shown = [_shown(image, images) for image in message.images]
     if message.role == "tool":
         name = tool_name(names.get(message.tool_call_id or "", ""))
-        answer = {"name": name, "response": {"result": message.text}}
-        return [{"functionResponse": answer}]
+        answer: dict[str, Any] = {"name": name, "response": {"result": message.text}}
+        if inside := [part for part in shown if "inlineData" in part]:
+            answer["parts"] = inside
+        return [{"functionResponse": answer}, *(part for part in shown if "text" in part)]
     if message.role != "assistant":
-        return [{"text": message.text}] if message.text else []
+        return [*([{"text": message.text}] if message.text else []), *shown]
     parts: list[dict[str, Any]] = []
     blocks = blocks_of(message, model)
     calls = [block for block in blocks if isinstance(block, CallBlock)]
-    signed = not _wants_signatures(model) or any(_SIGNATURE in call.extra for call in calls)
+    signed = not _is_new(model) or any(_SIGNATURE in call.extra for call in calls)
     for block in blocks:
         match block:
             case Verbatim():
@@ -119,9 +127,15 @@ def _parts(message: Message, model: str, names: Mapping[str, str]) -> list[dict[
     return parts
 
 
-def _wants_signatures(model: str) -> bool:
+def _shown(image: Image, contents: Mapping[str, bytes]) -> dict[str, Any]:
+    if image.media_type in _NOT_TAKEN:
+        return {"text": f"[{image.name}: this provider takes no {image.media_type}]"}
+    return {"inlineData": {"mimeType": image.media_type, "data": base64_of(image, contents)}}
+
+
+def _is_new(model: str) -> bool:
     generation = _GENERATION.search(model)
-    return generation is not None and int(generation[1]) >= _FIRST_WITH_SIGNATURES
+    return generation is not None and int(generation[1]) >= _FIRST_NEW
 
 
 def _schema(schema: Mapping[str, Any]) -> dict[str, Any]:

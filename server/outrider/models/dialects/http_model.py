@@ -99,6 +99,15 @@ class HttpModel(ABC):
         """None: nothing is known of it here."""
         return None
 
+    @property
+    def vision(self) -> bool:
+        """False: nothing is known of it here."""
+        return False
+
+    async def look(self, request: ModelRequest) -> None:
+        """Have the server tell of the model before that request, where it is asked at all."""
+        await self._prepare(request)
+
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelItem, None]:
         """Ask. Deltas that arrived together are joined.
 

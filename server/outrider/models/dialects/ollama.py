@@ -6,7 +6,7 @@ Source: "Generate a chat completion" and "Show model information" of the Ollama 
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +15,7 @@ from outrider.models.dialects.complete import completed
 from outrider.models.dialects.decoder import Decoder
 from outrider.models.dialects.http_model import Call, HttpModel
 from outrider.models.failures import stream_failure
+from outrider.models.images import base64_of, behind_results
 from outrider.models.payload import count, encoded, mapping, mappings, object_of, string, tool_name
 from outrider.models.routing.facts import OLLAMA_WINDOW, Facts, facts_of_shown
 from outrider.ports.model import FinishReason, Message, ModelFailure, ModelItem, ModelRequest, Tokens
@@ -93,16 +94,19 @@ class OllamaModel(HttpModel):
                 for tool in request.tools
             ]
             or None,
-            "messages": _messages(request.messages),
+            "messages": _messages(request.messages, request.images),
         }
         return {key: value for key, value in fields.items() if value is not None}
 
 
-def _messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
+def _messages(messages: Sequence[Message], contents: Mapping[str, bytes]) -> list[dict[str, Any]]:
     names: dict[str, str] = {}
     listed: list[dict[str, Any]] = []
-    for message in completed(messages):
+    # The templates of many models look for images in messages of the user alone.
+    for message in behind_results(completed(messages)):
         fields: dict[str, Any] = {"role": message.role, "content": message.text}
+        if message.images:
+            fields["images"] = [base64_of(image, contents) for image in message.images]
         if message.tool_calls:
             names |= {call.id: call.name for call in message.tool_calls}
             fields["tool_calls"] = [

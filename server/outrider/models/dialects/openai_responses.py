@@ -6,7 +6,7 @@ Source: "Create a model response", "Streaming events" and "Reasoning models" of 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from outrider.models.dialects.decoder import Decoder
 from outrider.models.dialects.http_model import Call, HttpModel
 from outrider.models.dialects.kept import CallBlock, TextBlock, Verbatim, blocks_of
 from outrider.models.failures import stream_failure
+from outrider.models.images import data_url
 from outrider.models.payload import (
     call_id,
     count,
@@ -69,23 +70,28 @@ class OpenAiResponsesModel(HttpModel):
                 for tool in request.tools
             ]
             or None,
-            "input": _items(request.messages, self.name),
+            "input": _items(request.messages, self.name, request.images),
         }
         return {key: value for key, value in fields.items() if value is not None}
 
 
-def _items(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
+def _items(messages: Sequence[Message], model: str, contents: Mapping[str, bytes]) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     for message in completed(messages):
         if message.role == "tool":
             given = call_id(message.tool_call_id or "", _LONGEST_ID)
-            items.append({"type": "function_call_output", "call_id": given, "output": message.text})
+            output = _input(message, contents) if message.images else message.text
+            items.append({"type": "function_call_output", "call_id": given, "output": output})
         elif message.role == "assistant":
             items += [_item(block) for block in blocks_of(message, model)]
         elif message.role == "user":
-            content = [{"type": "input_text", "text": message.text}]
-            items.append({"type": "message", "role": "user", "content": content})
+            items.append({"type": "message", "role": "user", "content": _input(message, contents)})
     return items
+
+
+def _input(message: Message, contents: Mapping[str, bytes]) -> list[dict[str, Any]]:
+    images = [{"type": "input_image", "image_url": data_url(image, contents)} for image in message.images]
+    return [{"type": "input_text", "text": message.text}, *images]
 
 
 def _item(block: TextBlock | CallBlock | Verbatim) -> dict[str, Any]:

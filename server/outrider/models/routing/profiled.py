@@ -1,13 +1,16 @@
 """A model, used by its profile: calls as text where it needs that, its price, and how fast it is.
 
 It stands below the attempts. A provider that says it does not take tools is believed: they are written into the
-text from there on, and the request is made again. It must never do that for any other failure.
+text from there on, and the request is made again. So is one whose images were refused, without them. It must never
+do that for any other failure.
 """
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import replace
 
+from outrider.models.dialects.http_model import HttpModel
+from outrider.models.images import as_shown, has_images
 from outrider.models.routing.profile import Profile
 from outrider.models.text_tools.formats import FORMATS
 from outrider.models.with_text_tools import TextToolModel
@@ -22,6 +25,7 @@ from outrider.ports.model import (
     ModelRequest,
     ModelResponse,
     ReasoningDelta,
+    Retried,
     Switched,
     TextDelta,
     Tokens,
@@ -64,6 +68,8 @@ class ProfiledModel(Wrapper):
         self._on_use = on_use
         self._on_latency = on_latency
         self._on_switch = on_switch
+        self._refused_images = False
+        """Whether an image was refused in this turn."""
 
     @property
     def _model(self) -> Model:
@@ -80,24 +86,40 @@ class ProfiledModel(Wrapper):
         """The kind of tools for edits that suits it, None for all."""
         return self._profile().edit_format
 
+    @property
+    def vision(self) -> bool:
+        """Whether it takes images, as far as that is known."""
+        return self._profile().vision and not self._refused_images
+
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelItem, None]:
         """Ask.
 
         Yields:
-            Deltas, `Switched` where its provider refused tools, then one `ModelResponse` or one `ModelFailure`.
+            Deltas, `Switched` where its provider refused tools, `Retried` where it refused an image, then one
+            `ModelResponse` or one `ModelFailure`.
         """
         self._on_use(self.name)
-        for _ in range(2):
+        if has_images(request) and isinstance(self._inner, HttpModel):
+            await self._inner.look(request)
+        for number in range(1, 4):
             refused: ModelFailure | None = None
             offered = self.tool_format is None and bool(request.tools)
-            async with aclosing(self._timed(request)) as items:
+            shown = as_shown(request, vision=self.vision)
+            seen = has_images(shown)
+            async with aclosing(self._timed(shown)) as items:
                 async for item in items:
-                    if isinstance(item, ModelFailure) and item.kind == "no_tools" and offered:
+                    if isinstance(item, ModelFailure) and (
+                        (item.kind == "no_tools" and offered) or (item.kind == "no_images" and seen)
+                    ):
                         refused = item
                         break
                     yield item
             if refused is None:
                 return
+            if refused.kind == "no_images":
+                self._refused_images = True
+                yield Retried(self.name, refused.kind, number + 1, refused.tokens)
+                continue
             form = self._profile().text_format
             self._on_switch(self.name, form)
             yield Switched(self.name, form, refused.kind)

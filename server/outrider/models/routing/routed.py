@@ -37,6 +37,11 @@ class RoutedModel(Wrapper):
     def _model(self) -> Model:
         return self._chosen
 
+    @property
+    def vision(self) -> bool:
+        """Whether one of them takes images: a request that has some goes to that one."""
+        return any(model.vision for model in self._models.values())
+
     async def route(self, need: Need) -> Routing:
         """Choose who gets the next request."""
         routing = self._choose(need, self._failed)
