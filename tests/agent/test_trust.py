@@ -6,7 +6,7 @@ import os
 import pytest
 from scripting import DONE, FIX, HONEST, call, result, results, step, types
 
-from outrider.testing.answers import Dismiss, Fail, Never, Reply
+from outrider.testing.answers import Dismiss, Fail, Late, Never, Reply
 from outrider.testing.wire_client import RpcError
 
 TITLES = ("Trust this workspace", "Stay read-only")
@@ -318,3 +318,22 @@ async def test_rules_of_the_repository_that_tighten_count_without_trust(begin, w
     editor = await begin("stock", [step(FIX), DONE], {**UNSAID, "permissionMode": "full"})
     await editor.run("Go.")
     assert result(editor)[0] == "denied"
+
+
+async def test_a_client_that_asks_by_itself_is_given_the_question(begin, told):
+    editor = await begin("asks", [DONE], UNSAID, answers=["Trust this workspace"])
+    await editor.run("Go.")
+    (question,) = editor.questions
+    assert question.item["kind"] == "question"
+    assert await instructions(editor)
+
+
+async def test_a_client_that_asks_by_itself_and_does_not_answer_holds_nobody_up(begin, told):
+    settings = {**UNSAID, "limits": {"askSeconds": 0.05}}
+    editor = await begin("asks", [DONE, DONE], settings, answers=lambda _: Late("Trust this workspace"))
+    await editor.run("Go.")
+    assert not await instructions(editor)
+    editor.answer_late(editor.questions[0])
+    await asyncio.wait_for(trusted(editor, told), 10)
+    await editor.run("Again.", sessionId=editor.events[0]["sessionId"])
+    assert await instructions(editor)
