@@ -81,6 +81,12 @@ def add(
             metavar="HASH", help="For a script of the workspace: its SHA-256, or `any` whatever it holds."
         ),
     ] = None,
+    host: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST", help="A host that it names, such as '*.example.org'; not for an allowed command."
+        ),
+    ] = None,
     exact: Annotated[bool, typer.Option("--exact", help="These are all the words of the command.")] = False,
     everywhere: Annotated[
         bool, typer.Option("--everywhere", help="In every workspace, not in this one alone.")
@@ -109,6 +115,7 @@ def add(
         exact,
         script,
         None if is_command else what or None,
+        host,
         workspace=None if everywhere else str(folder),
         expires=ends,
     )
