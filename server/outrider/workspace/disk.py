@@ -46,6 +46,7 @@ _LOCK_TRIES = 400
 _LOCK_PAUSE = 0.005
 CHANGED = "was changed by somebody else meanwhile"
 _EXISTS = "exists already"
+_BY_FOLDER = os.open in os.supports_dir_fd
 _OUT_OF_REACH = "cannot be reached: what is not open in the editor needs Linux or macOS"
 
 
@@ -69,7 +70,7 @@ class Name:
 
 def can_reach_files() -> bool:
     """Whether files can be reached without following links, folder by folder; not on Windows, which has no such calls."""
-    return os.open in os.supports_dir_fd
+    return _BY_FOLDER
 
 
 def list_folder(path: Path) -> list[Name] | DiskProblem:
