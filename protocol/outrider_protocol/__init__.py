@@ -30,11 +30,12 @@ PROMPT: Final = "outrider.prompt"
 OPEN: Final = "outrider.open"
 EXPORT: Final = "outrider.export"
 PERMISSIONS: Final = "outrider.permissions"
+TRUST: Final = "outrider.trust"
 JOBS: Final = "outrider.jobs"
 
 COMMAND_NAMES: Final = (
     RUN, EXPLORE, STEER, CANCEL, ANSWER, STATUS, WAIT, EVENTS, SESSIONS, RESUME, UNDO, REDO, CHANGES, TOOLS,
-    DOCTOR, PROMPT, OPEN, EXPORT, PERMISSIONS, JOBS,
+    DOCTOR, PROMPT, OPEN, EXPORT, PERMISSIONS, TRUST, JOBS,
 )  # fmt: skip
 
 # Notifications to the client, sent only where it set `events: true`.
@@ -81,6 +82,8 @@ RUN_WITHOUT_SAVING: Final = "Run without saving"
 SAVE_CANCEL: Final = "Cancel"
 RUN_OUTSIDE: Final = "Run outside once"
 ANSWER_IN_DOCUMENT: Final = "Answer in a document…"
+TRUST_WORKSPACE: Final = "Trust this workspace"
+STAY_READ_ONLY: Final = "Stay read-only"
 KEEP_MINE: Final = "Keep mine"
 TAKE_THE_UNDO: Final = "Take the undo"
 TAKE_THE_REDO: Final = "Take the redo"

@@ -470,6 +470,47 @@ class PermissionsResult(Wire):
     """Why that file cannot be read; then nothing but reading is possible."""
 
 
+class TrustParams(Wire):
+    """Lists what was said of folders, after something more is said of one if that is wanted."""
+
+    action: Literal["list", "trust", "read-only", "forget"] = "list"
+    folder: str | None = None
+    """An absolute path."""
+    below: bool | None = None
+    """With `trust`: the folders below it, too."""
+
+    @model_validator(mode="after")
+    def _what_it_needs(self) -> "TrustParams":
+        if (self.folder is None) != (self.action == "list"):
+            raise ValueError("a folder goes with trust, read-only and forget, and each of them needs one")
+        if self.below is not None and self.action != "trust":
+            raise ValueError("below goes with trust")
+        return self
+
+
+class FolderTrust(Wire):
+    """What was said of a folder, or what holds for one of the workspace."""
+
+    path: str
+    trust: Literal["trusted", "read-only", "unknown"]
+    below: bool | None = None
+    """Whether that is said of the folders below it, too."""
+    added: str | None = None
+
+
+class TrustResult(Wire):
+    """What was said of folders, and what holds for those of the workspace."""
+
+    path: str
+    """The person's file."""
+    folders: list[FolderTrust]
+    """What is in it."""
+    workspace: list[FolderTrust]
+    """What holds here, the client's word included."""
+    problem: str | None = None
+    """Why that file cannot be read; then nothing but reading is possible."""
+
+
 class JobsParams(Wire):
     """Lists the background jobs, or reads, waits for or ends the one of an id."""
 
@@ -554,6 +595,12 @@ COMMANDS: dict[str, Command] = {
             PermissionsParams,
             PermissionsResult,
             "List, add, remove and open what may happen without a question.",
+        ),
+        Command(
+            names.TRUST,
+            TrustParams,
+            TrustResult,
+            "List which workspace folders are trusted, and say it of one.",
         ),
         Command(names.JOBS, JobsParams, JobsResult, "List, read, wait for and end background jobs."),
     )

@@ -18,6 +18,7 @@ from outrider.agent.recording import Recordings
 from outrider.agent.services import Services
 from outrider.agent.sessions import Sessions
 from outrider.agent.state import SessionState
+from outrider.agent.trust import Situation, WorkspaceTrust
 from outrider.models.catalog import Catalog, ModelProblem
 from outrider.models.routing.choose import in_order
 from outrider.models.routing.latency import Pace
@@ -27,6 +28,7 @@ from outrider.permissions.decide import narrowest
 from outrider.permissions.guarded import Guarded
 from outrider.permissions.ledger import LEDGER, Ledger
 from outrider.permissions.secret_files import is_secret_name
+from outrider.permissions.trust import TRUST, TrustFile
 from outrider.ports.clock import Clock, SteppingClock, SystemClock
 from outrider.ports.editor import Editor
 from outrider.ports.events import FrameListener
@@ -77,7 +79,12 @@ class App:
     outside: Outside
     base: Settings
     """The settings without what the workspace says."""
+    said: Settings
+    """The settings, without what trust in the workspace does to them."""
+    mode_is_said: bool
+    """Whether the client or the command line named the permission mode."""
     current: Settings
+    """The settings that hold now."""
     held: HeldFiles
     """What other processes hold open unsaved."""
     publisher: Publisher
@@ -88,11 +95,17 @@ class App:
 
     def configure(self, values: Mapping[str, Any] | None) -> tuple[str, ...]:
         """Take over what `workspace/configuration` says; gives what has to be said about it."""
-        layered, before = narrowed(self.base, values or {}), self.current
-        self.current = layered.settings
-        for session in self.sessions.running:
-            session.settings_changed(before.permission_mode, self.current.permission_mode)
+        layered = narrowed(self.base, values or {}, is_refused=self.services.trust.is_refused)
+        self.said = layered.settings
+        self.go_by_trust()
         return layered.messages
+
+    def go_by_trust(self) -> None:
+        """Take over what trust in the workspace does to the settings."""
+        before, widest = self.current, self.services.trust.widest(self.said.permission_mode)
+        self.current = self.said.model_copy(update={"permission_mode": widest})
+        for session in self.sessions.running:
+            session.settings_changed(before.permission_mode, widest)
 
     async def model_problem(self) -> str | None:
         """Why the model that is set cannot be had, None if it can."""
@@ -131,11 +144,13 @@ class App:
         paths = [folder.path for folder in services.folders.folders]
         services.ledger.set_folders(paths)
         services.guarded.set_folders(paths)
+        self.go_by_trust()
 
     async def close(self, reason: str) -> None:
         """Let go of everything: turns, processes, connections, and the log last."""
         await self.sessions.close(reason)
         await self.recordings.close()
+        await self.services.trust.close()
         await self.publisher.close()
         if self.retention is not None:
             await self.retention.close()
@@ -164,7 +179,7 @@ async def start(
     """
     around = outside or await asyncio.to_thread(surroundings)
     layered = await _settings(client, around)
-    settings = layered.settings
+    settings, mode_is_said = layered.settings, _names_a_mode(client, around)
     if client.widest is not None:
         widest = cast("PermissionMode", client.widest)
         settings = settings.model_copy(
@@ -192,6 +207,20 @@ async def start(
         deadlines,
         lambda text: editor.say("warning", f"Outrider: {text}"),
     )
+
+    def changed_trust() -> None:
+        app.go_by_trust()
+
+    trust = WorkspaceTrust(
+        TrustFile(
+            around.user_settings.with_name(TRUST),
+            deadlines,
+            lambda text: editor.say("warning", f"Outrider: {text}"),
+        ),
+        editor,
+        lambda: Situation(services.folders, app.said, app.mode_is_said),
+        changed_trust,
+    )
     services = Services(
         clock=clock,
         deadlines=deadlines,
@@ -210,6 +239,7 @@ async def start(
         sandbox=Sandbox(supervisor, deadlines, [_state_dir(settings, around), around.user_settings.parent]),
         ledger=ledger,
         guarded=guarded,
+        trust=trust,
         catalog=catalog,
         tools=own_tools(
             with_commands=can_run_commands(), with_diagnostics=editor.traits.tells_diagnostics
@@ -244,6 +274,8 @@ async def start(
         around,
         settings,
         settings,
+        mode_is_said,
+        settings,
         held,
         publisher,
         # Counted time says nothing of how old a session is.
@@ -255,6 +287,8 @@ async def start(
         ),
         layered.messages,
     )
+    await trust.file.refresh()
+    app.go_by_trust()
     return app
 
 
@@ -363,6 +397,12 @@ async def _settings(client: ClientStart, around: Outside) -> Layered:
         messages.append("testing: only possible with a scripted or recorded model; it is ignored")
         settings = settings.model_copy(update={"testing": None})
     return replace(layered, settings=settings, messages=tuple(messages))
+
+
+def _names_a_mode(client: ClientStart, around: Outside) -> bool:
+    """Whether the permission mode is one for this client, not the one of the person's file for all of them."""
+    layers = from_layers(("initializationOptions", client.options), ("command line", around.command_line))
+    return "permission_mode" in layers.settings.model_fields_set
 
 
 def _state_dir(settings: Settings, around: Outside) -> Path:

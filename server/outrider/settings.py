@@ -205,7 +205,7 @@ def read_user_file(path: Path) -> tuple[dict[str, Any], str | None]:
         return {}, f"the settings file {path} is not valid TOML ({error}); it is ignored"
 
 
-def narrowed(base: Settings, values: Any) -> Layered:
+def narrowed(base: Settings, values: Any, *, is_refused: bool = False) -> Layered:
     """Apply what `workspace/configuration` says, which the repository may have written, to `base`.
 
     `permissionMode` may only become narrower, limits and the sandbox only smaller, `trusted` only false; `model` may name
@@ -215,6 +215,7 @@ def narrowed(base: Settings, values: Any) -> Layered:
     Args:
         base: What the authorities above the workspace set.
         values: Whatever the client gave; None for nothing.
+        is_refused: Whether the workspace was said not to be trusted: then it names no model either.
     """
     update: dict[str, Any] = {}
     messages: list[str] = []
@@ -238,6 +239,8 @@ def narrowed(base: Settings, values: Any) -> Layered:
                     messages.append("trusted: a workspace cannot vouch for itself; it is ignored")
             case "events" | "codeLens" if isinstance(value, bool):
                 update["events" if key == "events" else "code_lens"] = value
+            case "model" if (is_refused or base.trusted is False) and value != base.model:
+                messages.append("model: the workspace is not trusted; it is ignored")
             case "model" if isinstance(value, str):
                 _choose_model(base, value, update, messages)
             case "trusted" | "events" | "codeLens" | "model":

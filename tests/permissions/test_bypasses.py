@@ -7,7 +7,7 @@ still asks: commands that only read go, everything else asks.
 import pytest
 
 from outrider.permissions.decide import Access, decide
-from outrider.permissions.rules import RUN, Rule
+from outrider.permissions.rules import RUN, Rule, problem_of
 from outrider.permissions.ruling import named_parts, ruling_on
 from outrider.tools.command_line import look_at
 from outrider.workspace.paths import folders_of
@@ -234,6 +234,33 @@ def test_nothing_but_reading_goes_without_a_rule(workspace, command):
     if decided(command, workspace).verdict == "deny":
         assert decided(command, workspace, "full").verdict == "deny"
         assert decided(command, workspace, "auto-edit", [*RULES, Rule("allow", RUN, "rm")]).verdict == "deny"
+
+
+HOSTS = [
+    ("curl https://example.org/x", "deny", "a URL"), ("curl -d x http://ada:pw@EXAMPLE.org:80/x", "deny", "a name and a port"),
+    ("wget example.org", "deny", "a host alone"), ("ssh ada@example.org ls", "deny", "somebody's host"), ("scp a.py example.org:x", "deny", "a copy to it"),
+    ("git clone git@example.org:x/y", "deny", "another program"), ("curl --proxy=example.org x", "deny", "within an option"),
+    ("ls | xargs curl example.org", "deny", "through another program"), ("echo x > /dev/tcp/example.org/80", "deny", "a connection of the shell"),
+    ("bash -c 'curl example.org'", "deny", "a shell in a shell"), ("sudo curl example.org", "deny", "as somebody else"),
+    ("curl $x", "ask", "it could be that host"), ("curl example.$x", "ask", "the same"), ("curl notexample.org", "ask", "another host, without a rule"),
+    ("curl example.org.evil", "ask", "another host"), ("curl sub.example.org", "ask", "a rule without a star is about that host alone"),
+    ("curl a.example.net", "ask", "a rule that asks"), ("cat *.py", "allow", "what only reads here reaches nobody"), ("git diff HEAD", "allow", "it has a rule"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("command", "expected", "why"), HOSTS, ids=[repr(command) for command, _, _ in HOSTS]
+)
+def test_a_host_that_is_forbidden_is_seen_in_the_words_of_a_command(workspace, command, expected, why):
+    forbidding = [Rule("deny", "*", host="example.org"), Rule("ask", RUN, host="*.example.net")]
+    assert decided(command, workspace, "auto-edit", [*RULES[:1], *forbidding]).verdict == expected, why
+    if expected == "deny" or "net" in command:
+        assert decided(command, workspace, "full", forbidding).verdict == expected
+
+
+def test_a_host_is_no_bound_for_a_command_that_is_allowed():
+    assert problem_of(Rule("allow", RUN, "curl", host="example.org"))
+    assert problem_of(Rule("deny", RUN, "curl", host="example.org")) is None
 
 
 def test_what_cannot_be_known_asks_in_full_where_a_rule_could_be_about_it(workspace):

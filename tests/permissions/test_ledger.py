@@ -9,6 +9,7 @@ from outrider.permissions.decide import Access, decide
 from outrider.permissions.ledger import WORKSPACE_RULES, Ledger, LedgerProblem
 from outrider.permissions.rules import Rule, problem_of
 from outrider.permissions.rules_file import parse_rules, read_rules
+from outrider.ports.clock import SystemClock
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -230,3 +231,12 @@ def test_what_is_no_file_is_damaged(tmp_path):
     (tmp_path / "x").write_bytes(b"\xff")
     assert read_rules(tmp_path / "x", may_allow=True).problem
     assert read_rules(tmp_path / "none", may_allow=True).problem is None
+
+
+async def test_a_rule_can_be_added_after_the_last_one_was_removed(tmp_path):
+    ledger = Ledger(tmp_path / "rules.toml", [], SystemClock(), lambda _: None)
+    rule = Rule("deny", "run_command", "rm")
+    for _ in range(2):
+        assert isinstance(await ledger.add([rule]), list)
+        assert isinstance(await ledger.remove(rule.id), Rule)
+    assert ledger.problem is None

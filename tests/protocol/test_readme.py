@@ -43,6 +43,7 @@ VALUES: dict[str, type[Wire]] = {
     "TouchedFile": events.TouchedFile,
     "NotSaved": events.NotSaved,
     "JobInfo": commands.JobInfo,
+    "FolderTrust": commands.FolderTrust,
     "UndonePath": commands.UndonePath,
     "Conflict": commands.Conflict,
     "NotUndoable": commands.NotUndoable,
@@ -250,7 +251,7 @@ def test_every_title_is_described(page: Page) -> None:
         names.ALWAYS_EVERYWHERE, names.ALWAYS_BACK, names.REVIEW, names.REJECT,
         names.SAVE_AND_CONTINUE, names.RUN_WITHOUT_SAVING, names.SAVE_CANCEL,
         names.RUN_OUTSIDE, names.ANSWER_IN_DOCUMENT, names.KEEP_MINE, names.TAKE_THE_UNDO, names.TAKE_THE_REDO,
-        names.OPEN_BOTH,
+        names.OPEN_BOTH, names.TRUST_WORKSPACE, names.STAY_READ_ONLY,
     }  # fmt: skip
     assert {quoted(row["title"])[0] for row in page.table("Titles", "title").rows} == titles
     others = {

@@ -1,6 +1,6 @@
 """What the tools see of the running turn: `ToolContext`, over the services and one session."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from outrider.agent.awareness import seen_text
 from outrider.agent.budget import Budget
 from outrider.agent.confinement import confined
 from outrider.agent.inbox import Asking, Inbox
+from outrider.agent.prompt import AGENTS
 from outrider.agent.record import Record
 from outrider.agent.services import Services
 from outrider.agent.state import CallState
@@ -168,6 +169,7 @@ class TurnContext:
 
     async def look_at_rules(self) -> None:
         """Take in what has changed in the files of rules."""
+        await self._services.trust.refresh()
         await self._services.ledger.refresh()
         await self._services.guarded.refresh()
 
@@ -277,6 +279,32 @@ class TurnContext:
                 self.limits.ask_seconds,
                 free_form=free_form,
             )
+
+    async def ask_for_trust(self, of_files: Collection[str] = ()) -> None:
+        """Ask about the workspace folders that nobody vouches for, where something does not count because of that.
+
+        Args:
+            of_files: Instructions that were found further down, as the tools name them.
+        """
+        services = self._services
+        await services.trust.refresh()
+        for folder in services.folders.folders:
+            if services.trust.of(folder.path) != "unknown":
+                continue
+            found = [path for path in of_files if services.folders.folder_of(path) is folder]
+            own = [AGENTS] if not of_files and await services.briefing.has_instructions(folder) else []
+            withheld = (
+                [f"its instructions ({', '.join([*own, *found])}) are left out"] if own or found else []
+            )
+            if (narrowed := services.trust.narrows()) is not None:
+                withheld.append(
+                    f"all that changes something is asked for, whatever your settings file says ({narrowed})"
+                )
+            if withheld:
+                with self._waiting():
+                    await services.trust.ask(
+                        folder, withheld, self._record.state.session_id, self.turn_id, self.limits.ask_seconds
+                    )
 
     async def call_client(self, call: ToolCall, given: Mapping[str, Any], *, durable: bool) -> ToolAnswer:
         """Have the client run a call."""

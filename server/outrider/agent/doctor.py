@@ -2,14 +2,18 @@
 
 import asyncio
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from outrider.agent.confinement import confined as confined_in
 from outrider.agent.probe import models_of, try_tools
 from outrider.agent.services import Services
 from outrider.models.catalog import ModelProblem
+from outrider.permissions.trust import Trust
 from outrider.processes import SpawnProblem, can_run_commands, collect, shell_argv
 from outrider.store.problem import StoreProblem
+from outrider.workspace.disk import can_reach_files
 from outrider.workspace.search import find_ripgrep
 from outrider_protocol.commands import Check
 
@@ -78,6 +82,8 @@ async def _log(services: Services) -> Check:
 async def _commands(services: Services) -> Check:
     if not can_run_commands():
         detail = "commands are not run on Windows, so the tools for them are not offered"
+        if not can_reach_files():
+            detail += "; files are read and edited as far as they are open in the editor"
         return Check(name="commands", status="warn", detail=detail)
     result = await collect(
         services.supervisor,
@@ -131,5 +137,15 @@ def _editor(services: Services) -> Check:
 
 def _permissions(services: Services) -> Check:
     settings = services.settings()
-    trust = "" if settings.trusted is not False else "; the workspace is not trusted"
-    return Check(name="permissions", status="ok", detail=f"mode {settings.permission_mode}{trust}")
+    told = [f"{folder.path} {_TRUST[services.trust.of(folder.path)]}" for folder in services.folders.folders]
+    detail = "; ".join([f"mode {settings.permission_mode}", *told])
+    if problem := services.trust.file.problem:
+        return Check(name="permissions", status="fail", detail=f"{detail}; {problem}")
+    return Check(name="permissions", status="ok", detail=detail)
+
+
+_TRUST: Final[Mapping[Trust, str]] = {
+    "trusted": "is trusted",
+    "read-only": "is only read: it is not trusted",
+    "unknown": "is not trusted yet: what it brings for the agent is left out",
+}

@@ -5,9 +5,9 @@ the person is looking at comes with the task.
 """
 
 import platform
-from collections.abc import Iterable, Sequence
-from pathlib import PurePosixPath
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
 
 from outrider.permissions.visible import visible
 from outrider.ports.model import Image, Message, Part, PartKind
@@ -15,9 +15,11 @@ from outrider.ports.text import Place
 from outrider.tools.reading import image_of
 from outrider.workspace.documents import DocumentStore, offset_of
 from outrider.workspace.overlay import Overlay, Picture, ReadProblem
-from outrider.workspace.paths import Folders, PathProblem
+from outrider.workspace.paths import Folder, Folders, PathProblem
 from outrider_protocol.events import Context, Mode, Selection
 
+AGENTS: Final = "AGENTS.md"
+"""What a folder tells its agents."""
 SELECTION_LIMIT = 20_000
 """Characters of a selection that are quoted."""
 INSTRUCTIONS_LIMIT = 32_000
@@ -67,9 +69,14 @@ class Briefing:
         self._overlay = overlay
         self._documents = documents
 
-    async def system(self, mode: Mode, *, trusted: bool) -> Message:
-        """The system message of a turn in that mode; `trusted`: the workspace's own instructions are taken up."""
-        return await system_message(self._folders, self._overlay, mode, trusted=trusted)
+    async def system(self, mode: Mode, trusts: Callable[[Path], bool]) -> Message:
+        """The system message of a turn in that mode; `trusts` says of which folders the own instructions are taken up."""
+        return await system_message(self._folders, self._overlay, mode, trusts)
+
+    async def has_instructions(self, folder: Folder) -> bool:
+        """Whether there is an AGENTS.md in a workspace folder that says something."""
+        path = str(folder.path / AGENTS)
+        return await _instructions(self._folders, self._overlay, path, 1) is not None
 
     async def task(self, prompt: str, context: Context | None) -> Message:
         """The message that brings a task. It begins with `prompt` as it is."""
@@ -105,25 +112,28 @@ class Briefing:
         return found
 
 
-async def system_message(folders: Folders, overlay: Overlay, mode: Mode, *, trusted: bool) -> Message:
+async def system_message(
+    folders: Folders, overlay: Overlay, mode: Mode, trusts: Callable[[Path], bool]
+) -> Message:
     """The system message, in parts.
 
     Args:
         folders: The workspace.
         overlay: How its files are read.
         mode: What the turn may do.
-        trusted: Whether the workspace's own instructions are taken up.
+        trusts: Says of a workspace folder whether its own instructions are taken up.
     """
     parts: list[tuple[PartKind, str, str | None]] = [("identity", IDENTITY, None)]
     if MODES[mode]:
         parts.append(("mode", MODES[mode], None))
     parts.append(("environment", _environment(folders), None))
-    if trusted:
-        for folder in folders.folders:
-            path = str(folder.path / "AGENTS.md")
-            if (text := await _instructions(folders, overlay, path, INSTRUCTIONS_LIMIT)) is not None:
-                name = folders.display_of((folder.path / "AGENTS.md").as_uri())
-                parts.append(("instructions", f"From {name}:\n{text}", name))
+    for folder in folders.folders:
+        if not trusts(folder.path):
+            continue
+        path = folder.path / AGENTS
+        if (text := await _instructions(folders, overlay, str(path), INSTRUCTIONS_LIMIT)) is not None:
+            name = folders.display_of(path.as_uri())
+            parts.append(("instructions", f"From {name}:\n{text}", name))
     return Message.of_parts("system", _spaced([Part(k, _titled(k, text), name) for k, text, name in parts]))
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from outrider.agent.prompt import Briefing
+from outrider.agent.trust import WorkspaceTrust
 from outrider.models.catalog import Catalog
 from outrider.permissions.guarded import Guarded
 from outrider.permissions.ledger import Ledger
@@ -73,6 +74,8 @@ class Services:
     """The rules that hold."""
     guarded: Guarded
     """The files that want an explicit yes."""
+    trust: WorkspaceTrust
+    """Whose word there is for the workspace folders."""
     catalog: Catalog
     tools: Registry
     env: Mapping[str, str]

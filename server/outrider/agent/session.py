@@ -368,7 +368,7 @@ class Session:
             phase=turn.phase if turn else None,
             queue=[QueuedRun(turn_id=queued.turn_id, prompt=queued.prompt) for queued in state.queue],
             steering=[PendingSteering(pending_id=key, text=text) for key, text in state.steering.items()],
-            open=list(state.open.values()),
+            open=[*state.open.values(), *self._services.trust.open_in(state.current)],
             plan=state.plan,
             usage=state.account.usage,
             latencies=[

@@ -72,7 +72,11 @@ class Sessions:
     def waiting(self) -> list[Open]:
         """What waits for the person: first the items of the sessions here, then of the log, as far as it was read."""
         asked = [item for session in self.running for item in session.inbox.for_person]
-        return [*asked, *(item for items in self._resting.values() for item in items)]
+        return [
+            *asked,
+            *self._services.trust.open,
+            *(item for items in self._resting.values() for item in items),
+        ]
 
     def get(self, session_id: str) -> Session | Refused:
         """The open session of that id."""
@@ -204,6 +208,9 @@ class Sessions:
 
     async def answer(self, params: AnswerParams, channel: Channel) -> Refused | None:
         """Answer an open item, after a restart too: its session is resumed then."""
+        if any(item.id == params.id for item in self._services.trust.open):
+            refused = self._services.trust.answer(params.id, params.answer or "")
+            return Refused(refused.reason, refused.message) if refused is not None else None
         await self._opened()
         for session in self._open.values():
             if params.id in session.record.state.open:

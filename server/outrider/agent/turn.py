@@ -95,7 +95,7 @@ class Turn:
         self._open_model = open_model
         self._asker: Asker
         self._fitting: Fitting
-        self._instructions = InstructionsNear(services, record, turn_id)
+        self._instructions = InstructionsNear(services, record, turn_id, context.ask_for_trust)
         self._context = context
         self._budget = budget
         self.id = turn_id
@@ -233,8 +233,8 @@ class Turn:
 
     async def _prepare(self) -> None:
         briefing, state = self._services.briefing, self._state
-        trusted = self._services.settings().trusted is not False
-        system = await briefing.system(state.mode, trusted=trusted)
+        await self._context.ask_for_trust()
+        system = await briefing.system(state.mode, self._services.trust.trusts)
         task = await briefing.task(state.prompt, state.context)
         pictures = await briefing.images(state.context)
         self._asker.bring({image.hash: content for image, content in pictures})

@@ -50,6 +50,7 @@ async def run_demo(
         scripted = "model" not in options
         played = {
             "permissionMode": "ask",
+            "trusted": True,
             "stateDir": str(base / "state"),
             "sandbox": {"readable": _own_python()},
         } | options

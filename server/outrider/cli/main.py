@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from typer.exceptions import TyperException
 
 import outrider
-from outrider.cli import look, permission_commands
+from outrider.cli import look, permission_commands, trust_commands
 from outrider.cli.answers import Rules, can_match
 from outrider.cli.demo import run_demo
 from outrider.cli.render import Renderer
@@ -125,6 +125,10 @@ def run(
         ),
     ] = None,
     session: Annotated[str | None, typer.Option(help="Go on with this session.", metavar="ID")] = None,
+    trust: Annotated[
+        bool,
+        typer.Option("--trust", help="Vouch for the folder, for this run: what it tells its agents counts."),
+    ] = False,
     json_lines: Annotated[
         bool, typer.Option("--json", help="Events on stdout, one JSON object a line; all else on stderr.")
     ] = False,
@@ -148,6 +152,8 @@ def run(
     options = settings(
         model, permission_mode, state_dir, provider_url, key_env, provider_kind, workspace=workspace
     )
+    if trust:
+        options["trusted"] = True
     renderer = Renderer(make_console(sys.stderr if json_lines else sys.stdout))
     wanted = Task(
         workspace=folder(workspace),
@@ -417,6 +423,7 @@ scenario_app: Final = typer.Typer(
 )
 app.add_typer(scenario_app, name="scenario")
 app.add_typer(permission_commands.app, name="permissions")
+app.add_typer(trust_commands.app, name="trust")
 
 
 @scenario_app.callback()

@@ -46,7 +46,7 @@ def check(
     """
     from outrider.cli import permissions
 
-    folder = _folder(workspace)
+    folder = existing_folder(workspace)
     ledger = permissions.open_ledger(_file(rules), folder, make_console(sys.stderr))
     console = None if json_object else make_console(sys.stdout)
     raise typer.Exit(permissions.check(command, ledger, mode, folder, console, sys.stdout))
@@ -59,7 +59,7 @@ def list_rules(
     """List the rules, with their ids and how often each decided."""
     from outrider.cli import permissions
 
-    ledger = permissions.open_ledger(rules, _folder(workspace), make_console(sys.stderr))
+    ledger = permissions.open_ledger(rules, existing_folder(workspace), make_console(sys.stderr))
     raise typer.Exit(
         permissions.show_rules(ledger, None if json_object else make_console(sys.stdout), sys.stdout)
     )
@@ -81,6 +81,12 @@ def add(
             metavar="HASH", help="For a script of the workspace: its SHA-256, or `any` whatever it holds."
         ),
     ] = None,
+    host: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST", help="A host that it names, such as '*.example.org'; not for an allowed command."
+        ),
+    ] = None,
     exact: Annotated[bool, typer.Option("--exact", help="These are all the words of the command.")] = False,
     everywhere: Annotated[
         bool, typer.Option("--everywhere", help="In every workspace, not in this one alone.")
@@ -100,7 +106,7 @@ def add(
         ends = permissions.parsed_time(expires) if expires else None
     except ValueError as problem:
         raise typer.BadParameter(f"{expires} is no time", param_hint="--expires") from problem
-    folder = _folder(workspace)
+    folder = existing_folder(workspace)
     is_command = tool == RUN
     rule = Rule(
         decision,
@@ -109,6 +115,7 @@ def add(
         exact,
         script,
         None if is_command else what or None,
+        host,
         workspace=None if everywhere else str(folder),
         expires=ends,
     )
@@ -125,11 +132,16 @@ def remove(
     """Take a rule out of the ledger."""
     from outrider.cli import permissions
 
-    ledger = permissions.open_ledger(rules, _folder(workspace), make_console(sys.stderr))
+    ledger = permissions.open_ledger(rules, existing_folder(workspace), make_console(sys.stderr))
     raise typer.Exit(asyncio.run(permissions.remove_rule(ledger, rule_id, make_console(sys.stdout))))
 
 
-def _folder(path: Path) -> Path:
+def existing_folder(path: Path) -> Path:
+    """The folder that an argument names, absolute.
+
+    Raises:
+        typer.BadParameter: There is no such folder.
+    """
     absolute = path.expanduser().resolve()
     if not absolute.is_dir():
         raise typer.BadParameter(f"{path} is not a folder", param_hint="--workspace")

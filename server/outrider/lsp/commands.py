@@ -16,6 +16,7 @@ from outrider.agent.session import Refused
 from outrider.app import App
 from outrider.lsp.errors import CommandError
 from outrider.permissions.ledger import LedgerProblem
+from outrider.permissions.trust import TrustProblem
 from outrider.store.problem import StoreReadError
 from outrider_protocol import (
     ANSWER,
@@ -38,6 +39,7 @@ from outrider_protocol import (
     STATUS,
     STEER,
     TOOLS,
+    TRUST,
     UNDO,
     WAIT,
 )  # fmt: skip
@@ -76,6 +78,8 @@ from outrider_protocol.commands import (
     ToolInfo,
     ToolsParams,
     ToolsResult,
+    TrustParams,
+    TrustResult,
     UndoParams,
     UndoResult,
     WaitParams,
@@ -119,6 +123,7 @@ class Commands:
             OPEN: self._open,
             EXPORT: self._export,
             PERMISSIONS: self._permissions,
+            TRUST: self._trust,
             JOBS: self._jobs,
         }
 
@@ -265,6 +270,12 @@ class Commands:
     async def _permissions(self, params: PermissionsParams) -> PermissionsResult:
         done = await permissions(self._app.services, self._app.sessions.running, params)
         if isinstance(done, LedgerProblem):
+            raise CommandError(REQUEST_FAILED, _cut(done.message), {"reason": done.reason})
+        return done
+
+    async def _trust(self, params: TrustParams) -> TrustResult:
+        done = await self._app.services.trust.listed(params)
+        if isinstance(done, TrustProblem):
             raise CommandError(REQUEST_FAILED, _cut(done.message), {"reason": done.reason})
         return done
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import signal
+import sys
 import threading
 from typing import Final
 
@@ -26,9 +27,19 @@ class Lifetime:
         self._ended: asyncio.Future[tuple[int, str]] = self._loop.create_future()
         self._watching: asyncio.Task[None] | None = None
         for number in (signal.SIGTERM, signal.SIGINT):
-            self._loop.add_signal_handler(number, self.stop, 128 + number, number.name)
+            self._stop_on(number)
         if parent is not None:
             self.watch_parent(parent)
+
+    def _stop_on(self, number: signal.Signals) -> None:
+        try:
+            self._loop.add_signal_handler(number, self.stop, 128 + number, number.name)
+        except NotImplementedError:  # the event loop of Windows
+
+            def told(_number: int, _frame: object) -> None:
+                self._loop.call_soon_threadsafe(self.stop, 128 + number, number.name)
+
+            signal.signal(number, told)
 
     def stop(self, code: int, reason: str) -> None:
         """End the process with that exit code; the first call counts."""
@@ -41,8 +52,11 @@ class Lifetime:
         last_resort.start()
 
     def watch_parent(self, pid: int) -> None:
-        """End the process when that one is gone; one that cannot be seen now is in a container or elsewhere."""
-        if self._watching is None and pid > 0 and _is_alive(pid):
+        """End the process when that one is gone; one that cannot be seen now is in a container or elsewhere.
+
+        Not on Windows, where looking at a process by a signal would end it: the end of the input says it there.
+        """
+        if sys.platform != "win32" and self._watching is None and pid > 0 and _is_alive(pid):
             self._watching = self._loop.create_task(self._watch(pid))
 
     async def ended(self) -> tuple[int, str]:

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import os
 import select
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -18,6 +19,8 @@ from outrider.lsp.outgoing import MOST_WAITING
 
 _CHUNK: Final = 64 * 1024
 _MOST_UNHANDLED: Final = 16
+_AT_ONCE: Final[int] = select.PIPE_BUF if hasattr(select, "poll") else 0
+"""Bytes that a pipe which is ready takes without waiting (POSIX); none where nobody can say that it is."""
 
 
 def take_over() -> tuple[int, int]:
@@ -27,6 +30,11 @@ def take_over() -> tuple[int, int]:
         New descriptors for them, which child processes do not inherit.
     """
     reading, writing = os.dup(0), os.dup(1)
+    if sys.platform == "win32":
+        import msvcrt
+
+        for descriptor in (reading, writing):  # else line ends would be changed on their way
+            msvcrt.setmode(descriptor, os.O_BINARY)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
@@ -101,8 +109,9 @@ class StdioWriter:
         self._loop = asyncio.get_running_loop()
         self._queue: deque[bytes] = deque()
         self._waiting = 0
-        self._free = select.poll()
-        self._free.register(descriptor, select.POLLOUT)
+        self._free = select.poll() if _AT_ONCE else None
+        if self._free is not None:
+            self._free.register(descriptor, select.POLLOUT)
         self._gathering = False
         """Whether this round of the event loop has written: what else it sends is written in one go at its end."""
         self._lost = False
@@ -123,7 +132,7 @@ class StdioWriter:
                 return
             self._queue.append(frame)
             self._waiting += len(frame)
-            if self._waiting > select.PIPE_BUF:
+            if self._waiting > _AT_ONCE:
                 self._changed.notify()
             elif not self._gathering:
                 self._gathering = True
@@ -156,9 +165,9 @@ class StdioWriter:
             self._tell_drained()
 
     def _write_at_once(self) -> None:
-        # `PIPE_BUF` bytes never wait where the pipe is ready (POSIX). It spares a token the change of threads.
+        # It spares a token the change of threads.
         batch = b"".join(self._queue)
-        if not batch or len(batch) != self._waiting or len(batch) > select.PIPE_BUF:
+        if self._free is None or not batch or len(batch) != self._waiting or len(batch) > _AT_ONCE:
             return  # nothing to do, or the thread is at work
         self._queue.clear()
         written = 0

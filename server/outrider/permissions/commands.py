@@ -1,14 +1,18 @@
 """A command line as permissions see it: what each of its parts is, and what the rules say of it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from outrider.permissions.programs.patterns import Pattern, fits, may_fit, pattern_of, problem_of_program
-from outrider.permissions.rules import ANY_SCRIPT, Rule
+from outrider.permissions.rules import ANY_SCRIPT, Rule, covers_host
 from outrider.permissions.shell.builtins import PLAIN
 from outrider.permissions.shell.model import CommandLine, Program
 from outrider_protocol.settings import PermissionMode
+
+_HOST: Final = re.compile(r"(?<![\w.-])(?:[\w-]+\.)*[\w-]+")
+"""What can be the name of a host within a word, such as in `https://ada@example.org:80/x`."""
 
 Decision = Literal["allow", "ask", "deny"]
 
@@ -113,7 +117,10 @@ def _part(
 ) -> Part:
     for rule, pattern in rules.forbidding:
         if pattern is None or may_fit(pattern, program):
-            sure = pattern is None or fits_surely(pattern, program)
+            named = _names_host(rule, program, may_reach=why is not None)
+            if named is None:
+                continue
+            sure = named and (pattern is None or fits_surely(pattern, program))
             return Part(program, rule.decision if sure else "ask", f"rule: {rule.text}", rule)
     if problem is None and why is None and program.name in PLAIN:
         return Part(program, "allow", "it only changes how the line itself goes on")
@@ -134,6 +141,22 @@ def _part(
     if why is None:
         return Part(program, "ask", f"it only reads; the permission mode is {mode}")
     return Part(program, "ask", f"no rule allows it, and {why}")
+
+
+def _names_host(rule: Rule, program: Program, *, may_reach: bool) -> bool | None:
+    """Whether a program's words name the host of a rule: False where one that is not known could, None where they do not.
+
+    Args:
+        rule: A rule that forbids.
+        program: The program. What it reaches without a word of it nobody sees.
+        may_reach: Whether it may do more than read in the workspace.
+    """
+    if rule.host is None:
+        return True
+    texts = [word.text for word in (*program.argv, *program.reads, *program.writes)]
+    if covers_host(rule, [host for text in texts if text is not None for host in _HOST.findall(text)]):
+        return True
+    return False if may_reach and None in texts else None
 
 
 def fits_surely(pattern: Pattern, program: Program) -> bool:

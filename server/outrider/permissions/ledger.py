@@ -5,9 +5,7 @@ and under a lock. A file that cannot be read closes: nobody knows then what it f
 """
 
 import asyncio
-import contextlib
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +14,7 @@ from typing import Final, Literal
 
 from outrider.permissions.commands import Command, Part
 from outrider.permissions.decide import Access
+from outrider.permissions.own_file import Stamp, locked, replace_text, stamp
 from outrider.permissions.rules import Rule, holds, problem_of
 from outrider.permissions.rules_file import (
     RulesFile,
@@ -31,7 +30,6 @@ from outrider_protocol.settings import PermissionMode
 
 LEDGER: Final = "rules.toml"
 WORKSPACE_RULES: Final = Path(".outrider") / "rules.toml"
-LOCK_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ class Ledger:
         self._clock = clock
         self._say = say
         self._files: dict[Path, RulesFile] = {}
-        self._seen: dict[Path, tuple[int, int, int] | None] = {}
+        self._seen: dict[Path, Stamp | None] = {}
         self._said: set[str] = set()
         self._hits: Counter[str] = Counter()
         self._folders: tuple[Path, ...] = ()
@@ -114,7 +112,7 @@ class Ledger:
     def refresh_now(self) -> None:
         """The same for a thread. Blocks."""
         for path, folder in self._places():
-            seen = _stamp(path)
+            seen = stamp(path)
             if path in self._files and self._seen.get(path) == seen:
                 continue
             file = read_rules(
@@ -185,11 +183,8 @@ class Ledger:
 
     def _write(self, change: Callable[[str, Sequence[Rule]], str | None]) -> LedgerProblem | None:
         """Change the person's file: read it, change its text, put it in place. Blocks."""
-        from filelock import FileLock, Timeout
-
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with FileLock(self.path.with_name(f".{self.path.name}.lock"), timeout=LOCK_SECONDS):
+            with locked(self.path):
                 text = self.path.read_bytes().decode("utf-8") if self.path.exists() else ""
                 file = parse_rules(self.path, text, may_allow=True)
                 if file.problem is not None:
@@ -201,33 +196,9 @@ class Ledger:
                         return LedgerProblem(
                             f"the rules are not changed, it would damage them: {after.problem}"
                         )
-                    _replace(self.path, changed)
-        except (OSError, UnicodeDecodeError, Timeout) as error:
+                    replace_text(self.path, changed)
+        except (OSError, UnicodeDecodeError) as error:
             return LedgerProblem(f"{self.path} cannot be written: {error}")
         self._seen.pop(self.path, None)
         self.refresh_now()
         return None
-
-
-def _stamp(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
-
-
-def _replace(path: Path, text: str) -> None:
-    """Put a text in the place of a file, whole or not at all."""
-    target = Path(os.path.realpath(path))  # a link to a file that is kept elsewhere stays one
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise

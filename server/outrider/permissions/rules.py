@@ -96,6 +96,8 @@ def problem_of(rule: Rule) -> str | None:
             return "its command is empty"
         if rule.decision == "allow" and (problem := too_wide(words, is_exact=rule.is_exact)):
             return problem
+    if rule.host is not None and rule.decision == "allow" and rule.tool == RUN:
+        return "what a command reaches cannot be seen from its words, so no host is a bound for it"
     if rule.script is not None and (rule.command is None or rule.decision != "allow"):
         return "a script belongs to a command that it allows"
     if rule.script not in {None, ANY_SCRIPT} and not re.fullmatch(r"[0-9a-f]{64}", rule.script or ""):

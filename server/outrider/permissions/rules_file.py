@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, cast
 
+from outrider.permissions.own_file import MOST_BYTES
 from outrider.permissions.rules import Rule, problem_of
 
-MOST_BYTES: Final = 1_000_000
 HEADING: Final = (
     "# What Outrider may do without asking, and what it may not. A rule ends when it is taken out of here.\n"
     "# Deny beats ask, ask beats allow."
@@ -193,4 +193,6 @@ def _changed(text: str, ids: set[str], hits: Mapping[str, int] | None) -> str | 
             del tables[number]
         else:
             tables[number]["hits"] = rule.hits + hits[rule.id]
+    if found and not tables:  # an empty list in one line could not be added to
+        del document["rule"]
     return tomlkit.dumps(document) if found else None

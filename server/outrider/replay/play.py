@@ -23,7 +23,7 @@ from outrider.processes.sandbox import Sandbox
 from outrider.replay.recorded import RecordedTools
 from outrider.replay.recorded_model import RecordedCatalog
 from outrider.replay.rewriting import RecordedRewritten
-from outrider.replay.rulings import RecordedLedger
+from outrider.replay.rulings import RecordedLedger, RecordedTrust
 from outrider.replay.tape import Input, Tape
 from outrider.replay.world import (
     RecordedBriefing,
@@ -307,6 +307,7 @@ class _Player:
             sandbox=Sandbox(supervisor, SystemClock(), []),
             ledger=RecordedLedger(),
             guarded=Guarded([]),
+            trust=RecordedTrust(),
             catalog=RecordedCatalog(tape, self._clock),
             tools=RecordedTools(tape),
             env={},

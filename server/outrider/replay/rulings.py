@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from outrider.agent.trust import WorkspaceTrust
 from outrider.permissions.commands import Command, Part
 from outrider.permissions.decide import Access
 from outrider.permissions.ledger import LEDGER, Ledger
 from outrider.permissions.rules import Rule
 from outrider.permissions.ruling import Ruling
+from outrider.permissions.trust import Trust
+from outrider_protocol.events import Open
 from outrider_protocol.settings import PermissionMode
 
 
@@ -24,6 +27,24 @@ class RecordedAccess(Access):
     def only_reads(self) -> bool:
         """Whether it was a command that only reads."""
         return self.was_reading
+
+
+class RecordedTrust(WorkspaceTrust):
+    """Trust as if there were nothing to ask: what came of it, the instructions and the permission mode, is in the log."""
+
+    def __init__(self) -> None:
+        """Make it without a file."""
+
+    def of(self, folder: Path) -> Trust:
+        """Trusted, as nothing is read."""
+        return "trusted"
+
+    def open_in(self, turn_id: str | None) -> list[Open]:
+        """None, as nothing is asked."""
+        return []
+
+    async def refresh(self) -> None:
+        """There is nothing to read."""
 
 
 class RecordedLedger(Ledger):

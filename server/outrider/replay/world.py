@@ -144,7 +144,7 @@ class RecordedBriefing(Briefing):
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
 
-    async def system(self, mode: Mode, *, trusted: bool) -> Message:
+    async def system(self, mode: Mode, trusts: Callable[[Path], bool]) -> Message:
         """The system message of the next request."""
         await self._tape.hang_if_cut_off()
         first = next((message for message in self._first_messages() if message.role == "system"), None)

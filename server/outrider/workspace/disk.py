@@ -5,7 +5,6 @@ them means that somebody swapped it since it was resolved, and nothing is done.
 """
 
 import errno
-import fcntl
 import os
 import re
 import secrets
@@ -17,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from outrider.workspace.descriptor_lock import try_lock
+
 DiskKind = Literal[
     "not_found", "directory", "too_big", "vanished", "unreadable", "exists", "changed", "failed"
 ]
@@ -24,9 +25,15 @@ DiskKind = Literal[
 Found = TypeVar("Found")
 EntryKind = Literal["file", "directory", "link", "other"]
 
-_FOLDER_FLAGS = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", 0)
+
+def flags(*names: str) -> int:
+    """Those of the flags of `os.open` that the system has."""
+    return sum({getattr(os, name, 0) for name in names})
+
+
+_FOLDER_FLAGS = flags("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC", "O_PATH")
 # Without O_NONBLOCK the opening of a FIFO waits for a writer.
-_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_READ_FLAGS = os.O_RDONLY | flags("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC")
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 """What a file system without hard links says."""
@@ -39,6 +46,8 @@ _LOCK_TRIES = 400
 _LOCK_PAUSE = 0.005
 CHANGED = "was changed by somebody else meanwhile"
 _EXISTS = "exists already"
+_BY_FOLDER = os.open in os.supports_dir_fd
+_OUT_OF_REACH = "cannot be reached: what is not open in the editor needs Linux or macOS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +66,11 @@ class Name:
     kind: EntryKind
     target: str = ""
     """Where a link points to, as it says itself."""
+
+
+def can_reach_files() -> bool:
+    """Whether files can be reached without following links, folder by folder; not on Windows, which has no such calls."""
+    return _BY_FOLDER
 
 
 def list_folder(path: Path) -> list[Name] | DiskProblem:
@@ -307,7 +321,7 @@ def _new_file(
         try:
             # Whoever sweeps sees by the lock that it is still being written, in another container too.
             with suppress(OSError):
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                try_lock(file)
             rest = memoryview(content)
             while rest:
                 rest = rest[os.write(file, rest) :]
@@ -369,7 +383,7 @@ def _is_dead(left: re.Match[str]) -> bool:
 def _remove_unlocked(folder: int, name: str) -> None:
     file = os.open(name, _READ_FLAGS, dir_fd=folder)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try_lock(file)
         os.unlink(name, dir_fd=folder)
     finally:
         os.close(file)
@@ -394,7 +408,7 @@ def _take(lock: int) -> None:
     """Take a lock that is never held for long; whoever holds it longer was stopped."""
     for _ in range(_LOCK_TRIES):
         try:
-            return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return try_lock(lock)
         except BlockingIOError:
             time.sleep(_LOCK_PAUSE)
         except OSError:
@@ -448,6 +462,8 @@ def _read(folder: int, name: str, limit: int) -> bytes | DiskProblem:
 @contextmanager
 def _folder(path: Path, *, create: bool = False) -> Generator[int, None, None]:
     """An open folder, reached name by name without following a link."""
+    if not can_reach_files():
+        raise OSError(errno.ENOSYS, _OUT_OF_REACH)
     current = os.open(path.anchor, _FOLDER_FLAGS)
     made: list[Path] = []
     try:
@@ -489,6 +505,8 @@ def _problem(problem: OSError) -> DiskProblem:
             return DiskProblem("failed", "has a name that is too long for the disk")
         case errno.EISDIR:
             return DiskProblem("directory", "is a folder")
+        case errno.ENOSYS if not can_reach_files():
+            return DiskProblem("failed", _OUT_OF_REACH)
         case errno.EXDEV:
             return DiskProblem("failed", "cannot be moved: the new place is on another disk")
         case _ if problem.errno in _FULL:

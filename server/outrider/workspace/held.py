@@ -5,7 +5,6 @@ and one that lists its paths. Nothing is made before there is something to tell.
 """
 
 import asyncio
-import fcntl
 import json
 import logging
 import os
@@ -16,6 +15,8 @@ from pathlib import Path
 from typing import cast
 
 from outrider.ports.clock import Clock
+from outrider.workspace.descriptor_lock import try_lock
+from outrider.workspace.disk import flags
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.paths import path_of
 
@@ -77,9 +78,9 @@ class HeldFiles:
     def _locked(self) -> int:
         # It gets its name when it is locked, so that nobody takes it for that of a dead process.
         new = self._folder / f"{self._name}.new"
-        lock = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        lock = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | flags("O_CLOEXEC"), 0o600)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            try_lock(lock)
             new.rename(self._folder / f"{self._name}{_LOCKED}")
         except OSError:
             os.close(lock)
@@ -90,11 +91,11 @@ class HeldFiles:
     def _is_alive(self, file: Path) -> bool:
         """Whether a process keeps it locked; what a dead one left is removed."""
         try:
-            probe = os.open(file, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            probe = os.open(file, os.O_RDWR | flags("O_NOFOLLOW", "O_CLOEXEC"))
         except OSError:
             return False
         try:
-            fcntl.flock(probe, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            try_lock(probe)
         except BlockingIOError:
             return True
         except OSError:

@@ -165,6 +165,16 @@ class Folders:
         found = (one.path.joinpath(*parts[1:]) for one in self.folders if parts[:1] == [one.name])
         return next(map(str, found), None)
 
+    def folder_of(self, display: str) -> Folder | None:
+        """The workspace folder that a file belongs to, the innermost. Does not look at the disk.
+
+        Args:
+            display: How the model and the person write it.
+        """
+        place = self.straight(display)
+        holding = [one for one in self.folders if place and Path(place).is_relative_to(one.path)]
+        return max(holding, key=lambda one: len(one.path.parts), default=None)
+
     def display_of(self, uri: str) -> str:
         """How the model and the person write the document of that URI. Does not look at the disk."""
         path = path_of(uri)

@@ -329,6 +329,13 @@
 ---@class outrider.ExportParams
 ---@field sessionId string
 
+--- What was said of a folder, or what holds for one of the workspace.
+---@class outrider.FolderTrust
+---@field added? string
+---@field below? boolean
+---@field path string
+---@field trust 'trusted'|'read-only'|'unknown'
+
 --- `outrider/stream`: text as it comes. Frames are not logged; the log has the whole.
 ---
 --- The frames of one `messageId` and `kind`, joined since the last `model.reset`, equal the text in the log.
@@ -1007,6 +1014,19 @@
 ---@field left integer
 ---@field name? string
 
+--- Lists what was said of folders, after something more is said of one if that is wanted.
+---@class outrider.TrustParams
+---@field action? 'list'|'trust'|'read-only'|'forget'
+---@field below? boolean
+---@field folder? string
+
+--- What was said of folders, and what holds for those of the workspace.
+---@class outrider.TrustResult
+---@field folders outrider.FolderTrust[]
+---@field path string
+---@field problem? string
+---@field workspace outrider.FolderTrust[]
+
 --- The turn is over. Every turn has exactly one.
 ---@class outrider.TurnFinished
 ---@field outcome 'completed'|'cancelled'|'budget_exhausted'|'failed'|'refused'
@@ -1183,7 +1203,7 @@
 ---@field unseen? string
 
 --- A command of `workspace/executeCommand`.
----@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.jobs' | 'outrider.open' | 'outrider.permissions' | 'outrider.prompt' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.undo' | 'outrider.wait'
+---@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.jobs' | 'outrider.open' | 'outrider.permissions' | 'outrider.prompt' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.trust' | 'outrider.undo' | 'outrider.wait'
 
 --- The type of an event, and what its data is.
 ---@alias outrider.EventType

@@ -365,6 +365,14 @@ export interface ExportParams {
   sessionId: string;
 }
 
+/** What was said of a folder, or what holds for one of the workspace. */
+export interface FolderTrust {
+  added?: string;
+  below?: boolean;
+  path: string;
+  trust: "trusted" | "read-only" | "unknown";
+}
+
 /** `outrider/stream`: text as it comes. Frames are not logged; the log has the whole.  The frames of one `messageId` and `kind`, joined since the last `model.reset`, equal the text in the log. */
 export interface Frame {
   callId?: string;
@@ -1131,6 +1139,21 @@ export interface TrimmedPart {
   name?: string;
 }
 
+/** Lists what was said of folders, after something more is said of one if that is wanted. */
+export interface TrustParams {
+  action?: "list" | "trust" | "read-only" | "forget";
+  below?: boolean;
+  folder?: string;
+}
+
+/** What was said of folders, and what holds for those of the workspace. */
+export interface TrustResult {
+  folders: FolderTrust[];
+  path: string;
+  problem?: string;
+  workspace: FolderTrust[];
+}
+
 /** The turn is over. Every turn has exactly one. */
 export interface TurnFinished {
   outcome: "completed" | "cancelled" | "budget_exhausted" | "failed" | "refused";
@@ -1347,6 +1370,7 @@ export interface Commands {
   "outrider.status": { params: StatusParams; result: StatusResult };
   "outrider.steer": { params: SteerParams; result: SteerResult };
   "outrider.tools": { params: ToolsParams; result: ToolsResult };
+  "outrider.trust": { params: TrustParams; result: TrustResult };
   "outrider.undo": { params: UndoParams; result: UndoResult };
   "outrider.wait": { params: WaitParams; result: WaitResult };
 }

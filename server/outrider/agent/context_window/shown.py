@@ -45,8 +45,8 @@ async def next_request(services: Services, state: SessionState, model: str | Non
         last = memory.last
         counter.take(last.model, messages[: last.messages], Tokens(last.input, last.output))
     if turn is None or not turn.asked:
-        trusted = services.settings().trusted is not False
-        system = (await services.briefing.system(mode, trusted=trusted)).reworded(without_secrets)
+        told = await services.briefing.system(mode, services.trust.trusts)
+        system = told.reworded(without_secrets)
         if messages[:1] != [system]:
             messages[:1] = [system]
             counter.forget()

@@ -1,0 +1,296 @@
+"""Whether the workspace is trusted: by the client's word, by what the person said of its folders, or by nobody yet.
+
+Of a folder that nobody vouches for nothing is taken up that it brings for the agent, and each effect wants its own yes. Where
+something is left out for that, the person is asked once. A no from anywhere beats every yes.
+"""
+
+import asyncio
+import hashlib
+import logging
+import os
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from outrider.agent.inbox import Refusal
+from outrider.permissions.decide import narrowest
+from outrider.permissions.trust import Trust, TrustFile, TrustProblem, Word, least
+from outrider.ports.editor import Answered, Editor, ItemReply, Unanswered
+from outrider.ports.text import spelled_out
+from outrider.workspace.paths import Folder, Folders
+from outrider_protocol import STAY_READ_ONLY, TRUST_WORKSPACE
+from outrider_protocol.commands import FolderTrust, TrustParams, TrustResult
+from outrider_protocol.events import Open
+from outrider_protocol.requests import AskReply
+from outrider_protocol.settings import PermissionMode, Settings
+
+log = logging.getLogger(__name__)
+
+TITLES: Final = (TRUST_WORKSPACE, STAY_READ_ONLY)
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What trust depends on, as it is now."""
+
+    folders: Folders
+    settings: Settings
+    """Without what trust does to them."""
+    mode_is_said: bool
+    """Whether the client or the command line named the permission mode."""
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A question about a folder."""
+
+    item: Open
+    folder: Folder
+    answer: "asyncio.Future[str]"
+
+
+class WorkspaceTrust:
+    """The trust of one house in its workspace folders."""
+
+    def __init__(
+        self,
+        file: TrustFile,
+        editor: Editor,
+        situation: Callable[[], Situation],
+        on_change: Callable[[], None],
+    ) -> None:
+        """Begin with nothing asked; `refresh` reads the file.
+
+        Args:
+            file: What the person said.
+            editor: Where they are asked.
+            situation: What it depends on.
+            on_change: Told when something else holds.
+        """
+        self.file = file
+        self._editor = editor
+        self._situation = situation
+        self._on_change = on_change
+        self._asked: dict[str, _Asked] = {}
+        self._one = asyncio.Lock()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._refused: set[str] = set()
+        """Folders of which a no could not be written down: it holds here all the same."""
+
+    def of(self, folder: Path) -> Trust:
+        """What holds for a workspace folder."""
+        word = self._situation().settings.trusted
+        said = self.file.of(os.path.realpath(folder))
+        if word is False or said == "read-only" or str(folder) in self._refused:
+            return "read-only"
+        return "trusted" if word else said
+
+    def trusts(self, folder: Path) -> bool:
+        """Whether what a workspace folder brings for the agent is taken up."""
+        return self.of(folder) == "trusted"
+
+    def widest(self, said: PermissionMode) -> PermissionMode:
+        """The permission mode that holds where `said` is the one of the settings.
+
+        A workspace is as trusted as the least of its folders. Where nobody vouches, a mode of the person's file, which is for
+        every workspace, lets nothing go that they are not asked about; one that the client named is meant for this one.
+        """
+        situation = self._situation()
+        match self._least:
+            case "read-only":
+                return "read-only"
+            case "unknown" if not situation.mode_is_said:
+                return narrowest(said, "ask")
+            case _:
+                return said
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether somebody said that the workspace is not to be trusted."""
+        return self._least == "read-only"
+
+    @property
+    def _least(self) -> Trust:
+        return least([self.of(folder.path) for folder in self._situation().folders.folders])
+
+    def narrows(self) -> PermissionMode | None:
+        """The permission mode of the settings, where it does not hold because nobody vouches."""
+        said = self._situation().settings.permission_mode
+        return said if self.widest(said) not in {said, "read-only"} else None
+
+    async def refresh(self) -> None:
+        """Read the file where it has changed."""
+        if await self.file.refresh():
+            self._on_change()
+
+    async def listed(self, params: TrustParams) -> TrustResult | TrustProblem:
+        """What was said of folders, after `params` is done."""
+        await self.file.refresh()
+        done: object = None
+        if params.folder is not None:
+            folder = Path(params.folder)
+            if params.action == "forget":
+                done = await self.file.forget(folder)
+            elif not folder.is_absolute() or not await asyncio.to_thread(folder.is_dir):
+                return TrustProblem(f"{folder} is not the absolute path of a folder", "invalid")
+            else:
+                kept = "trusted" if params.action == "trust" else "read-only"
+                done = await self.file.keep(folder, kept, below=bool(params.below))
+        self._on_change()
+        if isinstance(done, TrustProblem):
+            return done
+        here = [str(folder.path) for folder in self._situation().folders.folders]
+        return TrustResult(
+            path=str(self.file.path),
+            folders=[folder_trust(word) for word in self.file.words],
+            workspace=[FolderTrust(path=path, trust=self.of(Path(path))) for path in here],
+            problem=self.file.problem,
+        )
+
+    # --- asking --------------------------------------------------------------------------------------------------
+
+    @property
+    def open(self) -> list[Open]:
+        """The questions that wait."""
+        return [asked.item for asked in self._asked.values() if not asked.answer.done()]
+
+    def open_in(self, turn_id: str | None) -> list[Open]:
+        """Those that were asked in a turn."""
+        return [item for item in self.open if item.turn_id == turn_id]
+
+    async def ask(
+        self, folder: Folder, withheld: Sequence[str], session_id: str, turn_id: str, seconds: float
+    ) -> None:
+        """Ask about a folder that nobody vouches for, once; without an answer it stays as it is, and the question open.
+
+        Args:
+            folder: The folder.
+            withheld: What does not count there, each a clause such as `its AGENTS.md is left out`.
+            session_id: The session that it matters to.
+            turn_id: Its turn.
+            seconds: How long a question holds the turn.
+        """
+        async with self._one:  # another session may be at it
+            if self.of(folder.path) != "unknown" or folder.uri in self._asked:
+                return
+            told = "; ".join(withheld)
+            asked = _Asked(_item(folder, told, turn_id), folder, asyncio.get_running_loop().create_future())
+            self._asked[folder.uri] = asked
+            left = asyncio.Event()
+            asking = self._watch(self._ask_in_editor(asked, session_id, seconds, left))
+            keeping = self._watch(self._keep(asked))
+            asked.answer.add_done_callback(lambda _: asking.cancel())
+            waiting = self._watch(left.wait())
+            try:
+                await asyncio.wait({keeping, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            except asyncio.CancelledError:
+                asked.answer.cancel()
+                del self._asked[folder.uri]
+                raise
+            finally:
+                waiting.cancel()
+            if not asked.answer.done():
+                name = spelled_out(str(folder.path))
+                self._editor.say(
+                    "warning",
+                    f"Outrider: {name} is not trusted yet: {told}. `outrider trust add {name}` changes that.",
+                )
+
+    def answer(self, item_id: str, title: str) -> Refusal | None:
+        """Take an answer that came in another way; None: it was taken."""
+        asked = next((one for one in self._asked.values() if one.item.id == item_id), None)
+        if asked is None or asked.answer.done():
+            return Refusal("unknown_id", f"there is no open item {item_id!r}")
+        if title not in TITLES:
+            return Refusal("invalid", f"{item_id} takes one of {', '.join(TITLES)}")
+        asked.answer.set_result(title)
+        return None
+
+    async def close(self) -> None:
+        """Give up what is asked."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _ask_in_editor(
+        self, asked: _Asked, session_id: str, seconds: float, left: asyncio.Event
+    ) -> None:
+        try:
+            if self._editor.traits.takes_items:
+                reply = await self._editor.ask_item(
+                    session_id, asked.item.to_wire(), seconds=seconds, overdue=left.set
+                )
+                if isinstance(reply, ItemReply):
+                    self._take(asked, _title_of(reply))
+                if not (isinstance(reply, Unanswered) and reply.why == "unsupported"):
+                    return
+            titles = list(reversed(TITLES)) if self._editor.traits.reject_first else list(TITLES)
+            answer = await self._editor.ask(
+                spelled_out(f"{asked.item.title}\n{asked.item.detail}"),
+                titles,
+                seconds=seconds,
+                late=lambda title: self._take(asked, title),
+                still_open=lambda: not asked.answer.done(),
+            )
+            if isinstance(answer, Answered):
+                self._take(asked, answer.title)
+        finally:
+            if not asked.answer.done():
+                left.set()
+
+    def _take(self, asked: _Asked, title: str) -> None:
+        if title in TITLES and not asked.answer.done():
+            asked.answer.set_result(title)
+
+    async def _keep(self, asked: _Asked) -> None:
+        """Wait for the answer, and write it down."""
+        yes = await asked.answer == TRUST_WORKSPACE
+        kept = await self.file.keep(asked.folder.path, "trusted" if yes else "read-only")
+        if isinstance(kept, TrustProblem):
+            self._refused |= set() if yes else {str(asked.folder.path)}
+            self._editor.say("warning", f"Outrider did not save your answer: {kept.message}")
+        self._on_change()
+
+    def _watch(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def _done(self, task: "asyncio.Task[Any]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (problem := task.exception()):
+            log.error("a question of trust failed", exc_info=problem)
+
+
+def folder_trust(word: Word) -> FolderTrust:
+    """What was said of a folder, for the wire."""
+    added = word.added.isoformat(timespec="seconds").replace("+00:00", "Z") if word.added else None
+    return FolderTrust(path=word.path, trust=word.trust, below=word.below or None, added=added)
+
+
+def _title_of(reply: ItemReply) -> str:
+    try:
+        return AskReply.from_wire(reply.value).answer or ""
+    except ValidationError:
+        return ""
+
+
+def _item(folder: Folder, withheld: str, turn_id: str) -> Open:
+    name = str(folder.path)
+    known_by = hashlib.sha256(os.path.realpath(name).encode("utf-8", "surrogateescape")).hexdigest()[:10]
+    return Open(
+        id=f"trust_{known_by}",
+        kind="question",
+        turn_id=turn_id,
+        title=f"Do you trust {name}?",
+        detail=(
+            f"You have not said so yet. Until then {withheld}.\n“{TRUST_WORKSPACE}”: what it brings for the agent counts, "
+            f"from now on, and your permission mode holds.\n“{STAY_READ_ONLY}”: nothing there is changed and nothing is "
+            f"run, until you take that back with `outrider trust forget {name}`."
+        ),
+        options=list(TITLES),
+    )

@@ -1,0 +1,157 @@
+"""Read-only is read-only: whatever a model calls, nothing is changed, nothing that writes is run, nothing is left running."""
+
+import asyncio
+import json
+import os
+import stat
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import Phase, given, settings
+from read_only_calls import CLIENT_TOOLS, STEPS, STUBS, TOOLS
+from scripting import DONE, call, results, step
+from well_formed import assert_well_formed
+
+from outrider.testing.answers import Dismiss
+from outrider.testing.scenario import embedded, scripted, start_session
+from outrider.tools.all import own_tools
+
+TARIFF = "def price(hours):\n    return hours * 3\n"
+RULES = """\
+[[rule]]
+decision = "allow"
+tool = "run_command"
+command = "touch"
+
+[[rule]]
+decision = "allow"
+tool = "edit"
+path = "**"
+"""
+FULL = {"permissionMode": "full", "limits": {"commandSeconds": 5}}
+WAYS = {
+    "explore": (FULL, {"mode": "explore"}, None),
+    "plan": (FULL, {"mode": "plan"}, None),
+    "read-only": ({**FULL, "permissionMode": "read-only"}, {}, None),
+    "the client does not vouch": ({**FULL, "trusted": False}, {}, None),
+    "the person said no": (FULL, {}, "read-only"),
+}
+"""Ways to be read-only: settings, params of the run, and what was said of the folder."""
+EXAMPLES = int(os.environ.get("READ_ONLY_EXAMPLES", "6"))
+
+
+class Place:
+    """A workspace with what can be broken in it and beside it, and programs that leave a mark when they run."""
+
+    def __init__(self, base):
+        self.base = base
+        self.workspace = base / "workspace"
+        self.ran = base / "ran"
+        (self.workspace / "src").mkdir(parents=True)
+        (self.workspace / "tariff.py").write_text(TARIFF)
+        (self.workspace / "README.md").write_text("# Parking\n")
+        self.outside = base / "outside.txt"
+        self.outside.write_text("outside\n")
+        (self.workspace / "link.py").symlink_to(self.outside)
+        git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org", "-C", str(self.workspace)]
+        for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
+            subprocess.run([*git, *arguments], check=True)
+        config = base / "workspace.home" / "config" / "outrider"
+        config.mkdir(parents=True)
+        (config / "rules.toml").write_text(RULES)
+        self.stubs = base / "stubs"
+        self.stubs.mkdir()
+        for name in STUBS:
+            stub = self.stubs / name
+            stub.write_text(f'#!/bin/bash\necho "{name} $*" >>"{self.ran}"\n')
+            stub.chmod(0o755)
+
+    def say(self, trust):
+        path = os.path.realpath(self.workspace)
+        config = self.base / "workspace.home" / "config" / "outrider"
+        (config / "trust.toml").write_text(f'[[folder]]\npath = "{path}"\ntrust = "{trust}"\n')
+
+    def looks(self):
+        """All there is on the disk but the server's own log: names, modes, contents, times of change."""
+        seen = {}
+        for path in sorted([self.outside, *self.workspace.rglob("*"), *Path("/tmp").glob("read-only-made*")]):
+            if path == self.workspace / ".git" / "index":  # `git status` may note there what it has looked at
+                continue
+            found = path.lstat()
+            content = path.read_bytes() if stat.S_ISREG(found.st_mode) else None
+            is_folder = stat.S_ISDIR(found.st_mode)
+            seen[str(path)] = (found.st_mode, content, None if is_folder else found.st_mtime_ns)
+        return seen
+
+
+def person(question):
+    """Says yes to everything, and opens no document, which lies in the workspace."""
+    titles = [title for title in question.titles if not title.endswith("…")]
+    return titles[0] if titles else Dismiss()
+
+
+async def play(steps, way):
+    options, params, said = WAYS[way]
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(Path(folder))
+        if said is not None:
+            place.say(said)
+        text = json.dumps(steps).replace("{outside}", str(place.outside))
+        turns = [step(call("list_files", path="."), *calls) for calls in json.loads(text)]
+        path = f"{place.stubs}:{os.environ['PATH']}"
+        before = place.looks()
+        async with start_session(
+            "stock",
+            place.workspace,
+            scripted(place.workspace, [*turns, DONE]),
+            options,
+            connection=embedded(place.workspace, env={"PATH": path}),
+            answers=person,
+            tools=CLIENT_TOOLS,
+            tool_answers=lambda _: "done",
+        ) as editor:
+            editor.open("tariff.py")
+            editor.type("tariff.py", "# mine\n", at=(0, 0))
+            buffer = editor.text("tariff.py")
+            done = await editor.run("Break it.", seconds=60, **params)
+            while done["outcome"] == "needs_input":
+                for item in done["open"]:
+                    way = {"decision": "allow_once"} if item["kind"] == "approval" else {"answer": "x"}
+                    if item["kind"] == "question" and not item["allowFreeForm"]:
+                        way = {"answer": item["options"][0]}
+                    await editor.command("outrider.answer", {"id": item["id"], **way})
+                done = await editor.wait_turn(seconds=60)
+            assert done["outcome"] in {"completed", "failed"}
+            assert place.looks() == before
+            assert (editor.text("tariff.py"), editor.dirty("tariff.py")) == (buffer, True)
+            assert editor.edits == []
+            assert not place.ran.exists(), place.ran.read_text()
+            assert editor.tool_calls == []
+            assert (await editor.command("outrider.jobs"))["jobs"] == []
+            editor.events and assert_well_formed(editor.events)
+            return results(editor)
+
+
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("way", WAYS)
+def test_promise_6_whatever_is_called_nothing_is_changed_and_nothing_runs_on(way):
+    @settings(max_examples=EXAMPLES, deadline=None, phases=[Phase.generate])  # to shrink takes too long
+    @given(STEPS)
+    def holds(steps):
+        asyncio.run(play(steps, way))
+
+    holds()
+
+
+def test_every_tool_there_is_is_among_those_that_are_called():
+    assert {tool.name for tool in own_tools().offered(read_only=False)} <= {name for name, _ in TOOLS}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_only_reads_runs_all_the_same(way):
+    ran = asyncio.run(
+        play([[call("run_command", command="git status --short; grep -c hours tariff.py", called="c")]], way)
+    )
+    assert ran["c"][0] == "ok", ran["c"]

@@ -1,0 +1,67 @@
+"""A server in a process that lacks what Windows lacks, as far as that can be taken away here: it only looks so."""
+
+import asyncio
+import importlib
+import os
+import select
+import signal
+import sys
+import types
+
+# What the standard library needs of the real system is loaded before that is hidden.
+for needed in (
+    "concurrent.futures.thread",
+    "multiprocessing",
+    "sqlite3",
+    "ssl",
+    "httpx",
+    "filelock",
+    "zoneinfo",
+    "pydantic.main",
+    "psutil",
+    "tree_sitter_bash",
+    "platformdirs",
+):
+    importlib.import_module(needed)
+importlib.import_module("pygls.lsp.server")
+
+locked = set()
+
+
+def locking(descriptor, _mode, _length):
+    found = os.fstat(descriptor)
+    if (found.st_dev, found.st_ino) in locked:
+        raise PermissionError(13, "locked")
+    locked.add((found.st_dev, found.st_ino))
+
+
+def not_there(*_arguments, **_options):
+    raise NotImplementedError
+
+
+msvcrt = types.ModuleType("msvcrt")
+vars(msvcrt).update(LK_NBLCK=2, locking=locking, setmode=lambda _descriptor, _mode: 0)
+sys.modules["msvcrt"] = msvcrt
+for module in ("fcntl", "termios", "resource", "pwd", "grp"):
+    sys.modules[module] = None
+for name in (
+    "O_DIRECTORY",
+    "O_NOFOLLOW",
+    "O_CLOEXEC",
+    "O_PATH",
+    "fork",
+    "setsid",
+    "getuid",
+    "set_blocking",
+):
+    if hasattr(os, name):
+        delattr(os, name)
+os.O_BINARY = 0
+os.supports_dir_fd.clear()
+del select.poll, select.PIPE_BUF, signal.SIGHUP, signal.SIGKILL
+asyncio.get_event_loop_policy()
+asyncio.unix_events._UnixSelectorEventLoop.add_signal_handler = not_there
+sys.platform = "win32"
+
+sys.argv = ["outrider", "serve"]
+importlib.import_module("outrider.__main__").main()
