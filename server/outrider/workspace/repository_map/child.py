@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from outrider.ports.maps import Focus
 from outrider.workspace.repository_map.cache import Cache
-from outrider.workspace.repository_map.index import Focus, Index
+from outrider.workspace.repository_map.index import Index
 from outrider.workspace.repository_map.tags import fingerprint
 
 NICENESS: Final = 10

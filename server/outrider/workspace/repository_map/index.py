@@ -13,6 +13,7 @@ from multiprocessing import get_context
 from pathlib import PurePosixPath
 from typing import Final
 
+from outrider.ports.maps import Focus
 from outrider.workspace.marks import GRANULARITY
 from outrider.workspace.repository_map.cache import Cache, Numbers
 from outrider.workspace.repository_map.graph import Entry, Graph
@@ -32,17 +33,6 @@ _OF_OPEN, _OF_READ, _OF_EDITED, _OF_NAMED, _OF_MENTIONED = 1.0, 1.0, 2.0, 4.0, 1
 """What a file weighs that is open, was read, was edited, is named in the task, or defines a name that the task mentions."""
 
 _FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-
-
-@dataclass(frozen=True, slots=True)
-class Focus:
-    """What is at hand. Files go by their paths as they are shown."""
-
-    open: Sequence[str] = ()
-    read: Sequence[str] = ()
-    edited: Sequence[str] = ()
-    words: Sequence[str] = ()
-    """Of the task: what may be names, and what may be paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +125,7 @@ class Index:
         """The map for what is at hand, in blocks of lines.
 
         Args:
-            focus: What is at hand. What was read or edited is known and not shown.
+            focus: What is at hand.
             size: The most bytes of it.
         """
         mentioned = frozenset(focus.words)
@@ -175,7 +165,9 @@ class Index:
 
     def _read(self, files: Sequence[tuple[str, str, Tongue]]) -> Iterable[tuple[Numbers, Tags] | None]:
         wanted = [(path, tongue) for _, path, tongue in files]
-        processes = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2, MOST_PROCESSES)
+        processes = min(
+            len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2, MOST_PROCESSES
+        )
         if len(wanted) < MANY or processes < 2:  # noqa: PLR2004 - one process is this one
             return [_tags_in(self._tagger, path, tongue) for path, tongue in wanted]
         pieces = [wanted[start : start + _AT_ONCE] for start in range(0, len(wanted), _AT_ONCE)]

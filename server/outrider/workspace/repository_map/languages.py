@@ -33,7 +33,8 @@ class Tongue:
         """Its grammar. Imports it."""
         from tree_sitter import Language
 
-        return Language(getattr(import_module(self.module), self.maker)())
+        grammar: object = getattr(import_module(self.module), self.maker)()
+        return Language(grammar)
 
     def query(self) -> str:
         """The text of its query."""

@@ -99,8 +99,9 @@ class Tagger:
 
         if tongue.name not in self._tools:
             grammar = tongue.grammar()
-            self._tools[tongue.name] = Parser(grammar), QueryCursor(
-                Query(grammar, tongue.query()), match_limit=_MATCHES
+            self._tools[tongue.name] = (
+                Parser(grammar),
+                QueryCursor(Query(grammar, tongue.query()), match_limit=_MATCHES),
             )
         return self._tools[tongue.name]
 
@@ -154,9 +155,8 @@ def _definitions(source: bytes, captures: "Mapping[str, Iterable[Node]]") -> tup
         within = next((place for _, place, _ in reversed(open_ones)), None)
         if kind in _HOLDERS or kind in _LOCAL:
             open_ones.append((end, len(definitions), kind))
-        if kind == "function" and within is not None and definitions[within].kind != "module":
-            kind = "method"
-        definitions.append(Definition(name, kind, row + 1, within))
+        is_method = kind == "function" and within is not None and definitions[within].kind != "module"
+        definitions.append(Definition(name, "method" if is_method else kind, row + 1, within))
         if len(definitions) == MOST_DEFINITIONS:
             break
     return tuple(definitions)
