@@ -27,6 +27,7 @@ CHANGES: Final = "outrider.changes"
 TOOLS: Final = "outrider.tools"
 DOCTOR: Final = "outrider.doctor"
 PROMPT: Final = "outrider.prompt"
+MAP: Final = "outrider.map"
 OPEN: Final = "outrider.open"
 EXPORT: Final = "outrider.export"
 PERMISSIONS: Final = "outrider.permissions"
@@ -34,7 +35,7 @@ JOBS: Final = "outrider.jobs"
 
 COMMAND_NAMES: Final = (
     RUN, EXPLORE, STEER, CANCEL, ANSWER, STATUS, WAIT, EVENTS, SESSIONS, RESUME, UNDO, REDO, CHANGES, TOOLS,
-    DOCTOR, PROMPT, OPEN, EXPORT, PERMISSIONS, JOBS,
+    DOCTOR, PROMPT, MAP, OPEN, EXPORT, PERMISSIONS, JOBS,
 )  # fmt: skip
 
 # Notifications to the client, sent only where it set `events: true`.

@@ -839,6 +839,14 @@ class InstructionsFound(EventData):
     """What the model is told of it with the next request."""
 
 
+class MapDrawn(EventData):
+    """A map of the workspace's names was ready for a turn."""
+
+    TYPE = "map.drawn"
+    told: str
+    """What the model is told with the next request."""
+
+
 class ContextCompacted(EventData):
     """Older messages were replaced by a summary."""
 

@@ -51,7 +51,7 @@ class ProviderData:
 
 
 PartKind = Literal[
-    "identity", "mode", "environment", "instructions", "prompt", "open", "selection", "diagnostics"
+    "identity", "mode", "environment", "instructions", "prompt", "open", "selection", "diagnostics", "map"
 ]
 
 

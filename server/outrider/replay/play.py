@@ -24,6 +24,7 @@ from outrider.replay.rewriting import RecordedRewritten
 from outrider.replay.rulings import RecordedLedger
 from outrider.replay.tape import Input, Tape
 from outrider.replay.world import (
+    NoMaps,
     RecordedBriefing,
     RecordedClock,
     RecordedDocuments,
@@ -270,6 +271,7 @@ class _Player:
             search=search,
             census=Census(search, SystemClock(), is_secret_file),
             briefing=RecordedBriefing(tape),
+            maps=NoMaps(),
             supervisor=supervisor,
             sandbox=Sandbox(supervisor, SystemClock(), []),
             ledger=RecordedLedger(),

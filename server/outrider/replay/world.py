@@ -22,6 +22,7 @@ from outrider.ports.editor import (
 )  # fmt: skip
 from outrider.ports.events import LoggedEvent
 from outrider.ports.ids import IdKind
+from outrider.ports.maps import Focus
 from outrider.ports.model import Message
 from outrider.ports.text import Snapshot
 from outrider.replay.tape import Tape
@@ -134,6 +135,17 @@ class RecordedSettings:
             trusted=True,
             tools=tape.client_tools(tape.position + 1),
         )
+
+
+class NoMaps:
+    """Draws none: the maps of the log are let in like everything that came from outside."""
+
+    async def draw(self, focus: Focus, size: int) -> list[str] | None:
+        """None."""
+        return None
+
+    def look_again(self) -> None:
+        """Nothing to look at."""
 
 
 class RecordedBriefing(Briefing):

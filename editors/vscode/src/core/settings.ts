@@ -14,7 +14,7 @@ export interface Said {
 /** Gives a setting of the section `outrider`. */
 export type Inspect = (key: string) => Said;
 
-const OWN = ["model", "providers", "permissionMode", "limits", "stateDir"] as const;
+const OWN = ["model", "providers", "permissionMode", "limits", "stateDir", "repositoryMap"] as const;
 /** The requests beyond LSP that the extension answers. */
 const EXTENSIONS = ["ask", "save", "diagnostics"] as const;
 

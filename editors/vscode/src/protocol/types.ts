@@ -435,6 +435,19 @@ export interface LimitsPatch {
   tokens?: number;
 }
 
+/** What is at hand. */
+export interface MapParams {
+  files?: string[];
+  prompt?: string;
+  tokens?: number;
+}
+
+/** The repository map for that, whether or not turns get one. */
+export interface MapResult {
+  files: number;
+  text: string;
+}
+
 /** There is no answer: the provider failed, or the connection to it. */
 export interface ModelFailed {
   kind: string;
@@ -721,6 +734,12 @@ export interface ReadText {
   path: string;
 }
 
+/** The names that the workspace's files define, of which the model is told those that matter for what is at hand. */
+export interface RepositoryMapSettings {
+  enabled?: boolean;
+  tokens?: number;
+}
+
 /** Opens a session of the log again; its open items are asked again. */
 export interface ResumeParams {
   sessionId: string;
@@ -902,6 +921,7 @@ export interface Settings {
   models?: Record<string, ModelSettings>;
   permissionMode?: "read-only" | "ask" | "auto-edit" | "full";
   providers?: Record<string, ProviderSettings>;
+  repositoryMap?: RepositoryMapSettings;
   routing?: Routing;
   sandbox?: SandboxSettings;
   stateDir?: string;
@@ -1240,6 +1260,7 @@ export interface Commands {
   "outrider.explore": { params: ExploreParams; result: RunResult };
   "outrider.export": { params: ExportParams; result: Export };
   "outrider.jobs": { params: JobsParams; result: JobsResult };
+  "outrider.map": { params: MapParams; result: MapResult };
   "outrider.open": { params: OpenParams; result: OpenResult };
   "outrider.permissions": { params: PermissionsParams; result: PermissionsResult };
   "outrider.prompt": { params: PromptParams; result: PromptResult };

@@ -18,11 +18,12 @@ from outrider.workspace.repository_map.tags import Definition, Tags
 Numbers = tuple[int, ...]
 """What the system says of a file from outside: device, inode, size, times."""
 
-_SCHEMA: Final = (
-    "CREATE TABLE IF NOT EXISTS made (fingerprint TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, mark TEXT NOT NULL, tags TEXT NOT NULL, "
-    "sum INTEGER NOT NULL) WITHOUT ROWID",
-)
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS made (fingerprint TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS files (
+    path TEXT PRIMARY KEY, mark TEXT NOT NULL, tags TEXT NOT NULL, sum INTEGER NOT NULL
+) WITHOUT ROWID;
+"""
 _WAIT_SECONDS: Final = 1.0
 """For another server of the same workspace."""
 
@@ -85,9 +86,8 @@ class Cache:
         self._database = database = sqlite3.connect(self._file, timeout=_WAIT_SECONDS)
         # It can be made anew at any time: a crash may cost it.
         database.execute("PRAGMA synchronous=OFF")
+        database.executescript(_SCHEMA)
         with database:
-            for statement in _SCHEMA:
-                database.execute(statement)
             made = database.execute("SELECT fingerprint FROM made").fetchall()
             if made != [(self._fingerprint,)]:
                 database.execute("DELETE FROM made")

@@ -7,7 +7,7 @@ Chung and Lang, "Local Graph Partitioning using PageRank Vectors", 2006).
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import log, sqrt
 from typing import Final
@@ -19,7 +19,7 @@ RESTART: Final = 0.15
 """How likely the walk begins anew at each step."""
 ROUNDS: Final = 8
 """Of the part from everywhere; what is left after them is 0.85 to that power."""
-FROM_EVERYWHERE: Final = 0.2
+FROM_EVERYWHERE: Final = 0.1
 """The share of that part, where there are files at hand."""
 SMALLEST: Final = 5e-4
 """A smaller share of the rank is not pushed on."""
@@ -31,7 +31,14 @@ RANKED: Final = 200
 """Files, the first ones, whose names are ranked."""
 MENTIONED: Final = 10.0
 """How much more a name weighs that the task mentions."""
+_OWN, _OWN_AT_HAND = 0.1, 0.5
+"""How much of a file's rank its definitions have by themselves, whoever uses them."""
 _MEMBER: Final = 0.3
+_ORDINARY: Final = frozenset(name for kind in (str, bytes, list, dict, set) for name in dir(kind)) | {
+    "push", "map", "filter", "forEach", "reduce", "concat", "slice", "has", "set", "add", "size", "length", "toString", "then",
+    "catch", "call", "bind", "close", "read", "write", "clone", "iter", "collect", "unwrap", "into", "each", "equals", "contains",
+}  # fmt: skip
+"""Members that texts and collections have, in this language or another: most uses of them are of those."""
 _PRIVATE: Final = 0.2
 _SHORT: Final = 0.4
 _HEADERS: Final = frozenset({"impl"})
@@ -146,14 +153,19 @@ class Graph:
         return ranks
 
     def definitions(
-        self, ranks: Mapping[str, float], mentioned: frozenset[str], without: frozenset[str] = frozenset()
+        self,
+        ranks: Mapping[str, float],
+        at_hand: Collection[str],
+        mentioned: frozenset[str],
+        without: Collection[str],
     ) -> list[Ranked]:
         """The definitions of the first files, the one with the biggest share first.
 
-        A name's share is what flows to its file by that name; a file that nobody uses still has a little for each of its own.
+        A name's share is what flows to its file by that name; what nobody uses still has a little of its file's rank.
 
         Args:
             ranks: The rank of each file.
+            at_hand: Files whose own names matter more.
             mentioned: Names that weigh more.
             without: Files that are not wanted.
         """
@@ -167,7 +179,7 @@ class Graph:
             if path in without:
                 continue
             definitions = self.entries[path].tags.definitions
-            own = 0.1 * ranks[path] / max(len(definitions), 1)
+            own = (_OWN_AT_HAND if path in at_hand else _OWN) * ranks[path] / max(len(definitions), 1)
             for number, one in enumerate(definitions):
                 if one.kind not in _HEADERS:
                     share = own * _weight(one.name, mentioned) + flows.get((path, one.name), 0.0)
@@ -200,10 +212,11 @@ class Graph:
         found: list[tuple[list[str], str, float]] = []
         for called, count in entry.tags.references.items():
             name = called.removeprefix(".")
-            if called in entry.defined or name in entry.defined:
+            is_member = called != name
+            if called in entry.defined or name in entry.defined or (is_member and name in _ORDINARY):
                 continue
             definers = list(self._definers.get((entry.family, called), ()))
-            if is_member := called != name:
+            if is_member:
                 definers += self._definers.get((entry.family, name), ())
             if 0 < len(definers) <= (MOST_OWNERS if is_member else MOST_DEFINERS):
                 # What everybody uses, as the methods of strings, says little of what this file is about.
@@ -232,4 +245,4 @@ def _weight(name: str, mentioned: frozenset[str]) -> float:
     weight = MENTIONED if name in mentioned else 1.0
     if name.startswith("_"):
         weight *= _PRIVATE
-    return weight * (_SHORT if len(name) < 4 else 1.0)  # noqa: PLR2004 - as `get` and `run` are
+    return weight * (_SHORT if len(name) < 4 else 1.0)

@@ -4,6 +4,7 @@ It reads files and nothing else of the workspace, and none that it was not told 
 """
 
 import os
+import re
 import stat
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,8 +30,12 @@ _AT_ONCE: Final = 50
 _UNSETTLED: Final = 0.05
 """Share of the files that may change before the part of the rank from everywhere is worked out anew."""
 
-_OF_OPEN, _OF_READ, _OF_EDITED, _OF_NAMED, _OF_MENTIONED = 1.0, 1.0, 2.0, 4.0, 1.0
-"""What a file weighs that is open, was read, was edited, is named in the task, or defines a name that the task mentions."""
+_OF_OPEN, _OF_READ, _OF_EDITED, _OF_NAMED, _OF_MENTIONED, _OF_WORD = 1.0, 1.0, 2.0, 4.0, 2.0, 0.3
+"""What a file weighs that is open, was read, was edited, is named in the task, or defines a name in it, or a mere word."""
+_LIKE_A_NAME: Final = re.compile(r"\w_\w|[a-z0-9][A-Z]|[A-Z]\w*[a-z]\w*[A-Z]|^[A-Z][a-z]+$")
+"""A word that a person would hardly write but for the name in the code."""
+_SHORTEST_NAMED: Final = 4
+"""Characters of a folder or a file, without its end, that a word alone can name."""
 
 _FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -128,10 +133,10 @@ class Index:
             focus: What is at hand.
             size: The most bytes of it.
         """
-        mentioned = frozenset(focus.words)
+        mentioned = frozenset(word for word in focus.words if _LIKE_A_NAME.search(word))
         at_hand = self._at_hand(focus)
         ranks = self.graph.ranks(at_hand, mentioned)
-        ranked = self.graph.definitions(ranks, mentioned, frozenset([*focus.read, *focus.edited]))
+        ranked = self.graph.definitions(ranks, at_hand, mentioned, frozenset([*focus.read, *focus.edited]))
         definitions = {one.path: self.graph.entries[one.path].tags.definitions for one in ranked}
         # A definition takes some bytes at least.
         return blocks_of(ranked[: size // 4], definitions, size)
@@ -149,13 +154,14 @@ class Index:
         ):
             for path in dict.fromkeys(paths):
                 add(path, weight)
-        named = _named(focus.words, self.graph.entries)
-        for path in named:
-            add(path, _OF_NAMED)
+        for paths in _named(focus.words, self.graph.entries):
+            for path in paths:
+                add(path, _OF_NAMED / len(paths))
         for word in focus.words:
             definers = self.graph.definers(word)
+            weight = _OF_MENTIONED if _LIKE_A_NAME.search(word) else _OF_WORD
             for path in definers:
-                add(path, _OF_MENTIONED / len(definers))
+                add(path, weight / len(definers))
         return weights
 
     def _of_cache(self) -> dict[str, tuple[Numbers, Tags]]:
@@ -168,7 +174,7 @@ class Index:
         processes = min(
             len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2, MOST_PROCESSES
         )
-        if len(wanted) < MANY or processes < 2:  # noqa: PLR2004 - one process is this one
+        if len(wanted) < MANY or processes < 2:
             return [_tags_in(self._tagger, path, tongue) for path, tongue in wanted]
         pieces = [wanted[start : start + _AT_ONCE] for start in range(0, len(wanted), _AT_ONCE)]
         with ProcessPoolExecutor(processes, get_context("fork")) as pool:
@@ -194,17 +200,20 @@ class Index:
             self.graph.put(shown, Entry(tags, tongue.family))
 
 
-def _named(words: Sequence[str], paths: Iterable[str]) -> list[str]:
-    """The files that words name: by the whole path, by its end, or by their name with or without its suffix."""
-    wanted = frozenset(word.strip("/") for word in words if "." in word or "/" in word)
-    if not wanted:
-        return []
-    return [path for path in paths if not wanted.isdisjoint(_ends(path))]
+def _named(words: Sequence[str], paths: Iterable[str]) -> list[list[str]]:
+    """The files that each word names, if it names any: by the end of the path, the name without its end, or a folder."""
+    wanted = {word.strip("/"): list[str]() for word in words if len(word) >= _SHORTEST_NAMED}
+    for path in paths:
+        for end in _ends(path):
+            if end in wanted:
+                wanted[end].append(path)
+    return [found for found in wanted.values() if found]
 
 
-def _ends(path: str) -> list[str]:
+def _ends(path: str) -> set[str]:
     parts = PurePosixPath(path).parts
-    return ["/".join(parts[start:]) for start in range(len(parts))]
+    stem = parts[-1].partition(".")[0]
+    return {"/".join(parts[start:]) for start in range(len(parts))} | {*parts, stem}
 
 
 def _tags_of_some(files: Sequence[tuple[str, Tongue]]) -> list[tuple[Numbers, Tags] | None]:

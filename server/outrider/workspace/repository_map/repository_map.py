@@ -30,6 +30,8 @@ LONGEST_TEXT: Final = 256 * 1024
 """Characters of an open text that is told of."""
 ANSWER_SECONDS: Final = 300.0
 """How long the child may take for one request; the first one of a big workspace on a slow disk takes longest."""
+SOON_SECONDS: Final = 2.0
+"""After which a server counts as one that stays."""
 
 _PROGRAM: Final = "outrider.workspace.repository_map.child"
 _LONGEST_ANSWER: Final = 4 * 1024 * 1024
@@ -66,7 +68,7 @@ class RepositoryMap:
         documents: DocumentStore,
         supervisor: Supervisor,
         clock: Clock,
-        cache_dir: Path,
+        cache_dir: Path | None,
         env: Mapping[str, str],
         *,
         leaves_out: Callable[[str], bool],
@@ -80,7 +82,7 @@ class RepositoryMap:
             documents: The open documents.
             supervisor: Starts the child.
             clock: Times what waits for it.
-            cache_dir: Where it keeps what it read.
+            cache_dir: Where it keeps what it read; None: nowhere.
             env: The environment, of which it gets what the interpreter needs to start.
             leaves_out: Which paths it is never told of.
             before_listing: Brings `leaves_out` up to date.
@@ -104,6 +106,7 @@ class RepositoryMap:
         self._is_lost = not can_run_commands()
         self._asking = asyncio.Lock()
         self._looking: asyncio.Task[None] | None = None
+        self._soon: asyncio.TimerHandle | None = None
         self._numbers = count(1)
 
     async def draw(self, focus: Focus, size: int) -> list[str] | None:
@@ -133,9 +136,15 @@ class RepositoryMap:
         if not self._is_lost and (self._looking is None or self._looking.done()):
             self._looking = asyncio.create_task(self._look(), name="look at the files for the map")
 
+    def begin_soon(self) -> None:
+        """Have the first map be ready before it is wanted, but leave what asks only for a moment alone."""
+        self._soon = asyncio.get_running_loop().call_later(SOON_SECONDS, self.look_again)
+
     async def close(self) -> None:
         """Let go of the child."""
         self._is_lost = True
+        if self._soon is not None:
+            self._soon.cancel()
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.wait([self._looking])
@@ -151,9 +160,10 @@ class RepositoryMap:
                     if not roots:
                         return
                     self._child = await self._start()
-                    name = hashlib.sha256("\0".join(map(str, roots)).encode("utf-8", "surrogateescape"))
-                    file = self._cache_dir / "maps" / f"{name.hexdigest()[:32]}.sqlite"
-                    await self._ask("open", cache=str(file))
+                    if self._cache_dir is not None:
+                        name = hashlib.sha256("\0".join(map(str, roots)).encode("utf-8", "surrogateescape"))
+                        file = self._cache_dir / "maps" / f"{name.hexdigest()[:32]}.sqlite"
+                        await self._ask("open", cache=str(file))
                 await self._list()
                 self._roots = roots
             except _LostError as problem:
