@@ -941,7 +941,7 @@ EVENTS: tuple[type[EventData], ...] = (
     ApprovalRequested, ApprovalResolved, QuestionAsked, QuestionAnswered, ToolAsked, ToolAnswered,
     EditProposed, EditApplying, EditApplied, EditRejected, EditMerged, UndoRequested, UndoAsked,
     UndoFinished, WorkspaceChanged, WorkspaceTouched, WorkspaceSaved, JobStarted, JobFinished,
-    PlanUpdated, InstructionsFound, ContextCompacted, ContextPruned, ContextTrimmed, BudgetExhausted, SteeringReceived, ErrorRaised,
+    PlanUpdated, InstructionsFound, MapDrawn, ContextCompacted, ContextPruned, ContextTrimmed, BudgetExhausted, SteeringReceived, ErrorRaised,
 )  # fmt: skip
 
 EVENT_TYPES: dict[str, type[EventData]] = {event.TYPE: event for event in EVENTS}

@@ -393,6 +393,10 @@
 ---@field steps? integer
 ---@field tokens? integer
 
+--- A map of the workspace's names was ready for a turn.
+---@class outrider.MapDrawn
+---@field told string
+
 --- What is at hand.
 ---@class outrider.MapParams
 ---@field files? string[]
@@ -1127,6 +1131,7 @@
 ---| 'instructions.found' # InstructionsFound
 ---| 'job.finished' # JobFinished
 ---| 'job.started' # JobStarted
+---| 'map.drawn' # MapDrawn
 ---| 'model.failed' # ModelFailed
 ---| 'model.fellBack' # ModelFellBack
 ---| 'model.requested' # ModelRequested

@@ -435,6 +435,11 @@ export interface LimitsPatch {
   tokens?: number;
 }
 
+/** A map of the workspace's names was ready for a turn. */
+export interface MapDrawn {
+  told: string;
+}
+
 /** What is at hand. */
 export interface MapParams {
   files?: string[];
@@ -1299,6 +1304,7 @@ export interface EventData {
   "instructions.found": InstructionsFound;
   "job.finished": JobFinished;
   "job.started": JobStarted;
+  "map.drawn": MapDrawn;
   "model.failed": ModelFailed;
   "model.fellBack": ModelFellBack;
   "model.requested": ModelRequested;
