@@ -7,7 +7,9 @@ import pytest
 from scripting import DONE, call, step, types
 from test_context import of_type, sent
 
+from outrider.agent.context_window.ladder import trimmed
 from outrider.agent.mapping import HEAD, words_of
+from outrider.ports.model import Message, Part
 from outrider.workspace.repository_map.repository_map import RepositoryMap
 
 ON = {"repositoryMap": {"enabled": True}}
@@ -119,14 +121,15 @@ async def test_where_it_is_not_wanted_nothing_is_drawn(settings, why, begin, mon
     assert asked == [], why
 
 
-async def test_it_is_the_first_that_goes_where_there_is_no_room(begin, ready, workspace):
-    (workspace / "AGENTS.md").write_text("Be kind.\n" * 20)
-    many = {f"m{number}.py": f"def function_number_{number}(): pass\n" for number in range(200)}
-    for name, text in many.items():
-        (workspace / name).write_text(text)
-    editor = await asked_with_a_map(begin, ready, [ASK, DONE], script={"context_window": 3_900})
-    if trimmed := of_type(editor, "context.trimmed"):
-        assert trimmed[0]["parts"][0]["kind"] == "map"
+def test_it_is_the_first_that_goes_where_there_is_no_room():
+    task = Message.of_parts(
+        "user", [Part("prompt", "Fix it\n\n"), Part("open", "Open in the editor:\n" + "- a.py\n" * 50)]
+    )
+    told = Message.of_parts("user", [Part("map", HEAD + "\n  function price 1" * 50)])
+    found = trimmed([Message("system", ""), task, told], 1)
+    assert found.parts == [("map", None, 0)]
+    assert found.messages[1] is task
+    assert found.messages[2].text == "[map: left out to save room]"
 
 
 async def test_in_a_small_window_it_is_small(begin, ready, workspace):

@@ -154,14 +154,6 @@ def test_names_are_bounded_in_length_and_number(tagger):
     assert tagger.tags_of(tongue_of("a.py"), f"def {long}(): {long}()\n".encode()) == NONE
 
 
-def test_a_text_that_takes_too_long_has_no_tags_and_the_next_one_has(tagger, monkeypatch):
-    text = b"def a(): pass\n" * 4_000
-    monkeypatch.setattr(tags, "PARSE_SECONDS", -1.0)
-    assert tagger.tags_of(tongue_of("a.py"), text) == NONE
-    monkeypatch.undo()
-    assert len(tagger.tags_of(tongue_of("a.py"), text).definitions) == tags.MOST_DEFINITIONS
-
-
 SOURCES = {tongue_of(name).name: text for name, text, *_ in LANGUAGES}
 
 

@@ -9,6 +9,7 @@ Chung and Lang, "Local Graph Partitioning using PageRank Vectors", 2006).
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from heapq import nsmallest
 from math import log, sqrt
 from typing import Final
 
@@ -169,7 +170,7 @@ class Graph:
             mentioned: Names that weigh more.
             without: Files that are not wanted.
         """
-        first = sorted(ranks, key=lambda path: (-ranks[path], path))[:RANKED]
+        first = nsmallest(RANKED, ranks, key=lambda path: (-ranks[path], path))
         flows: dict[tuple[str, str], float] = {}
         for path in first:
             for target, name, share in self._uses(path, mentioned):

@@ -3,15 +3,10 @@
 It reads files and nothing else of the workspace, and none that it was not told of.
 """
 
-import os
 import re
-import stat
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from multiprocessing import get_context
-from pathlib import PurePosixPath
 from typing import Final
 
 from outrider.ports.maps import Focus
@@ -19,14 +14,10 @@ from outrider.workspace.marks import GRANULARITY
 from outrider.workspace.repository_map.cache import Cache, Numbers
 from outrider.workspace.repository_map.graph import Entry, Graph
 from outrider.workspace.repository_map.languages import Tongue, tongue_of
+from outrider.workspace.repository_map.readers import Job, Readers, numbers_of
 from outrider.workspace.repository_map.rendering import blocks_of
-from outrider.workspace.repository_map.tags import MOST_BYTES, NONE, Tagger, Tags
+from outrider.workspace.repository_map.tags import NONE, Tags
 
-MANY: Final = 200
-"""Files from which several processes read them."""
-MOST_PROCESSES: Final = 4
-_AT_ONCE: Final = 50
-"""Files that one of them gets at a time."""
 _UNSETTLED: Final = 0.05
 """Share of the files that may change before the part of the rank from everywhere is worked out anew."""
 
@@ -36,8 +27,6 @@ _LIKE_A_NAME: Final = re.compile(r"\w_\w|[a-z0-9][A-Z]|[A-Z]\w*[a-z]\w*[A-Z]|^[A
 """A word that a person would hardly write but for the name in the code."""
 _SHORTEST_NAMED: Final = 4
 """Characters of a folder or a file, without its end, that a word alone can name."""
-
-_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +43,12 @@ class Index:
     """The tags of one workspace. Files go by their paths as they are shown."""
 
     cache: Cache | None = None
+    readers: Readers = field(default_factory=Readers)
     graph: Graph = field(default_factory=Graph)
     _files: dict[str, _File] = field(default_factory=dict[str, _File])
     _open: dict[str, Tags] = field(default_factory=dict[str, Tags])
     """Of the texts that are open, which count before those of the disk."""
     _on_disk: dict[str, Tags] = field(default_factory=dict[str, Tags])
-    _tagger: Tagger = field(default_factory=Tagger)
     _cached: dict[str, tuple[Numbers, Tags]] | None = None
     _changes: int = 0
     """Files that changed since the rank from everywhere was worked out."""
@@ -86,7 +75,7 @@ class Index:
         for shown, path in files.items():
             if (tongue := tongue_of(path)) is None:
                 continue
-            numbers = _numbers_of(path)
+            numbers = numbers_of(path)
             if numbers is None:
                 self._forget(shown)
                 continue
@@ -99,7 +88,8 @@ class Index:
             else:
                 changed.append((shown, path, tongue))
         kept: dict[str, tuple[Numbers, Tags]] = {}
-        for (shown, path, tongue), found in zip(changed, self._read(changed), strict=True):
+        jobs = [Job(tongue, path) for _, path, tongue in changed]
+        for (shown, path, tongue), found in zip(changed, self.readers.read(jobs), strict=True):
             if found is None:
                 self._forget(shown)
                 continue
@@ -117,14 +107,19 @@ class Index:
 
     def set_texts(self, texts: Mapping[str, str | None]) -> None:
         """Take in texts that are open, unsaved ones too; None for one that is not open any more."""
+        jobs: list[Job] = []
         for shown, text in texts.items():
-            if (tongue := tongue_of(shown)) is None:
+            tongue = tongue_of(shown)
+            if tongue is None:
                 continue
-            if text is not None:
-                self._open[shown] = self._tagger.tags_of(tongue, text.encode("utf-8", "replace"))
-            else:
+            if text is None:
                 self._open.pop(shown, None)
-            self._show(shown, tongue)
+                self._show(shown, tongue)
+            else:
+                jobs.append(Job(tongue, shown, text.encode("utf-8", "replace")))
+        for job, found in zip(jobs, self.readers.read(jobs), strict=True):
+            self._open[job.path] = found[1] if found is not None else NONE
+            self._show(job.path, job.tongue)
 
     def map(self, focus: Focus, size: int) -> list[str]:
         """The map for what is at hand, in blocks of lines.
@@ -169,17 +164,6 @@ class Index:
             self._cached = self.cache.load() if self.cache is not None else {}
         return self._cached
 
-    def _read(self, files: Sequence[tuple[str, str, Tongue]]) -> Iterable[tuple[Numbers, Tags] | None]:
-        wanted = [(path, tongue) for _, path, tongue in files]
-        processes = min(
-            len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2, MOST_PROCESSES
-        )
-        if len(wanted) < MANY or processes < 2:
-            return [_tags_in(self._tagger, path, tongue) for path, tongue in wanted]
-        pieces = [wanted[start : start + _AT_ONCE] for start in range(0, len(wanted), _AT_ONCE)]
-        with ProcessPoolExecutor(processes, get_context("fork")) as pool:
-            return [one for piece in pool.map(_tags_of_some, pieces) for one in piece]
-
     def _take(self, shown: str, tongue: Tongue, file: _File, tags: Tags) -> None:
         self._files[shown], self._on_disk[shown] = file, tags
         self._show(shown, tongue)
@@ -211,44 +195,6 @@ def _named(words: Sequence[str], paths: Iterable[str]) -> list[list[str]]:
 
 
 def _ends(path: str) -> set[str]:
-    parts = PurePosixPath(path).parts
+    parts = path.split("/")
     stem = parts[-1].partition(".")[0]
     return {"/".join(parts[start:]) for start in range(len(parts))} | {*parts, stem}
-
-
-def _tags_of_some(files: Sequence[tuple[str, Tongue]]) -> list[tuple[Numbers, Tags] | None]:
-    """The same for a process of the pool."""
-    tagger = Tagger()
-    return [_tags_in(tagger, path, tongue) for path, tongue in files]
-
-
-def _tags_in(tagger: Tagger, path: str, tongue: Tongue) -> tuple[Numbers, Tags] | None:
-    """The mark and the tags of a file; None where there is no regular file."""
-    try:
-        file = os.open(path, _FLAGS)
-    except (OSError, ValueError):
-        return None
-    try:
-        status = os.fstat(file)
-        if not stat.S_ISREG(status.st_mode):
-            return None
-        if status.st_size > MOST_BYTES:
-            return _numbers(status), NONE
-        with os.fdopen(os.dup(file), "rb") as content:
-            return _numbers(status), tagger.tags_of(tongue, content.read(MOST_BYTES + 1))
-    except OSError:
-        return None
-    finally:
-        os.close(file)
-
-
-def _numbers_of(path: str) -> Numbers | None:
-    try:
-        status = os.lstat(path)
-    except (OSError, ValueError):
-        return None
-    return _numbers(status) if stat.S_ISREG(status.st_mode) else None
-
-
-def _numbers(status: os.stat_result) -> Numbers:
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -1,12 +1,11 @@
 """The tags of one text: the names that it defines, and those that it uses. Nothing else of a text leaves this module.
 
-Everything is bounded, and no text is too strange: one that is binary, written by a machine, too long, or takes too long, has
-no tags.
+Names are bounded in number and length; a text that is binary, written by a machine, or too long has none. How long it takes
+is not bounded here: see `readers`.
 """
 
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -24,15 +23,12 @@ LONGEST_NAME: Final = 100
 """Characters; a longer name is none that anybody wrote."""
 LONGEST_LINE: Final = 5_000
 """Bytes; a text with a longer one was written by a machine."""
-PARSE_SECONDS: Final = 1.0
-"""How long one text may take to be parsed, on the clock."""
 
 _LOCAL: Final = frozenset({"function", "method"})
 """What is defined inside of those is nobody else's business."""
 _HOLDERS: Final = frozenset({"class", "struct", "interface", "trait", "enum", "impl", "module", "type"})
 _MATCHES: Final = 10_000
-"""Matches of a query that may be under way at once. A time cannot be set for it: the library crashes when it is asked to stop."""
-_PIECE: Final = 64 * 1024
+"""Matches of a query that may be under way at once."""
 _CLIMB: Final = 4
 """How far above its name the whole of a definition is looked for."""
 
@@ -70,7 +66,7 @@ class Tagger:
         self._tools: dict[str, tuple[Parser, QueryCursor]] = {}
 
     def tags_of(self, tongue: Tongue, source: bytes) -> Tags:
-        """The tags of a text; none where it is not to be parsed, or cannot be within the time there is.
+        """The tags of a text; none where it is not to be parsed.
 
         Args:
             tongue: Its language.
@@ -79,15 +75,7 @@ class Tagger:
         if not is_fit(source):
             return NONE
         parser, cursor = self._tools_of(tongue)
-        out_of_time = _limit()
-        try:
-            tree = parser.parse(
-                lambda offset, _: source[offset : offset + _PIECE],
-                progress_callback=lambda _offset, _error: out_of_time(),
-            )
-        except ValueError:
-            parser.reset()  # it would go on with this text otherwise
-            return NONE
+        tree = parser.parse(source)
         captures = cursor.captures(tree.root_node)
         plain, members = captures.pop("ref", ()), captures.pop("member", ())
         used = Counter(name for node in plain if (name := _name(source, node)))
@@ -126,11 +114,6 @@ def fingerprint() -> str:
             grammar = "?"
         parts.append(f"{tongue.name} {grammar} {tongue.query()}")
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
-def _limit() -> Callable[[], bool]:
-    end = time.monotonic() + PARSE_SECONDS
-    return lambda: time.monotonic() > end
 
 
 def _name(source: bytes, node: "Node") -> str:
