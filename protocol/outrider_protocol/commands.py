@@ -397,7 +397,7 @@ class PromptResult(Wire):
 class MapParams(Wire):
     """What is at hand."""
 
-    files: list[str] = Field(default_factory=list[str])
+    files: list[str] = Field(default=[])
     """Paths, as the tools name them."""
     prompt: str = ""
     """A task, whose words count."""
