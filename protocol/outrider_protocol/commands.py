@@ -397,7 +397,7 @@ class PromptResult(Wire):
 class MapParams(Wire):
     """What is at hand."""
 
-    files: list[str] = Field(default=[])
+    files: list[str] | None = None
     """Paths, as the tools name them."""
     prompt: str = ""
     """A task, whose words count."""
