@@ -399,7 +399,7 @@ class MapParams(Wire):
 
     files: list[str] | None = None
     """Paths, as the tools name them."""
-    prompt: str = ""
+    prompt: str | None = None
     """A task, whose words count."""
     tokens: Annotated[int, Field(ge=1, le=100_000)] | None = None
     """About how many it may have; absent: as many as in a turn."""

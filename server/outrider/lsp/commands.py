@@ -253,7 +253,7 @@ class Commands:
     async def _map(self, params: MapParams) -> MapResult:
         services = self._app.services
         tokens = params.tokens or services.settings().repository_map.tokens
-        focus = Focus(open=params.files or (), words=words_of(params.prompt))
+        focus = Focus(open=params.files or (), words=words_of(params.prompt or ""))
         blocks = await services.maps.draw(focus, tokens * BYTES_PER_TOKEN)
         if blocks is None:
             return _accepted(
