@@ -27,6 +27,7 @@ CHANGES: Final = "outrider.changes"
 TOOLS: Final = "outrider.tools"
 DOCTOR: Final = "outrider.doctor"
 PROMPT: Final = "outrider.prompt"
+MAP: Final = "outrider.map"
 OPEN: Final = "outrider.open"
 EXPORT: Final = "outrider.export"
 PERMISSIONS: Final = "outrider.permissions"
@@ -35,7 +36,7 @@ JOBS: Final = "outrider.jobs"
 
 COMMAND_NAMES: Final = (
     RUN, EXPLORE, STEER, CANCEL, ANSWER, STATUS, WAIT, EVENTS, SESSIONS, RESUME, UNDO, REDO, CHANGES, TOOLS,
-    DOCTOR, PROMPT, OPEN, EXPORT, PERMISSIONS, TRUST, JOBS,
+    DOCTOR, PROMPT, MAP, OPEN, EXPORT, PERMISSIONS, TRUST, JOBS,
 )  # fmt: skip
 
 # Notifications to the client, sent only where it set `events: true`.

@@ -358,7 +358,7 @@ class PromptSection(Wire):
     """A part of a request, and about how many tokens it has."""
 
     kind: str
-    """`identity`, `mode`, `environment`, `instructions`, `prompt`, `open`, `selection`, `diagnostics`, `summary`; else
+    """`identity`, `mode`, `environment`, `instructions`, `prompt`, `open`, `selection`, `diagnostics`, `map`, `summary`; else
     the role of its message, or `tools`."""
     name: str | None = None
     tokens: int
@@ -395,6 +395,26 @@ class PromptResult(Wire):
     """What the provider counted for the latest request, its answer included."""
     context_window: int | None = None
     """Tokens that the model can take."""
+
+
+class MapParams(Wire):
+    """What is at hand."""
+
+    files: list[str] | None = None
+    """Paths, as the tools name them."""
+    prompt: str | None = None
+    """A task, whose words count."""
+    tokens: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    """About how many it may have; absent: as many as in a turn."""
+
+
+class MapResult(Wire):
+    """The repository map for that, whether or not turns get one."""
+
+    text: str
+    """Empty where the workspace has no file that the map knows."""
+    files: int
+    """Of how many files it has names."""
 
 
 class OpenParams(Wire):
@@ -586,6 +606,7 @@ COMMANDS: dict[str, Command] = {
         Command(names.TOOLS, ToolsParams, ToolsResult, "List the tools."),
         Command(names.DOCTOR, DoctorParams, DoctorResult, "Look at the set-up and say what is wrong."),
         Command(names.PROMPT, PromptParams, PromptResult, "Show what the model would be sent next."),
+        Command(names.MAP, MapParams, MapResult, "Draw the repository map for some files or a task."),
         Command(
             names.OPEN, OpenParams, OpenResult, "Open the task document or the document of an open item."
         ),

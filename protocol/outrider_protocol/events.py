@@ -896,6 +896,14 @@ class InstructionsFound(EventData):
     """What the model is told of it with the next request."""
 
 
+class MapDrawn(EventData):
+    """A map of the workspace's names was ready for a turn."""
+
+    TYPE = "map.drawn"
+    told: str
+    """What the model is told with the next request."""
+
+
 class ContextCompacted(EventData):
     """Older messages were replaced by a summary."""
 
@@ -990,7 +998,7 @@ EVENTS: tuple[type[EventData], ...] = (
     ApprovalRequested, ApprovalResolved, QuestionAsked, QuestionAnswered, ToolAsked, ToolAnswered,
     EditProposed, EditApplying, EditApplied, EditRejected, EditMerged, UndoRequested, UndoAsked,
     UndoFinished, WorkspaceChanged, WorkspaceTouched, WorkspaceSaved, JobStarted, JobFinished,
-    PlanUpdated, InstructionsFound, ContextCompacted, ContextPruned, ContextTrimmed, BudgetExhausted, SteeringReceived, ErrorRaised,
+    PlanUpdated, InstructionsFound, MapDrawn, ContextCompacted, ContextPruned, ContextTrimmed, BudgetExhausted, SteeringReceived, ErrorRaised,
 )  # fmt: skip
 
 EVENT_TYPES: dict[str, type[EventData]] = {event.TYPE: event for event in EVENTS}

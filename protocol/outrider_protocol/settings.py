@@ -228,6 +228,16 @@ class StoreSettings(Wire):
     """Bytes of all of them, as they are stored. Above that those of the sessions that were not used for longest go."""
 
 
+class RepositoryMapSettings(Wire):
+    """The names that the workspace's files define, of which the model is told those that matter for what is at hand."""
+
+    enabled: bool | None = None
+    """Whether turns get one. Absent: they do, but for those of a repeatable run: whether it is ready in time is up to chance. In
+    a workspace that nobody vouches for they never do."""
+    tokens: Annotated[int, Field(ge=100, le=100_000)] = 1_500
+    """About how many tokens one may have; in a small context window it has less."""
+
+
 class TestingClock(Wire):
     """A clock that stands still: it moves by `stepMs` at each reading and by every delay a script asks for."""
 
@@ -273,6 +283,8 @@ class Settings(Wire):
     """How long texts are kept."""
     recording: bool = False
     """Whether each session is kept as a file that `recorded:PATH` plays."""
+    repository_map: RepositoryMapSettings = RepositoryMapSettings()
+    """The repository map."""
     events: bool = False
     """Whether the client wants `outrider/event` and `outrider/stream`."""
     code_lens: bool = True
@@ -283,3 +295,9 @@ class Settings(Wire):
     """Tools that the client runs."""
     testing: TestingSettings | None = None
     """Fixed clock and ids."""
+
+    @property
+    def draws_maps(self) -> bool:
+        """Whether turns get a repository map."""
+        enabled = self.repository_map.enabled
+        return self.trusted is not False and (self.testing is None if enabled is None else enabled)

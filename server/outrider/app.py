@@ -51,6 +51,7 @@ from outrider.workspace.editing import Editing
 from outrider.workspace.held import HeldFiles, Publisher
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folders, folders_of
+from outrider.workspace.repository_map.repository_map import RepositoryMap, Rooms
 from outrider.workspace.search import Search, find_ripgrep
 from outrider.workspace.sightings import Sightings
 from outrider_protocol.events import Open
@@ -66,6 +67,7 @@ def surroundings() -> Outside:
         env=dict(os.environ),
         state_dir=platformdirs.user_state_path("outrider"),
         user_settings=platformdirs.user_config_path("outrider") / "settings.toml",
+        cache_dir=platformdirs.user_cache_path("outrider"),
         host=platform.node(),
     )
 
@@ -88,6 +90,7 @@ class App:
     held: HeldFiles
     """What other processes hold open unsaved."""
     publisher: Publisher
+    maps: RepositoryMap
     retention: Retention | None
     recordings: Recordings
     messages: tuple[str, ...] = ()
@@ -152,6 +155,7 @@ class App:
         await self.recordings.close()
         await self.services.trust.close()
         await self.publisher.close()
+        await self.maps.close()
         if self.retention is not None:
             await self.retention.close()
         await self.services.ledger.write_hits()
@@ -201,6 +205,17 @@ async def start(
     )
     root = folders.folders[0].path if folders.folders else None
     catalog = _catalog(settings, around, root, clock, ids)
+    maps = RepositoryMap(
+        lambda: Rooms(app.services.folders, app.services.search),
+        documents,
+        supervisor,
+        deadlines,
+        around.cache_dir,
+        around.env,
+        leaves_out=_left_out(_state_dir(settings, around), guarded),
+        before_listing=guarded.refresh,
+        tell=lambda text: editor.say("warning", f"Outrider: {text}"),
+    )
     ledger = Ledger(
         around.user_settings.with_name(LEDGER),
         [folder.path for folder in folders.folders],
@@ -235,6 +250,7 @@ async def start(
         sightings=sightings,
         census=census,
         briefing=Briefing(folders, overlay, documents),
+        maps=maps,
         supervisor=supervisor,
         sandbox=Sandbox(supervisor, deadlines, [_state_dir(settings, around), around.user_settings.parent]),
         ledger=ledger,
@@ -251,6 +267,9 @@ async def start(
         on_frame=on_frame,
         version=__version__,
     )
+
+    if settings.draws_maps:
+        maps.begin_soon()
 
     async def show(item: Open) -> str | None:
         if item.kind == "approval":
@@ -278,6 +297,7 @@ async def start(
         settings,
         held,
         publisher,
+        maps,
         # Counted time says nothing of how old a session is.
         Retention(store, SystemClock(), settings.store, lambda text: editor.say("info", f"Outrider: {text}"))
         if settings.testing is None

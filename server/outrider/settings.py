@@ -25,7 +25,17 @@ from outrider_protocol.settings import (
     Settings,
 )  # fmt: skip
 
-_OF_PARTS: Final = ("limits", "models", "providers", "routing", "sandbox", "store", "testing", "tiers")
+_OF_PARTS: Final = (
+    "limits",
+    "models",
+    "providers",
+    "repositoryMap",
+    "routing",
+    "sandbox",
+    "store",
+    "testing",
+    "tiers",
+)
 """Settings that are merged part by part."""
 _LONGEST_SHOWN: Final = 80
 """Characters of a value that are put in a message."""

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from asking import count_ms, request_ms
 from edits import EditMeasures
+from maps import MapMeasures
 from measures import MARK, Measures
 
 OBEYS = f"echo on; exec sleep {MARK}"
@@ -68,9 +69,10 @@ class Table:
         measure: Callable[[], Awaitable[float]],
         bound: float,
         bare: Callable[[], Awaitable[float]] | None = None,
+        repeats: int | None = None,
     ) -> None:
         """Compare with a bound; the bare agent is shown beside it where it has such a thing."""
-        ours = min([await measure() for _ in range(self._repeats)])
+        ours = min([await measure() for _ in range(repeats or self._repeats)])
         shown = _figure(min([await bare() for _ in range(self._repeats)])) if bare else "–"
         self.rows.append(Row(what, shown, _figure(ours), f"≤ {bound:g}", ours <= bound))
 
@@ -144,6 +146,9 @@ async def measured(folder: Path, repeats: int) -> Table:
             bound,
             lambda: edits.command_ms(0),
         )
+    maps = MapMeasures(folder)
+    await table.most("first repository map of 10 000 files, s", maps.first_seconds, 20, repeats=1)
+    await table.most("repository map after one of them changed, ms", maps.update_ms, 100, repeats=1)
     return table
 
 

@@ -166,6 +166,7 @@ def test_what_the_page_lets_the_workspace_set_is_what_it_may_set(page: Page) -> 
         "providers": {},
         "stateDir": "/elsewhere",
         "store": {"keepDays": 1},
+        "repositoryMap": {"enabled": False},
         "sandbox": "required",
         "commandEnvironment": ["DEPLOY_TOKEN"],
         "testing": {"ids": "sequential"},

@@ -191,7 +191,7 @@ async def task_message(
 ) -> Message:
     """The user message that brings a task, with what the person is looking at."""
     parts = [Part("prompt", prompt)]
-    if opened := _open_documents(context, folders, documents):
+    if opened := open_documents(context, folders, documents):
         parts.append(
             Part("open", visible("Open in the editor:\n" + "\n".join(f"- {path}" for path in opened)))
         )
@@ -205,7 +205,8 @@ async def task_message(
     return Message.of_parts("user", _spaced(parts))
 
 
-def _open_documents(context: Context | None, folders: Folders, documents: DocumentStore) -> list[str]:
+def open_documents(context: Context | None, folders: Folders, documents: DocumentStore) -> list[str]:
+    """The paths of the documents that the model is told are open, as they are shown."""
     uris = [document.uri for document in documents.all()]
     uris += context.documents if context is not None else []
     shown = dict.fromkeys(folders.display_of(uri) for uri in uris)

@@ -13,6 +13,7 @@ from outrider.ports.clock import Clock
 from outrider.ports.editor import Editor
 from outrider.ports.events import FrameListener
 from outrider.ports.ids import Ids
+from outrider.ports.maps import Maps
 from outrider.ports.model import Message
 from outrider.processes import Supervisor
 from outrider.processes.sandbox import Sandbox
@@ -68,6 +69,8 @@ class Services:
     census: Census
     briefing: Briefing
     """What a turn's first messages say."""
+    maps: Maps
+    """Draws maps of the workspace's names."""
     supervisor: Supervisor
     sandbox: Sandbox
     ledger: Ledger

@@ -63,7 +63,7 @@ log = logging.getLogger(__name__)
 
 RefusedFor = Literal[
     "unknown_id", "already_resolved", "invalid", "no_running_turn", "session_in_use", "model_unavailable", "store_failed",
-    "nothing_to_undo", "too_large",
+    "nothing_to_undo", "too_large", "no_map",
 ]  # fmt: skip
 
 CANCEL_SECONDS = 5.0

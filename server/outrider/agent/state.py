@@ -12,7 +12,7 @@ from outrider.agent.context_window.memory import Memory
 from outrider.models.routing.latency import Pace
 from outrider.ports.editor import ToolAnswer
 from outrider.ports.events import LoggedEvent
-from outrider.ports.model import Latency, Message, ProviderData, Tokens, ToolCall, images_of
+from outrider.ports.model import Latency, Message, Part, ProviderData, Tokens, ToolCall, images_of
 from outrider.workspace.history.journal import Journal
 from outrider.workspace.review import Review
 from outrider.workspace.seen import Seen
@@ -311,6 +311,10 @@ def _told(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> Non
     state.news.append(Message("user", data["told"]))
 
 
+def _mapped(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    state.news.append(Message.of_parts("user", [Part("map", data["told"])]))
+
+
 def _spend(state: SessionState, change: Callable[[Account], Account]) -> None:
     state.account = change(state.account)
     if state.turn:
@@ -579,6 +583,7 @@ _FOLDS = {
     "steering.received": _steering,
     "workspace.changed": _changed,
     "instructions.found": _told,
+    "map.drawn": _mapped,
     "context.compacted": _rewritten,
     "context.pruned": _rewritten,
     "context.trimmed": _rewritten,

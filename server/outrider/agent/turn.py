@@ -20,6 +20,7 @@ from outrider.agent.context_window.fitting import Fitting
 from outrider.agent.context_window.steps import STEERING
 from outrider.agent.guards import FLAWS, REPEATED, SAME_STEP_LIMIT, RepairGuard, RepeatGuard
 from outrider.agent.instructions import InstructionsNear
+from outrider.agent.mapping import MapOfTurn
 from outrider.agent.phases import check
 from outrider.agent.record import Record
 from outrider.agent.services import Services
@@ -96,6 +97,7 @@ class Turn:
         self._asker: Asker
         self._fitting: Fitting
         self._instructions = InstructionsNear(services, record, turn_id, context.ask_for_trust)
+        self._map = MapOfTurn(services, record, turn_id)
         self._context = context
         self._budget = budget
         self.id = turn_id
@@ -127,6 +129,8 @@ class Turn:
         except Exception as problem:
             log.exception("turn %s failed", self.id)
             finish = Finish("failed", "internal_error", f"Outrider failed: {type(problem).__name__}.")
+        finally:
+            self._map.end()
         self._end(finish)
 
     def cancel(self, reason: str) -> None:
@@ -146,6 +150,7 @@ class Turn:
         self._asker = Asker(self._services, self._record, opened, self.id, self._tools, self._budget)
         self._context.model = opened
         self._budget.start(opened.context_window)
+        self._map.begin(opened.context_window)
         self._count_on()
         self._fitting = Fitting(
             self._services,
@@ -194,6 +199,7 @@ class Turn:
         """Ask the model for its next step; a `Finish` ends the turn."""
         await look_around(self._services, self._record, self.id)
         await self._instructions.look()
+        self._map.look(self._conversation)
         self._take_in_what_is_new()
         await self._asker.route("main", self._conversation)
         if spent := self._budget.spent(self._state.steps, self._state.account):

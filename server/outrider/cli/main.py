@@ -403,6 +403,30 @@ def prompt(
     raise typer.Exit(asyncio.run(done))
 
 
+@app.command(name="map")
+def draw_map(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FILE]…", help="What is at hand. Default: nothing.", show_default=False),
+    ] = None,
+    tokens: Annotated[
+        int | None,
+        typer.Option("--tokens", min=1, max=100_000, help="About how long. Default: as in a turn."),
+    ] = None,
+    task: Annotated[str, typer.Option("--task", help="A task, whose words count.")] = "",
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Draw the repository map: the names of the workspace's files that matter for some of them."""
+    from outrider.cli.map import show_map, within
+
+    root = folder(workspace)
+    at_hand: Object = {"files": [within(one, root) for one in files or ()], "prompt": task}
+    if tokens is not None:
+        at_hand["tokens"] = tokens
+    done = show_map(root, settings(None, None, None), at_hand, make_console(sys.stdout))
+    raise typer.Exit(asyncio.run(done))
+
+
 @app.command()
 def doctor(
     workspace: WorkspaceOption = Path(),

@@ -11,12 +11,14 @@ from pydantic_core import to_jsonable_python
 from outrider.agent import doctor, papers
 from outrider.agent.background import jobs
 from outrider.agent.export import export_session
+from outrider.agent.mapping import BYTES_PER_TOKEN, words_of
 from outrider.agent.permissions import permissions
 from outrider.agent.session import Refused
 from outrider.app import App
 from outrider.lsp.errors import CommandError
 from outrider.permissions.ledger import LedgerProblem
 from outrider.permissions.trust import TrustProblem
+from outrider.ports.maps import Focus
 from outrider.store.problem import StoreReadError
 from outrider_protocol import (
     ANSWER,
@@ -28,6 +30,7 @@ from outrider_protocol import (
     EXPORT,
     INVALID_PARAMS,
     JOBS,
+    MAP,
     OPEN,
     PERMISSIONS,
     PROMPT,
@@ -59,6 +62,8 @@ from outrider_protocol.commands import (
     ExportParams,
     JobsParams,
     JobsResult,
+    MapParams,
+    MapResult,
     OpenParams,
     OpenResult,
     PermissionsParams,
@@ -120,6 +125,7 @@ class Commands:
             TOOLS: self._tools,
             DOCTOR: self._doctor,
             PROMPT: self._prompt,
+            MAP: self._map,
             OPEN: self._open,
             EXPORT: self._export,
             PERMISSIONS: self._permissions,
@@ -248,6 +254,17 @@ class Commands:
 
     async def _prompt(self, params: PromptParams) -> PromptResult:
         return _accepted(await self._app.sessions.prompt(params.session_id))
+
+    async def _map(self, params: MapParams) -> MapResult:
+        services = self._app.services
+        tokens = params.tokens or services.settings().repository_map.tokens
+        focus = Focus(open=params.files or (), words=words_of(params.prompt or ""))
+        blocks = await services.maps.draw(focus, tokens * BYTES_PER_TOKEN)
+        if blocks is None:
+            return _accepted(
+                Refused("no_map", "there is no repository map: no folder is open, or it cannot be drawn")
+            )
+        return MapResult(text="\n".join(blocks), files=len(blocks))
 
     async def _open(self, params: OpenParams) -> OpenResult:
         services = self._app.services

@@ -83,7 +83,16 @@ class Image:
 
 
 PartKind = Literal[
-    "identity", "mode", "environment", "instructions", "prompt", "open", "selection", "diagnostics", "image"
+    "identity",
+    "mode",
+    "environment",
+    "instructions",
+    "prompt",
+    "open",
+    "selection",
+    "diagnostics",
+    "image",
+    "map",
 ]
 
 

@@ -24,6 +24,8 @@ class Outside:
     clock: Clock | None = None
     """A clock to use instead of the one the settings ask for."""
     ids: Ids | None = None
+    cache_dir: Path | None = None
+    """Where lies what can be made again; None: nowhere."""
     host: str = ""
     """The machine's name."""
 

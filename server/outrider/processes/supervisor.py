@@ -270,7 +270,7 @@ class Supervisor:
         *,
         cwd: Path,
         env: Mapping[str, str],
-        stdin: bytes | None = None,
+        stdin: bytes | int | None = None,
         merge_stderr: bool = True,
     ) -> Process | SpawnProblem:
         """Start a command in a session of its own, with no descriptor but 0, 1 and 2.
@@ -279,7 +279,8 @@ class Supervisor:
             argv: The program, looked for in the PATH of `env`, and its arguments.
             cwd: Where it runs.
             env: Its whole environment.
-            stdin: What it can read; absent, its standard input is /dev/null.
+            stdin: What it can read; or an open descriptor, which stays the caller's, that becomes its standard input. Absent, it
+                is /dev/null.
             merge_stderr: Whether what it writes to standard error comes with the output, in order.
 
         Returns:
@@ -315,7 +316,7 @@ class Supervisor:
         for process in self.running:
             process.abandon()
 
-    async def _open(self, stdin: bytes | None, merge_stderr: bool, handed_over: ExitStack) -> Process:
+    async def _open(self, stdin: bytes | int | None, merge_stderr: bool, handed_over: ExitStack) -> Process:
         files = [await _input_file(stdin, handed_over)]
         channel, theirs = socket.socketpair()
         handed_over.callback(theirs.close)
@@ -407,8 +408,10 @@ def _collect(program: subprocess.Popen[bytes]) -> None:
         program.wait()
 
 
-async def _input_file(content: bytes | None, owner: ExitStack) -> int:
+async def _input_file(content: bytes | int | None, owner: ExitStack) -> int:
     """A descriptor with `content` to read: a file without a name, so that nobody has to feed it."""
+    if isinstance(content, int):
+        return content
     if content is None:
         fd = os.open(os.devnull, os.O_RDONLY)
         owner.callback(os.close, fd)

@@ -26,6 +26,7 @@ from outrider.replay.rewriting import RecordedRewritten
 from outrider.replay.rulings import RecordedLedger, RecordedTrust
 from outrider.replay.tape import Input, Tape
 from outrider.replay.world import (
+    NoMaps,
     RecordedBriefing,
     RecordedClock,
     RecordedDocuments,
@@ -303,6 +304,7 @@ class _Player:
             search=search,
             census=Census(search, SystemClock(), is_secret_file),
             briefing=RecordedBriefing(tape),
+            maps=NoMaps(),
             supervisor=supervisor,
             sandbox=Sandbox(supervisor, SystemClock(), []),
             ledger=RecordedLedger(),

@@ -44,6 +44,7 @@ _OF_TYPE: Mapping[str, InputKind] = {
     "tool.answered": "tool",
     "workspace.changed": "changed",
     "instructions.found": "changed",
+    "map.drawn": "changed",
     "workspace.touched": "changed",
     "job.started": "changed",
     "job.finished": "changed",

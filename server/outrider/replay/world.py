@@ -23,6 +23,7 @@ from outrider.ports.editor import (
 )  # fmt: skip
 from outrider.ports.events import LoggedEvent
 from outrider.ports.ids import IdKind
+from outrider.ports.maps import Focus
 from outrider.ports.model import Image, Message
 from outrider.ports.text import Snapshot, one_line
 from outrider.replay.tape import Tape
@@ -136,6 +137,17 @@ class RecordedSettings:
             trusted=True,
             tools=tape.client_tools(tape.position + 1),
         )
+
+
+class NoMaps:
+    """Draws none: the maps of the log are let in like everything that came from outside."""
+
+    async def draw(self, focus: Focus, size: int) -> list[str] | None:
+        """None."""
+        return None
+
+    def look_again(self) -> None:
+        """Nothing to look at."""
 
 
 class RecordedBriefing(Briefing):

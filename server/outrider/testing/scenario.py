@@ -164,6 +164,7 @@ def embedded(
         env=surroundings,
         state_dir=Path(surroundings["XDG_STATE_HOME"]) / "outrider",
         user_settings=Path(surroundings["XDG_CONFIG_HOME"]) / "outrider" / "settings.toml",
+        cache_dir=Path(surroundings["HOME"]) / ".cache" / "outrider",
         clock=clock,
     )
 

@@ -435,6 +435,22 @@
 ---@field steps? integer
 ---@field tokens? integer
 
+--- A map of the workspace's names was ready for a turn.
+---@class outrider.MapDrawn
+---@field secrets? outrider.Secret[]
+---@field told string
+
+--- What is at hand.
+---@class outrider.MapParams
+---@field files? string[]
+---@field prompt? string
+---@field tokens? integer
+
+--- The repository map for that, whether or not turns get one.
+---@class outrider.MapResult
+---@field files integer
+---@field text string
+
 --- There is no answer: the provider failed, or the connection to it.
 ---@class outrider.ModelFailed
 ---@field kind string
@@ -700,6 +716,11 @@
 ---@field hash string
 ---@field path string
 
+--- The names that the workspace's files define, of which the model is told those that matter for what is at hand.
+---@class outrider.RepositoryMapSettings
+---@field enabled? boolean
+---@field tokens? integer
+
 --- Opens a session of the log again; its open items are asked again.
 ---@class outrider.ResumeParams
 ---@field sessionId string
@@ -872,6 +893,7 @@
 ---@field permissionMode? 'read-only'|'ask'|'auto-edit'|'full'
 ---@field providers? table<string, outrider.ProviderSettings>
 ---@field recording? boolean
+---@field repositoryMap? outrider.RepositoryMapSettings
 ---@field routing? outrider.Routing
 ---@field sandbox? outrider.SandboxSettings
 ---@field stateDir? string
@@ -1203,7 +1225,7 @@
 ---@field unseen? string
 
 --- A command of `workspace/executeCommand`.
----@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.jobs' | 'outrider.open' | 'outrider.permissions' | 'outrider.prompt' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.trust' | 'outrider.undo' | 'outrider.wait'
+---@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.jobs' | 'outrider.map' | 'outrider.open' | 'outrider.permissions' | 'outrider.prompt' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.trust' | 'outrider.undo' | 'outrider.wait'
 
 --- The type of an event, and what its data is.
 ---@alias outrider.EventType
@@ -1222,6 +1244,7 @@
 ---| 'instructions.found' # InstructionsFound
 ---| 'job.finished' # JobFinished
 ---| 'job.started' # JobStarted
+---| 'map.drawn' # MapDrawn
 ---| 'model.failed' # ModelFailed
 ---| 'model.fellBack' # ModelFellBack
 ---| 'model.requested' # ModelRequested

@@ -29,6 +29,7 @@ const OWN = [
   "stateDir",
   "store",
   "recording",
+  "repositoryMap",
 ] as const;
 /** The requests beyond LSP that the extension answers. */
 const EXTENSIONS = ["ask", "save", "diagnostics"] as const;

@@ -481,6 +481,25 @@ export interface LimitsPatch {
   tokens?: number;
 }
 
+/** A map of the workspace's names was ready for a turn. */
+export interface MapDrawn {
+  secrets?: Secret[];
+  told: string;
+}
+
+/** What is at hand. */
+export interface MapParams {
+  files?: string[];
+  prompt?: string;
+  tokens?: number;
+}
+
+/** The repository map for that, whether or not turns get one. */
+export interface MapResult {
+  files: number;
+  text: string;
+}
+
 /** There is no answer: the provider failed, or the connection to it. */
 export interface ModelFailed {
   kind: string;
@@ -779,6 +798,12 @@ export interface ReadText {
   path: string;
 }
 
+/** The names that the workspace's files define, of which the model is told those that matter for what is at hand. */
+export interface RepositoryMapSettings {
+  enabled?: boolean;
+  tokens?: number;
+}
+
 /** Opens a session of the log again; its open items are asked again. */
 export interface ResumeParams {
   sessionId: string;
@@ -974,6 +999,7 @@ export interface Settings {
   permissionMode?: "read-only" | "ask" | "auto-edit" | "full";
   providers?: Record<string, ProviderSettings>;
   recording?: boolean;
+  repositoryMap?: RepositoryMapSettings;
   routing?: Routing;
   sandbox?: SandboxSettings;
   stateDir?: string;
@@ -1360,6 +1386,7 @@ export interface Commands {
   "outrider.explore": { params: ExploreParams; result: RunResult };
   "outrider.export": { params: ExportParams; result: Export };
   "outrider.jobs": { params: JobsParams; result: JobsResult };
+  "outrider.map": { params: MapParams; result: MapResult };
   "outrider.open": { params: OpenParams; result: OpenResult };
   "outrider.permissions": { params: PermissionsParams; result: PermissionsResult };
   "outrider.prompt": { params: PromptParams; result: PromptResult };
@@ -1400,6 +1427,7 @@ export interface EventData {
   "instructions.found": InstructionsFound;
   "job.finished": JobFinished;
   "job.started": JobStarted;
+  "map.drawn": MapDrawn;
   "model.failed": ModelFailed;
   "model.fellBack": ModelFellBack;
   "model.requested": ModelRequested;

@@ -85,6 +85,8 @@ def record_of(dropped: Sequence[Message], limit: int) -> str:
                 lines += [f"CALL {call.name}: {_short(call.arguments, 600)}" for call in message.tool_calls]
             case "tool":
                 lines.append(f"RESULT: {_short(text, RESULT_LIMIT)}")
+            case _ if all(part.kind == "map" for part in message.parts) and message.parts:
+                pass  # it says nothing of what happened
             case _:
                 lines.append(f"USER: {_short(text, 4 * RESULT_LIMIT)}")
     whole = "\n".join(lines)

@@ -7,6 +7,7 @@ from typing import Final
 from outrider.ports.model import Message, Part, PartKind
 
 RUNGS: Final[tuple[tuple[PartKind, int], ...]] = (
+    ("map", 0),
     ("open", 0),
     ("diagnostics", 0),
     ("instructions", 4_000),

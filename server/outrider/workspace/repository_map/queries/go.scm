@@ -1,0 +1,22 @@
+; Names that are defined, by what they are.
+(type_spec name: (type_identifier) @struct type: (struct_type))
+(type_spec name: (type_identifier) @interface type: (interface_type))
+(type_spec name: (type_identifier) @type type: [(type_identifier) (qualified_type) (pointer_type) (map_type) (slice_type) (array_type) (function_type) (channel_type) (generic_type)])
+(type_alias name: (type_identifier) @type)
+(function_declaration name: (identifier) @function)
+(method_declaration name: (field_identifier) @method)
+(method_elem name: (field_identifier) @method)
+(source_file (const_declaration (const_spec name: (identifier) @constant)))
+(source_file (var_declaration (var_spec name: (identifier) @variable)))
+
+; Names that are used: calls and types. A member is one whose owner is not known.
+(call_expression function: (identifier) @ref)
+(call_expression function: (selector_expression field: (field_identifier) @member))
+(composite_literal type: (type_identifier) @ref)
+(qualified_type name: (type_identifier) @ref)
+(parameter_declaration type: (type_identifier) @ref)
+(pointer_type (type_identifier) @ref)
+(slice_type element: (type_identifier) @ref)
+(field_declaration type: (type_identifier) @ref)
+(function_declaration result: (type_identifier) @ref)
+(method_declaration result: (type_identifier) @ref)

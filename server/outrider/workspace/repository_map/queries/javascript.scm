@@ -1,0 +1,21 @@
+; Names that are defined, by what they are.
+(class_declaration name: (identifier) @class)
+(class name: (identifier) @class)
+(function_declaration name: (identifier) @function)
+(generator_function_declaration name: (identifier) @function)
+(method_definition name: (property_identifier) @method)
+(method_definition name: (private_property_identifier) @method)
+(variable_declarator name: (identifier) @function value: [(arrow_function) (function_expression)])
+(assignment_expression left: (member_expression property: (property_identifier) @function) right: [(arrow_function) (function_expression)])
+(program (lexical_declaration "const" (variable_declarator name: (identifier) @constant value: [(object) (array) (string) (number) (call_expression) (new_expression)])))
+(program (export_statement (lexical_declaration "const" (variable_declarator name: (identifier) @constant value: [(object) (array) (string) (number) (call_expression) (new_expression)]))))
+
+; Names that are used: calls, bases, imports, elements of JSX. A member is one whose owner is not known.
+(call_expression function: (identifier) @ref)
+(call_expression function: (member_expression property: (property_identifier) @member))
+(new_expression constructor: (identifier) @ref)
+(new_expression constructor: (member_expression property: (property_identifier) @ref))
+(class_heritage (identifier) @ref)
+(import_specifier name: (identifier) @ref)
+(jsx_opening_element name: (identifier) @ref)
+(jsx_self_closing_element name: (identifier) @ref)

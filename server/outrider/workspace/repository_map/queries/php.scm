@@ -1,0 +1,23 @@
+; Names that are defined, by what they are.
+(class_declaration name: (name) @class)
+(interface_declaration name: (name) @interface)
+(trait_declaration name: (name) @trait)
+(enum_declaration name: (name) @enum)
+(function_definition name: (name) @function)
+(method_declaration name: (name) @method)
+(const_element (name) @constant)
+
+; Names that are used: calls, types, bases, imports. A member is one whose owner is not known.
+(function_call_expression function: (name) @ref)
+(function_call_expression function: (qualified_name (name) @ref))
+(member_call_expression name: (name) @member)
+(nullsafe_member_call_expression name: (name) @member)
+(scoped_call_expression name: (name) @ref)
+(scoped_call_expression scope: (name) @ref)
+(object_creation_expression (name) @ref)
+(base_clause (name) @ref)
+(class_interface_clause (name) @ref)
+(named_type (name) @ref)
+(use_declaration (name) @ref)
+(namespace_use_clause (qualified_name (name) @ref))
+(attribute (name) @ref)

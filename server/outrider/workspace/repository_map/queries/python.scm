@@ -1,0 +1,20 @@
+; Names that are defined, by what they are.
+(class_definition name: (identifier) @class)
+(function_definition name: (identifier) @function)
+(module (expression_statement (assignment left: (identifier) @constant)))
+(type_alias_statement left: (type (identifier) @type))
+
+; Names that are used: calls, bases, decorators, annotations, imports. A member is one whose owner is not known.
+(call function: (identifier) @ref)
+(call function: (attribute attribute: (identifier) @member))
+(class_definition superclasses: (argument_list (identifier) @ref))
+(class_definition superclasses: (argument_list (attribute attribute: (identifier) @ref)))
+(decorator (identifier) @ref)
+(decorator (attribute attribute: (identifier) @ref))
+(type (identifier) @ref)
+(type (subscript value: (identifier) @ref))
+(type (generic_type (identifier) @ref))
+(type (binary_operator (identifier) @ref))
+(import_from_statement name: (dotted_name (identifier) @ref))
+(import_from_statement name: (aliased_import name: (dotted_name (identifier) @ref)))
+(except_clause (identifier) @ref)

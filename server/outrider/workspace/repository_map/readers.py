@@ -1,0 +1,200 @@
+"""Reads the tags of files and texts in processes of its own, which may die of what they read.
+
+The grammars are native code. There are short texts for which a parser takes minutes or all the memory there is, and no way to
+stop it from inside; so each text has some seconds of the processor and some memory, and the system ends the process that
+wants more. Such a text has no tags, and the others are read by the next process.
+"""
+
+import os
+import resource
+import signal
+import stat
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkProcess
+from pathlib import Path
+from typing import Final
+
+from outrider.workspace.repository_map.cache import Numbers
+from outrider.workspace.repository_map.languages import Tongue
+from outrider.workspace.repository_map.tags import MOST_BYTES, NONE, Tagger, Tags
+
+SECONDS: Final = 2.0
+"""Of the processor, for one text."""
+MEMORY: Final = 1024**3
+"""Bytes that a process may have besides those it began with."""
+MANY: Final = 200
+"""Files from which several processes read them."""
+MOST_PROCESSES: Final = 4
+MOST_DEATHS: Final = 20
+"""In one go; then the rest is not read, as somebody means it."""
+
+_AT_ONCE: Final = 50
+"""Files that a process is told of at a time."""
+_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be read."""
+
+    tongue: Tongue
+    path: str
+    text: bytes | None = None
+    """Where it is not on the disk."""
+
+
+Found = tuple[Numbers, Tags]
+"""The mark of a file, empty for a text, and its tags."""
+
+
+@dataclass(slots=True)
+class _Worker:
+    process: ForkProcess
+    connection: Connection
+    waiting: deque[int] = field(default_factory=deque[int])
+    """The jobs that it has not answered yet."""
+
+    def end(self) -> None:
+        self.connection.close()
+        self.process.kill()
+        self.process.join()
+
+
+class Readers:
+    """The processes. One of them stays for the next time."""
+
+    def __init__(self) -> None:
+        self._idle: _Worker | None = None
+
+    def read(self, jobs: Sequence[Job]) -> list[Found | None]:
+        """Read the tags of all of these; None for what is no regular file."""
+        found: list[Found | None] = [None] * len(jobs)
+        left = deque(range(len(jobs)))
+        busy: dict[Connection, _Worker] = {}
+        deaths = 0
+
+        def employ() -> None:
+            worker, self._idle = self._idle or _start(), None
+            busy[worker.connection] = worker
+            give(worker)
+
+        def give(worker: _Worker) -> None:
+            numbers = [left.popleft() for _ in range(min(_AT_ONCE, len(left)))]
+            worker.waiting.extend(numbers)
+            with suppress(OSError):  # it has ended: what is read of it next says so
+                worker.connection.send([jobs[number] for number in numbers])
+
+        for _ in range(1 if len(jobs) < MANY else _processors()):
+            if left:
+                employ()
+        while busy:
+            ready = wait(list(busy))
+            for connection in [one for one in busy if one in ready]:
+                worker = busy[connection]
+                number = worker.waiting.popleft()
+                try:
+                    found[number] = connection.recv()
+                except (EOFError, OSError):
+                    job = jobs[number]
+                    numbers = () if job.text is not None else numbers_of(job.path)
+                    found[number] = None if numbers is None else (numbers, NONE)
+                    left.extendleft(reversed(worker.waiting))
+                    del busy[connection]
+                    worker.end()
+                    deaths += 1
+                    if deaths == MOST_DEATHS:
+                        left.clear()
+                    if left:
+                        employ()
+                    continue
+                if worker.waiting:
+                    continue
+                if left:
+                    give(worker)
+                else:
+                    del busy[connection]
+                    if self._idle is None:
+                        self._idle = worker
+                    else:
+                        worker.end()
+        return found
+
+    def close(self) -> None:
+        """End them."""
+        if self._idle is not None:
+            self._idle.end()
+            self._idle = None
+
+
+def numbers_of(path: str) -> Numbers | None:
+    """What the system says of a regular file from outside; None where there is none."""
+    try:
+        status = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    return _numbers(status) if stat.S_ISREG(status.st_mode) else None
+
+
+def _processors() -> int:
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(count, MOST_PROCESSES)
+
+
+def _start() -> _Worker:
+    context = get_context("fork")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_work, args=(theirs, ours), daemon=True)
+    process.start()
+    theirs.close()
+    return _Worker(process, ours)
+
+
+def _work(connection: Connection, other_end: Connection) -> None:
+    """Answer jobs, one by one, until there are no more."""
+    other_end.close()
+    # The line to the server is none of its business.
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    _limit_memory()
+    tagger = Tagger()
+    with suppress(EOFError, OSError):
+        while True:
+            for job in connection.recv():
+                # The default of this signal is the end.
+                signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+                found = _found(tagger, job)
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+                connection.send(found)
+
+
+def _limit_memory() -> None:
+    with suppress(OSError, ValueError):  # where the system does not tell or cannot do it
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * resource.getpagesize() + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _found(tagger: Tagger, job: Job) -> Found | None:
+    if job.text is not None:
+        return (), tagger.tags_of(job.tongue, job.text)
+    try:
+        file = os.open(job.path, _FLAGS)
+    except (OSError, ValueError):
+        return None
+    with os.fdopen(file, "rb") as content:
+        try:
+            status = os.fstat(file)
+            if not stat.S_ISREG(status.st_mode):
+                return None
+            text = content.read(MOST_BYTES + 1) if status.st_size <= MOST_BYTES else b"\0"
+        except OSError:
+            return None
+        return _numbers(status), tagger.tags_of(job.tongue, text)
+
+
+def _numbers(status: os.stat_result) -> Numbers:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

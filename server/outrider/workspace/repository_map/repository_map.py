@@ -1,0 +1,299 @@
+"""The server's side of the map: starts the child, tells it of files and open texts, and asks it. Reads no file itself.
+
+What goes wrong with the child is said once, and from then on there is no map: nothing else depends on it.
+"""
+
+import asyncio
+import hashlib
+import json
+import logging
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+
+from outrider.ports.clock import Clock
+from outrider.ports.maps import Focus
+from outrider.processes import Process, SpawnProblem, Supervisor, can_run_commands
+from outrider.workspace.documents import DocumentStore
+from outrider.workspace.paths import Folders, path_of
+from outrider.workspace.repository_map.languages import tongue_of
+from outrider.workspace.search import Search, SearchProblem
+
+MOST_FILES: Final = 20_000
+"""Files that are looked at; of more, those that lie least deep."""
+LONGEST_TEXT: Final = 256 * 1024
+"""Characters of an open text that is told of."""
+ANSWER_SECONDS: Final = 300.0
+"""How long the child may take for one request; the first one of a big workspace on a slow disk takes longest."""
+SOON_SECONDS: Final = 2.0
+"""After which a server counts as one that stays."""
+
+_PROGRAM: Final = "outrider.workspace.repository_map.child"
+_LONGEST_ANSWER: Final = 4 * 1024 * 1024
+_OF_INTERPRETER: Final = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Child:
+    process: Process
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """What the map is drawn of, as it is now: all of it changes with the workspace folders."""
+
+    folders: Folders
+    search: Search
+
+
+class _LostError(Exception):
+    """The child is gone, or does not answer."""
+
+
+class RepositoryMap:
+    """Draws maps of one workspace; see `outrider.ports.maps.Maps`."""
+
+    def __init__(
+        self,
+        rooms: Callable[[], Rooms],
+        documents: DocumentStore,
+        supervisor: Supervisor,
+        clock: Clock,
+        cache_dir: Path | None,
+        env: Mapping[str, str],
+        *,
+        leaves_out: Callable[[str], bool],
+        before_listing: Callable[[], Awaitable[None]],
+        tell: Callable[[str], None],
+    ) -> None:
+        """Draw maps; nothing is started before one is wanted.
+
+        Args:
+            rooms: Which files there are.
+            documents: The open documents.
+            supervisor: Starts the child.
+            clock: Times what waits for it.
+            cache_dir: Where it keeps what it read; None: nowhere.
+            env: The environment, of which it gets what the interpreter needs to start.
+            leaves_out: Which paths it is never told of.
+            before_listing: Brings `leaves_out` up to date.
+            tell: Tells the person what went wrong.
+        """
+        self._rooms = rooms
+        self._documents = documents
+        self._supervisor = supervisor
+        self._clock = clock
+        self._cache_dir = cache_dir
+        self._env = {name: env[name] for name in _OF_INTERPRETER if name in env}
+        self._leaves_out = leaves_out
+        self._before_listing = before_listing
+        self._tell = tell
+        self._child: _Child | None = None
+        self._roots: tuple[Path, ...] | None = None
+        """The folders whose files the child knows."""
+        self._listed: dict[str, str] = {}
+        self._told: dict[str, int] = {}
+        """The versions of the open texts that the child knows."""
+        self._is_lost = not can_run_commands()
+        self._asking = asyncio.Lock()
+        self._looking: asyncio.Task[None] | None = None
+        self._soon: asyncio.TimerHandle | None = None
+        self._numbers = count(1)
+
+    async def draw(self, focus: Focus, size: int) -> list[str] | None:
+        """See `Maps.draw`. Files that appeared since the latest look are not in it yet."""
+        at_hand = dict.fromkeys([*focus.open, *focus.read, *focus.edited])
+        if self._roots != self._roots_now():
+            self.look_again()
+            if self._looking is not None:
+                # It goes on for the next one, also when nobody waits for this map any more.
+                await asyncio.wait([self._looking])
+        async with self._asking:
+            if self._is_lost or self._roots != self._roots_now():
+                return None
+            try:
+                await self._tell_texts()
+                listed = {path: self._listed[path] for path in at_hand if path in self._listed}
+                if listed:
+                    await self._ask("update", files=listed)
+                answer = await self._ask("map", focus=asdict(focus), size=size)
+            except _LostError as problem:
+                await self._lose(str(problem))
+                return None
+        return answer["blocks"]
+
+    def look_again(self) -> None:
+        """See `Maps.look_again`. Starts the child, if it does not run."""
+        if not self._is_lost and (self._looking is None or self._looking.done()):
+            self._looking = asyncio.create_task(self._look(), name="look at the files for the map")
+
+    def begin_soon(self) -> None:
+        """Have the first map be ready before it is wanted, but leave what asks only for a moment alone."""
+        self._soon = asyncio.get_running_loop().call_later(SOON_SECONDS, self.look_again)
+
+    async def close(self) -> None:
+        """Let go of the child."""
+        self._is_lost = True
+        if self._soon is not None:
+            self._soon.cancel()
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.wait([self._looking])
+        await self._let_go()
+
+    async def _look(self) -> None:
+        """Have the child know the files of the workspace as they are."""
+        roots = self._roots_now()
+        async with self._asking:
+            try:
+                if self._child is None or self._roots != roots:
+                    await self._let_go()
+                    if not roots:
+                        return
+                    self._child = await self._start()
+                    if self._cache_dir is not None:
+                        name = hashlib.sha256("\0".join(map(str, roots)).encode("utf-8", "surrogateescape"))
+                        file = self._cache_dir / "maps" / f"{name.hexdigest()[:32]}.sqlite"
+                        await self._ask("open", cache=str(file))
+                await self._list()
+                self._roots = roots
+            except _LostError as problem:
+                await self._lose(str(problem))
+
+    def _roots_now(self) -> tuple[Path, ...]:
+        return tuple(folder.path for folder in self._rooms().folders.folders)
+
+    async def _start(self) -> _Child:
+        ours, theirs = socket.socketpair()
+        try:
+            argv = [sys.executable, "-I", "-X", "utf8", "-m", _PROGRAM]
+            # What it may print is nobody's business: it has no output that counts.
+            process = await self._supervisor.spawn(
+                argv, cwd=Path("/"), env=self._env, stdin=theirs.fileno(), merge_stderr=True
+            )
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        if isinstance(process, SpawnProblem):
+            ours.close()
+            raise _LostError(process.message)
+        process.discard()
+        reader, writer = await asyncio.open_connection(sock=ours, limit=_LONGEST_ANSWER)
+        return _Child(process, reader, writer)
+
+    async def _list(self) -> None:
+        """Tell the child which files there are; it reads those that it does not know."""
+        rooms = self._rooms()
+        await self._before_listing()
+        found = await rooms.search.files()
+        if isinstance(found, SearchProblem):
+            _log.info("The repository map has no files: %s", found.message)
+            return
+        self._listed = await asyncio.to_thread(self._shown, found.paths, rooms.folders)
+        await self._ask("refresh", files=self._listed)
+
+    def _shown(self, paths: Sequence[str], folders: Folders) -> dict[str, str]:
+        """The files that the child is told of, by the paths that are shown."""
+        wanted = [path for path in paths if tongue_of(path) is not None and not self._leaves_out(path)]
+        if len(wanted) > MOST_FILES:
+            wanted = sorted(wanted, key=lambda path: (path.count("/"), path))[:MOST_FILES]
+        tops = sorted(
+            (
+                (f"{folder.path}/".replace("//", "/"), f"{folder.name}/" if len(folders.folders) > 1 else "")
+                for folder in folders.folders
+            ),
+            key=lambda top: -len(top[0]),
+        )
+        return {
+            next(name + path[len(top) :] for top, name in tops if path.startswith(top)): path
+            for path in wanted
+            if any(path.startswith(top) for top, _ in tops)
+        }
+
+    async def _tell_texts(self) -> None:
+        """Tell the child of what is open and changed since. Texts of files that are not listed are none of its business."""
+        folders = self._rooms().folders
+        texts: dict[str, str | None] = {}
+        versions: dict[str, int] = {}
+        for document in self._documents.all():
+            path = path_of(document.uri)
+            shown = folders.display_of(document.uri) if path is not None else ""
+            if shown not in self._listed or document.outdated or len(document.text) > LONGEST_TEXT:
+                continue
+            versions[shown] = document.version
+            if self._told.get(shown) != document.version:
+                texts[shown] = document.text
+        for shown in self._told.keys() - versions.keys():
+            texts[shown] = None
+        if texts:
+            await self._ask("texts", texts=texts)
+        self._told = versions
+
+    async def _ask(self, do: str, **values: Any) -> dict[str, Any]:
+        """Have the child do something, and wait for its answer.
+
+        Raises:
+            _LostError: There is none.
+        """
+        if self._child is None:
+            raise _LostError("it does not run")
+        number = next(self._numbers)
+        request = await asyncio.to_thread(json.dumps, {"id": number, "do": do, **values})
+        reader, writer = self._child.reader, self._child.writer
+        try:
+            async with self._clock.timeout(ANSWER_SECONDS):
+                writer.write(request.encode() + b"\n")
+                await writer.drain()
+                while line := await reader.readline():
+                    answer: dict[str, Any] = json.loads(line)
+                    # Those before it are of requests that nobody waits for any more.
+                    if answer["id"] == number:
+                        return answer
+        except TimeoutError:
+            raise _LostError(f"it did not answer for {ANSWER_SECONDS:.0f} s") from None
+        except (OSError, ValueError):
+            pass
+        raise _LostError(await self._why_ended())
+
+    async def _why_ended(self) -> str:
+        """How the child ended, whose end of the line is closed."""
+        ended = None
+        if self._child is not None:
+            with suppress(TimeoutError):
+                async with self._clock.timeout(1.0):
+                    ended = await self._child.process.wait()
+        if ended is None or ended.lost:
+            return "its process is gone"
+        return (
+            f"its process ended by signal {ended.signal}"
+            if ended.signal
+            else f"its process ended with {ended.code}"
+        )
+
+    async def _lose(self, why: str) -> None:
+        """Do without, from here on."""
+        if self._is_lost:
+            return
+        self._is_lost = True
+        await self._let_go()
+        self._tell(
+            f"The repository map cannot be drawn any more ({why}); everything else goes on without it."
+        )
+
+    async def _let_go(self) -> None:
+        child, self._child = self._child, None
+        self._roots, self._listed, self._told = None, {}, {}
+        if child is not None:
+            child.writer.close()
+            await child.process.kill()

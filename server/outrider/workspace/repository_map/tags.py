@@ -1,0 +1,159 @@
+"""The tags of one text: the names that it defines, and those that it uses. Nothing else of a text leaves this module.
+
+Names are bounded in number and length; a text that is binary, written by a machine, or too long has none. How long it takes
+is not bounded here: see `readers`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from outrider.workspace.repository_map.languages import TONGUES, Tongue
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser, QueryCursor
+
+MOST_BYTES: Final = 256 * 1024
+"""Bytes of the longest text that is parsed."""
+MOST_DEFINITIONS: Final = 1_000
+MOST_REFERENCES: Final = 2_000
+"""Different names of one text, of either kind."""
+LONGEST_NAME: Final = 100
+"""Characters; a longer name is none that anybody wrote."""
+LONGEST_LINE: Final = 5_000
+"""Bytes; a text with a longer one was written by a machine."""
+
+_LOCAL: Final = frozenset({"function", "method"})
+"""What is defined inside of those is nobody else's business."""
+_HOLDERS: Final = frozenset({"class", "struct", "interface", "trait", "enum", "impl", "module", "type"})
+_MATCHES: Final = 10_000
+"""Matches of a query that may be under way at once."""
+_CLIMB: Final = 4
+"""How far above its name the whole of a definition is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A name that a text defines."""
+
+    name: str
+    kind: str
+    """What it is, as the captures of the queries are called."""
+    line: int
+    """From 1."""
+    within: int | None = None
+    """Which of the text's definitions holds it, as its place among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """The names of one text."""
+
+    definitions: tuple[Definition, ...] = ()
+    """In the order of the text."""
+    references: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The names that it uses, and how often; with a dot before it where it is one of something whose kind is not known."""
+
+
+NONE: Final = Tags()
+
+
+class Tagger:
+    """Reads the tags of texts; keeps what it takes to parse, for one text after the other."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, tuple[Parser, QueryCursor]] = {}
+
+    def tags_of(self, tongue: Tongue, source: bytes) -> Tags:
+        """The tags of a text; none where it is not to be parsed.
+
+        Args:
+            tongue: Its language.
+            source: The text, in UTF-8 for the most part.
+        """
+        if not is_fit(source):
+            return NONE
+        parser, cursor = self._tools_of(tongue)
+        tree = parser.parse(source)
+        captures = cursor.captures(tree.root_node)
+        plain, members = captures.pop("ref", ()), captures.pop("member", ())
+        used = Counter(name for node in plain if (name := _name(source, node)))
+        used.update(f".{name}" for node in members if (name := _name(source, node)))
+        return Tags(_definitions(source, captures), dict(used.most_common(MOST_REFERENCES)))
+
+    def _tools_of(self, tongue: Tongue) -> "tuple[Parser, QueryCursor]":
+        from tree_sitter import Parser, Query, QueryCursor
+
+        if tongue.name not in self._tools:
+            grammar = tongue.grammar()
+            self._tools[tongue.name] = (
+                Parser(grammar),
+                QueryCursor(Query(grammar, tongue.query()), match_limit=_MATCHES),
+            )
+        return self._tools[tongue.name]
+
+
+def is_fit(source: bytes) -> bool:
+    """Whether a text may be one that a person wrote, and is not too long."""
+    if len(source) > MOST_BYTES or b"\0" in source:
+        return False
+    return len(max(source.split(b"\n"), key=len)) <= LONGEST_LINE
+
+
+def fingerprint() -> str:
+    """What tags depend on besides the text: the queries and the versions of the grammars."""
+    import hashlib
+    from importlib.metadata import PackageNotFoundError, version
+
+    parts = [f"{MOST_DEFINITIONS} {MOST_REFERENCES} {LONGEST_NAME}"]
+    for tongue in TONGUES:
+        try:
+            grammar = version(tongue.module.replace("_", "-"))
+        except PackageNotFoundError:
+            grammar = "?"
+        parts.append(f"{tongue.name} {grammar} {tongue.query()}")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _name(source: bytes, node: "Node") -> str:
+    start, end = node.start_byte, node.end_byte
+    return source[start:end].decode("utf-8", "replace") if end - start <= LONGEST_NAME else ""
+
+
+def _definitions(source: bytes, captures: "Mapping[str, Iterable[Node]]") -> tuple[Definition, ...]:
+    found: dict[int, tuple[int, int, int, str, str]] = {}
+    for kind, nodes in captures.items():
+        for node in nodes:
+            if node.start_byte not in found and (name := _name(source, node)):
+                whole = _whole(node)
+                found[node.start_byte] = (whole.start_byte, whole.end_byte, node.start_point.row, name, kind)
+    definitions: list[Definition] = []
+    open_ones: list[tuple[int, int | None, str]] = []
+    for _, (start, end, row, name, kind) in sorted(found.items()):
+        while open_ones and open_ones[-1][0] <= start:
+            open_ones.pop()
+        if any(kind_around in _LOCAL for _, _, kind_around in open_ones):
+            continue
+        within = next((place for _, place, _ in reversed(open_ones)), None)
+        if kind in _HOLDERS or kind in _LOCAL:
+            open_ones.append((end, len(definitions), kind))
+        is_method = kind == "function" and within is not None and definitions[within].kind != "module"
+        definitions.append(Definition(name, "method" if is_method else kind, row + 1, within))
+        if len(definitions) == MOST_DEFINITIONS:
+            break
+    return tuple(definitions)
+
+
+def _whole(name: "Node") -> "Node":
+    """The definition that a name belongs to, with its body; where it has none, what is right above the name."""
+    node = name.parent
+    for _ in range(_CLIMB):
+        if node is None:
+            break
+        if (body := node.child_by_field_name("body")) is not None:
+            if body.start_byte >= name.end_byte:
+                return node
+            break
+        node = node.parent
+    return name.parent or name
