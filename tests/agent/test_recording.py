@@ -41,6 +41,7 @@ async def record(workspace, kind, *turns, wanted=True, prompt=f"Correct it: Auth
             "providers": {"local": provider(server, kind)},
             "testing": None,
             "recording": wanted,
+            "repositoryMap": {"enabled": False},  # it is up to chance with which step it comes
             "models": {"local/some-model": {"toolFormat": "native"}},
         }
         connection = embedded(workspace, env={"MY_API_KEY": KEY})

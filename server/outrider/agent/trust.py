@@ -21,7 +21,7 @@ from outrider.permissions.trust import Trust, TrustFile, TrustProblem, Word, lea
 from outrider.ports.editor import Answered, Editor, ItemReply, Unanswered
 from outrider.ports.text import spelled_out
 from outrider.workspace.paths import Folder, Folders
-from outrider_protocol import STAY_READ_ONLY, TRUST_WORKSPACE
+from outrider_protocol import STAY_READ_ONLY, TRUST_ITEM, TRUST_WORKSPACE
 from outrider_protocol.commands import FolderTrust, TrustParams, TrustResult
 from outrider_protocol.events import Open
 from outrider_protocol.requests import AskReply
@@ -283,7 +283,7 @@ def _item(folder: Folder, withheld: str, turn_id: str) -> Open:
     name = str(folder.path)
     known_by = hashlib.sha256(os.path.realpath(name).encode("utf-8", "surrogateescape")).hexdigest()[:10]
     return Open(
-        id=f"trust_{known_by}",
+        id=f"{TRUST_ITEM}{known_by}",
         kind="question",
         turn_id=turn_id,
         title=f"Do you trust {name}?",

@@ -89,9 +89,9 @@ class OpenItems:
                 pass
 
     def status(self, items: Sequence[dict[str, Any]]) -> None:
-        """Take in the open items of a status, but what belongs to no call: it is in no event, so it is shown when it is asked."""
+        """Take in the open items of a status, but a question about trust: it is in no event, so it is shown when it is asked."""
         for item in items:
-            if item["id"] not in self._items and "callId" in item:
+            if item["id"] not in self._items and not item["id"].startswith(names.TRUST_ITEM):
                 self._add(item)
 
     def asked_by(self, question: Question) -> OpenItem | None:

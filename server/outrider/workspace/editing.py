@@ -21,7 +21,7 @@ from outrider.workspace.disk import DiskProblem
 from outrider.workspace.documents import Document, DocumentStore, uri_key
 from outrider.workspace.encoding import BOM, Decoded
 from outrider.workspace.held import HeldFiles
-from outrider.workspace.landing import Landing, clashes, places_of, without_part
+from outrider.workspace.landing import Landing, before_the_end, clashes, places_of, without_part
 from outrider.workspace.merge import merge
 from outrider.workspace.one_by_one import OneByOne
 from outrider.workspace.overlay import Overlay, ReadProblem, read_text, same_text, why_read_only
@@ -193,6 +193,7 @@ class Editing:
     ) -> tuple[Applied, Landing]:
         """Have the editor apply hunks; gives its answer, and what became of them."""
         uri, encoding = document.uri, self._documents.encoding
+        hunks = before_the_end(document.text, hunks)
         edit = DocumentEdit(uri, document.version, places_of(document.text, hunks, encoding))
         landing = Landing(document.text, planned, hunks, edit.edits, encoding)
 

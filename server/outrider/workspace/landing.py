@@ -17,6 +17,30 @@ MOST_TEXTS = 50
 """Texts between the sending and the end that are kept: the first ones, as an edit is applied soon or not at all."""
 
 
+def before_the_end(text: str, hunks: Sequence[Hunk]) -> list[Hunk]:
+    """Hunks that leave the same text, but touch the place after its last line end only where there is no other way.
+
+    For an editor without a line there (Vim counts none after the last line end), Neovim 0.10 and 0.11 add an empty line,
+    or leave one.
+    """
+    line_end = "\r\n" if text.endswith("\r\n") else "\n"
+    if not hunks or hunks[-1].end < len(text) or not text.endswith(line_end):
+        return list(hunks)
+    *others, last = hunks
+    size = len(line_end)
+    start, end, new = last.start, last.end - size, last.new
+    if new.endswith(line_end) and last.start <= end:
+        new = new[:-size]
+    elif (new.endswith(line_end) or not new) and text.endswith(line_end, 0, last.start):
+        start, new = last.start - size, f"{line_end}{new}"[: len(new)]
+    else:
+        return list(hunks)
+    if others and others[-1].end >= start:
+        first = others.pop()
+        start, new = first.start, first.new + text[first.end : start] + new
+    return [*others, Hunk(start, end, text[start:end], new)]
+
+
 def places_of(text: str, hunks: Sequence[Hunk], encoding: Encoding) -> list[PlacedEdit]:
     """Hunks of a text as they are sent."""
     lines = Lines(text)
