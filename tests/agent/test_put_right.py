@@ -67,3 +67,22 @@ async def test_promise_4_an_edit_of_which_only_parts_are_applied_each_time_is_co
     assert editor.text("ten.txt") == TEN.replace("line 2", "L2").replace("line 5", "L5").replace(
         "line 8", "L8"
     )
+
+
+@pytest.mark.parametrize(
+    ("new", "wanted"), [("two\nmore\n", "one\ntwo\nmore\n"), ("", "one\n")], ids=["append", "delete"]
+)
+@pytest.mark.parametrize("profile", ["stock", "neovim-0.10", "neovim-0.11", "vscode"])
+async def test_an_edit_at_the_end_of_an_open_file_goes_and_comes_back_to_the_byte(
+    profile, new, wanted, begin, workspace
+):
+    (workspace / "two.txt").write_text("one\ntwo\n")
+    edit = call("edit_file", path="two.txt", old="two\n", new=new)
+    editor = await begin(profile, [step(edit), DONE], FULL)
+    editor.open("two.txt")
+    await editor.run("Go.")
+    assert editor.text("two.txt") == wanted
+    assert "Somebody else" not in result(editor)[1]
+    undone = await editor.command("outrider.undo", {})
+    assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
+    assert editor.text("two.txt") == "one\ntwo\n"

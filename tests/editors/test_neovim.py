@@ -283,3 +283,31 @@ def test_several_hunks_are_one_undo_step_and_leave_cursor_marks_and_folds(neovim
     assert [lines(nvim)[number - 1] for number in (first, last)] == ["line 22", "line 25"]
     nvim.ex("silent undo")
     assert lines(nvim) == FORTY
+
+
+LAST = "    return hours * 3\n"
+REST = BEFORE.removesuffix(LAST)
+
+
+@pytest.mark.parametrize(
+    ("edit", "wanted"),
+    [
+        (call("edit_file", path="tariff.py", old=LAST, new=f"{LAST}# more\n"), f"{BEFORE}# more\n"),
+        (call("edit_file", path="tariff.py", old=LAST, new=""), REST),
+        (call("edit_file", path="tariff.py", old=LAST, new="    x = 1\n    return x\n"), f"{REST}    x = 1\n    return x\n"),
+        (call("write_file", path="tariff.py", content="def price():\n", overwrite=True), "def price():\n"),
+        (call("write_file", path="tariff.py", content=BEFORE * 2, overwrite=True), BEFORE * 2),
+    ],
+    ids=["append", "delete", "replace", "shorter", "longer"],
+)  # fmt: skip
+def test_an_edit_at_the_end_of_the_file_leaves_no_line_behind(neovim, edit, wanted):
+    nvim = neovim([call("read_file", path="tariff.py"), edit, {"text": "Done."}], ["Allow once"])
+    nvim.command("outrider.run", {"prompt": "change the end"})
+    nvim.wait("_G.progress[#_G.progress] == 'end'")
+    assert nvim.text == wanted
+    undone = nvim.command("outrider.undo", {})["result"]
+    assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
+    nvim.wait(
+        f"vim.fn.getline('$') == {json.dumps(LAST.rstrip())} and vim.fn.line('$') == {BEFORE.count(chr(10))}"
+    )
+    assert nvim.text == BEFORE

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from outrider.ports.editor import Applied, DocumentEdit, EditorTraits
 from outrider.ports.text import Place
 from outrider.testing.buffers import Buffer
 from outrider.workspace.change import Change, NotWritten, Written
+from outrider.workspace.diff import apply_hunks, text_hunks
 from outrider.workspace.documents import ContentChange, DocumentStore
 from outrider.workspace.editing import Editing
+from outrider.workspace.landing import before_the_end
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folder, Folders, Located
 
@@ -242,3 +245,34 @@ async def test_promise_4_nothing_typed_is_lost_and_what_is_there_is_what_is_said
         assert all(one in text for one in got.editor.typed)
     else:
         assert untyped(text) == before or got.editor.said
+
+
+ENDS = st.sampled_from(["", "\n", "\r\n"])
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b", ""]), max_size=6),
+    st.lists(st.sampled_from(["a", "b", ""]), max_size=6),
+    ENDS,
+    ENDS,
+)
+def test_hunks_that_are_sent_leave_the_same_text_and_keep_off_the_line_after_the_last_one(
+    old, new, end, new_end
+):
+    line_end = end or "\n"
+    before, planned = line_end.join(old) + end, line_end.join(new) + new_end
+    hunks = text_hunks(before, planned)
+    sent = before_the_end(before, hunks)
+    assert apply_hunks(before, sent) == planned
+    assert all(one.end <= other.start for one, other in pairwise(sent))
+    last_line_end = before.endswith(line_end) and planned.endswith(line_end)
+    if sent and last_line_end and len(before) > len(line_end):
+        # The line end of the last line stays, so nothing need come behind it.
+        assert sent[-1].end < len(before)
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_an_append_is_sent_as_an_insertion_behind_the_last_line(line_end):
+    text = line_end.join(["one", "two", ""])
+    (hunk,) = before_the_end(text, text_hunks(text, f"{text}three{line_end}"))
+    assert (hunk.start, hunk.end, hunk.new) == (len(text) - len(line_end),) * 2 + (f"{line_end}three",)
