@@ -151,6 +151,8 @@ class SessionRestored(EventData):
     TYPE = "session.restored"
     turn_id: str | None = None
     """The turn that goes on, where one was cut off or parked."""
+    rests: bool | None = None
+    """True where it was opened for an undo or redo alone: its turn, and what is queued, does not go on."""
     folders: list[str]
     permission_mode: PermissionMode
     limits: Limits | None = None

@@ -82,6 +82,26 @@ async def test_an_open_item_is_answered_without_a_resume(asked, workspace):
         await house.whole(editor, session)
 
 
+async def test_an_undo_asks_no_open_item_again_and_it_can_be_answered_afterwards(workspace):
+    made = call("write_file", path="made.txt", content="new\n", called="made")
+    house = House(workspace, [step(made), step(COLOUR), DONE])
+    session, turn, item = await parked(house, settings={"permissionMode": "full"})
+    async with house.server(answers=lambda _: Never()) as editor:
+        await editor.command("outrider.undo", {"sessionId": session, "scope": "session"})
+        assert not (workspace / "made.txt").exists()
+        assert editor.questions == []
+        (listed,) = (await editor.command("outrider.sessions"))["sessions"]
+        assert listed["state"] == "parked"
+        await editor.command("outrider.answer", {"id": item["id"], "answer": "red"})
+        assert (await editor.wait_turn(turn))["outcome"] == "completed"
+        assert result(editor) == ("ok", "red")
+        events = await house.whole(editor, session)
+        assert [event["data"].get("rests") for event in events if event["type"] == "session.restored"] == [
+            True,
+            None,
+        ]
+
+
 async def test_open_items_of_the_log_are_code_actions(workspace):
     house = House(workspace, [step(FIX), DONE])
     _, turn, _ = await parked(house)

@@ -62,7 +62,11 @@ class _Log:
         self.closed = True
 
     def on_session_restored(self, _turn, data):
-        self.closed, self.parked = False, False
+        self.closed = False
+        if data.get("rests"):
+            assert "turnId" not in data, "a turn that rests does not go on"
+            return
+        self.parked = False
         if self.turn is None:
             self.turn = data.get("turnId")
         assert self.turn == data.get("turnId")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from outrider.agent.account import Account
 from outrider.agent.context_window.counting import Counter
@@ -9,7 +10,15 @@ from outrider.models.routing.choose import ANSWER_RESERVE
 from outrider.ports.clock import Clock
 from outrider.ports.model import Message
 from outrider_protocol.events import BudgetExhausted
-from outrider_protocol.settings import Limits
+from outrider_protocol.settings import Limits, LimitsPatch
+
+
+def patched(limits: Limits, patch: dict[str, Any] | None) -> Limits:
+    """Limits with those of a task in their place, as its event has them."""
+    if patch is None:
+        return limits
+    changed = LimitsPatch.model_validate(patch).model_dump(exclude_none=True)
+    return limits.model_copy(update=changed)
 
 
 @dataclass(slots=True)

@@ -6,9 +6,10 @@ client again, which knows whether it ran it. What had not begun, or has no effec
 """
 
 import asyncio
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from outrider.agent.services import Services
 from outrider.agent.state import CallState, TurnState
@@ -66,8 +67,21 @@ async def _found(context: ToolContext, services: Services, call: CallState) -> t
         return None
     return (
         "interrupted",
-        "Interrupted when the server stopped; the effect is unknown. Look before you do it again.",
+        f"{_what_ran(call)} was interrupted when the server stopped; the effect is unknown. {_LOOK}",
     )
+
+
+_LOOK = "Look before you do it again."
+
+
+def _what_ran(call: CallState) -> str:
+    """A call, for a person and the model: by its command, if it is one."""
+    try:
+        given: Any = json.loads(call.call.arguments or "{}")
+    except (ValueError, RecursionError):
+        given = None
+    command = cast("dict[str, Any]", given).get("command") if isinstance(given, dict) else None
+    return f"`{command.strip()}`" if isinstance(command, str) else call.call.name
 
 
 async def _settle_all(context: ToolContext, store: Store, call: CallState) -> tuple[ToolStatus, str] | None:

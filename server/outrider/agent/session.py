@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from outrider.agent import recovery
-from outrider.agent.budget import Budget
+from outrider.agent.budget import Budget, patched
 from outrider.agent.context import TurnContext
 from outrider.agent.inbox import Channel, Inbox, Refusal, decision_title
 from outrider.agent.record import Record
@@ -57,7 +57,7 @@ from outrider_protocol.events import (
     TurnStarted,
     Usage,
 )  # fmt: skip
-from outrider_protocol.settings import BY_TIERS, Limits, LimitsPatch, PermissionMode
+from outrider_protocol.settings import BY_TIERS, PermissionMode
 
 log = logging.getLogger(__name__)
 
@@ -154,15 +154,20 @@ class Session:
             blobs=tools,
         )
 
-    async def restore(self) -> Refused | None:
-        """Come back from the log: the conversation is read, and what was cut off outside a turn is looked up."""
+    async def restore(self, *, rests: bool = False) -> Refused | None:
+        """Come back from the log: the conversation is read, and what was cut off outside a turn is looked up.
+
+        Args:
+            rests: Whether its turn stays cut off. What had begun in it is looked up all the same, as an undo must know it.
+        """
         state = self._record.state
         if problem := await self.recall():
             return problem
         real = await self._services.folders.linked()
         self._record.append(
             SessionRestored(
-                turn_id=state.current,
+                turn_id=None if rests else state.current,
+                rests=rests or None,
                 folders=[folder.uri for folder in self._services.folders.folders],
                 real_folders=real,
                 permission_mode=self._services.settings().permission_mode,
@@ -176,6 +181,8 @@ class Session:
         context = self._context("Outrider")
         for data in list(state.undoing.values()):
             await recovery.settle_change(context, self._services.store, data)
+        if rests and state.turn is not None:
+            await recovery.settle(self._context("Outrider", state.current), self._services, state.turn)
         self._touched.update(await recovery.look_at_documents(context, state.journal))
         return None
 
@@ -400,7 +407,7 @@ class Session:
     def _launch(self, turn: TurnState) -> None:
         """Start the task of a turn whose `turn.started` is recorded."""
         settings = self._services.settings()
-        budget = Budget(_limits(settings.limits, turn.limits), self._services.clock)
+        budget = Budget(patched(settings.limits, turn.limits), self._services.clock)
         context = TurnContext(
             self._services,
             self._record,
@@ -494,10 +501,10 @@ class Session:
         settings = self._services.settings()
         return TurnSettings(permission_mode=settings.permission_mode, limits=settings.limits)
 
-    def _context(self, label: str) -> TurnContext:
-        """What belongs to no turn sees this of the house."""
+    def _context(self, label: str, turn_id: str | None = None) -> TurnContext:
+        """What belongs to no turn that runs sees this of the house."""
         return TurnContext(
-            self._services, self._record, self.inbox, self._touched, self.jobs, turn_id=None, label=label
+            self._services, self._record, self.inbox, self._touched, self.jobs, turn_id=turn_id, label=label
         )
 
     async def _save_rules(self, item: Open, scope: Scope) -> None:
@@ -586,13 +593,6 @@ def wait_result(turn: TurnState, open_items: list[Open]) -> WaitResult:
         mine = [item for item in open_items if item.turn_id == turn.turn_id]
         return WaitResult(turn_id=turn.turn_id, outcome="needs_input", open=mine, usage=turn.usage)
     return WaitResult(turn_id=turn.turn_id)
-
-
-def _limits(limits: Limits, patch: dict[str, Any] | None) -> Limits:
-    if patch is None:
-        return limits
-    changed = LimitsPatch.model_validate(patch).model_dump(exclude_none=True)
-    return limits.model_copy(update=changed)
 
 
 def _first_line(prompt: str, length: int = 50) -> str:

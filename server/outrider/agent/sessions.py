@@ -1,8 +1,10 @@
 """The sessions of a workspace: those that run in this process, and those that are only in the log."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, get_args
+from weakref import WeakValueDictionary
 
 from outrider.agent import changed
 from outrider.agent.context_window.shown import next_request
@@ -58,6 +60,10 @@ class Sessions:
         self._places = changed.Places(services)
         self._opening: dict[str, asyncio.Task[Session | Refused]] = {}
         """Sessions that are being opened from the log."""
+        self._aside: dict[str, Session] = {}
+        """Sessions that are open for an undo alone, as their turn was cut off and stays so."""
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """Who opens a session from the log has its lock meanwhile, and for the whole time that it is aside."""
         self._resting: dict[str, list[Open]] = {}
         """Open items of parked sessions that no process runs."""
         self._elsewhere: dict[str, list[Open]] = {}
@@ -143,23 +149,52 @@ class Sessions:
         return await asyncio.shield(opening)
 
     async def _reopen(self, session_id: str) -> Session | Refused:
+        async with self._lock_of(session_id):
+            session = await self._restored(session_id)
+            if isinstance(session, Refused):
+                return session
+            self._open[session_id] = session
+            await session.record.settled()
+            session.go_on()
+        self._resting.pop(session_id, None)
+        return session
+
+    @asynccontextmanager
+    async def _for_undo(self, session_id: str) -> AsyncGenerator[Session | Refused]:
+        """A session for an undo: one whose turn was cut off is open for just that, and its turn does not go on."""
+        async with self._lock_of(session_id):
+            state = None if session_id in self._open else await self._fold(session_id)
+            if state is not None and (state.current is not None or state.queue):
+                session = await self._restored(session_id, rests=True)
+                try:
+                    if isinstance(session, Session):
+                        self._aside[session_id] = session
+                    yield session
+                finally:
+                    if (left := self._aside.pop(session_id, None)) is not None:
+                        await left.close("undo")
+                return
+        yield await self.resume(session_id)
+
+    def _lock_of(self, session_id: str) -> asyncio.Lock:
+        return self._locks.setdefault(session_id, asyncio.Lock())
+
+    async def _restored(self, session_id: str, *, rests: bool = False) -> Session | Refused:
         store = self._services.store
         if not await store.last_seq(session_id):
             return Refused("unknown_id", f"there is no session {session_id!r}")
         lock = store.lock(session_id)
         if lock is None:
             return Refused("session_in_use", f"another process runs session {session_id!r}")
+        restored = False
         try:
             session = self._session(await self._fold(session_id), lock)
-            if problem := await session.restore():
+            if problem := await session.restore(rests=rests):
                 return problem
-            self._open[session_id] = session
-            await session.record.settled()
-            session.go_on()
+            restored = True
         finally:
-            if session_id not in self._open:
+            if not restored:
                 lock.release()
-        self._resting.pop(session_id, None)
         return session
 
     def _session(self, state: SessionState, lock: SessionLock) -> Session:
@@ -280,12 +315,12 @@ class Sessions:
                 return _unknown_change(params.id, "this workspace")
             what = "bring" if redo else "take"
             return Refused("nothing_to_undo", f"no session of this workspace has anything to {what} back")
-        session = await self.resume(session_id)
-        if isinstance(session, Refused):
-            return session
-        if params.id is not None and not _names(session.record.state, params.id):
-            return _unknown_change(params.id, session_id)
-        return await session.undo(params, looked, redo=redo)
+        async with self._for_undo(session_id) as session:
+            if isinstance(session, Refused):
+                return session
+            if params.id is not None and not _names(session.record.state, params.id):
+                return _unknown_change(params.id, session_id)
+            return await session.undo(params, looked, redo=redo)
 
     async def changes(self, params: ChangesParams) -> ChangesResult | Refused:
         """What a session changed, whoever runs it; without an id, the latest one that changed something, else the latest."""
@@ -405,6 +440,9 @@ class Sessions:
 
     async def close(self, reason: str) -> None:
         """Let go of all sessions."""
+        aside, self._aside = self._aside, {}
+        for session in aside.values():
+            await session.close(reason)
         await self._opened()
         for session in self.running:
             await session.close(reason)

@@ -224,7 +224,9 @@ def _restored(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> 
         for model in state.asked.values():
             state.cursors[model] = state.cursors.get(model, 1) - 1
         state.cursor, state.awaiting = state.cursor - 1, False
-    if state.turn:  # it goes on, and parks again if its open items stay without an answer
+    if state.turn and not data.get(
+        "rests"
+    ):  # it goes on, and parks again if its open items stay without an answer
         state.turn.phase, state.turn.parked = "prepare", False
 
 
@@ -383,6 +385,8 @@ def _tool_finished(state: SessionState, _event: LoggedEvent, data: dict[str, Any
         return  # how that goes is not known yet
     if data["name"] == "run_command" and data["status"] in {"ok", "error"} and turn.evidence != "no_changes":
         turn.evidence = "checked" if data["status"] == "ok" else "check_failed"
+    elif data["name"] == "run_command" and data["status"] == "interrupted" and call.started:
+        turn.evidence = "unverified"  # what it changed is not known
 
 
 def _proposed(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> None:

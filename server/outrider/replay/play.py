@@ -357,7 +357,7 @@ class _Player:
             case "begin":
                 self._open(SessionState(event.session_id)).begin(None)
             case "restore":
-                await self._restore()
+                await self._restore(rests=data.get("rests", False))
             case "close":
                 await self._now(session).close(data["reason"])
                 self._session = None
@@ -428,15 +428,16 @@ class _Player:
         texts = {data[key]: self._tape.text(data[key]) for key in ("before", "after") if key in data}
         return {digest: (text or "").encode("utf-8", "surrogatepass") for digest, text in texts.items()}
 
-    async def _restore(self) -> None:
+    async def _restore(self, *, rests: bool) -> None:
         """The process that wrote the log up to here is gone, with or without a word; another one opens it."""
         await self._abandon()
         state = self._fold()
         session = self._open(state)
         await self._services.store.flush()
-        if problem := await session.restore():
+        if problem := await session.restore(rests=rests):
             raise RuntimeError(problem.message)
-        session.go_on()
+        if not rests:
+            session.go_on()
 
     # --- waiting ---------------------------------------------------------------------------------------------
 

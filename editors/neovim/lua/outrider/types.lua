@@ -838,6 +838,7 @@
 ---@field limits? outrider.Limits
 ---@field permissionMode 'read-only'|'ask'|'auto-edit'|'full'
 ---@field realFolders? string[]
+---@field rests? boolean
 ---@field secrets? outrider.Secret[]
 ---@field toolsHash? string
 ---@field turnId? string

@@ -937,6 +937,7 @@ export interface SessionRestored {
   limits?: Limits;
   permissionMode: "read-only" | "ask" | "auto-edit" | "full";
   realFolders?: string[];
+  rests?: boolean;
   secrets?: Secret[];
   toolsHash?: string;
   turnId?: string;

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from outrider.ports.events import LoggedEvent
 from outrider.ports.text import TextEncoding
@@ -125,6 +125,10 @@ class Journal:
         self._given_up: set[str] = set()
         """The changes that their own call took back, because it could not do all that it was to do."""
         self._lasting: list[Lasting] = []
+        self._commands: dict[str, str] = {}
+        """The commands whose calls have no result yet, by call."""
+        self._running: dict[str, Lasting] = {}
+        """What those of them changed that have begun, which only their end tells."""
         self._replaced: set[str] = set()
         self._folders = Folders(())
         """The folders that the session was begun or restored in last, by their real paths."""
@@ -148,9 +152,29 @@ class Journal:
             self._last(event, event.data["path"], _why_lasting(event.data))
         elif event.type == "workspace.touched":
             self._touched(event, f"`{event.data['command']}`")
+        elif event.type.startswith("tool."):
+            self._command(event, event.data)
         elif event.type == "job.started":
+            self._running.pop(event.data["callId"], None)
             reason = f"it runs, or ran, beside everything else: `{event.data['command']}`"
             self._last(event, f"what the background job {event.data['jobId']} changed", reason)
+
+    def _command(self, event: LoggedEvent, data: dict[str, Any]) -> None:
+        """Take note of a command that begins, and of one whose end nobody saw."""
+        call_id = data["callId"]
+        if event.type == "tool.requested" and data["name"] == "run_command":
+            given = data["input"]
+            command = cast("dict[str, Any]", given).get("command") if isinstance(given, dict) else None
+            self._commands[call_id] = str(command or "")
+        elif event.type == "tool.started" and (begun := self._commands.get(call_id)):
+            what = f"what `{begun}` changed"
+            self._running[call_id] = self._left(event, what, "it has not come to its end in the log")
+        elif event.type == "tool.finished":
+            self._commands.pop(call_id, None)
+            left = self._running.pop(call_id, None)
+            if left is not None and data["status"] == "interrupted":
+                reason = "the server stopped while it ran, so that is not known"
+                self._lasting.append(replace(left, reason=reason))
 
     def _touched(self, event: LoggedEvent, command: str) -> None:
         for one in event.data["files"]:
@@ -165,9 +189,12 @@ class Journal:
             self._last(event, "other files", f"what {command} changed is not known: {unseen}")
 
     def _last(self, event: LoggedEvent, path: str, reason: str, mode: int | None = None) -> None:
+        self._lasting.append(self._left(event, path, reason, mode))
+
+    def _left(self, event: LoggedEvent, path: str, reason: str, mode: int | None = None) -> Lasting:
         step = self._steps[event.turn_id] if event.turn_id is not None else 0
         call_id, number = event.data.get("callId"), len(self._records)
-        self._lasting.append(Lasting(event.turn_id, call_id, step, path, reason, mode, number))
+        return Lasting(event.turn_id, call_id, step, path, reason, mode, number)
 
     def _edit(self, event: LoggedEvent, data: dict[str, Any], state: ChangeState) -> None:
         known = self._records.get(data["changeId"])
@@ -265,7 +292,8 @@ class Journal:
 
     def lasting(self, turn_id: str | None = None) -> list[Lasting]:
         """What commands did that nothing takes back, in one turn or in all."""
-        return [one for one in self._lasting if turn_id is None or one.turn_id == turn_id]
+        left = [*self._lasting, *self._running.values()]
+        return [one for one in left if turn_id is None or one.turn_id == turn_id]
 
     @property
     def replaced(self) -> frozenset[str]:
@@ -282,17 +310,18 @@ class Journal:
         """
         if scope == "hunk":
             return []
+        lasting = self.lasting()
         if scope == "session":
-            return self.lasting()
+            return lasting
         chosen = {(one.record.turn_id, one.record.step) for one in parts}
         if id is not None:
-            chosen |= {(one.turn_id, one.step) for one in self._lasting if id in {one.call_id, one.turn_id}}
-        elif not chosen and self._lasting:
-            chosen = {(self._lasting[-1].turn_id, self._lasting[-1].step)}
+            chosen |= {(one.turn_id, one.step) for one in lasting if id in {one.call_id, one.turn_id}}
+        elif not chosen and lasting:
+            chosen = {(lasting[-1].turn_id, lasting[-1].step)}
         turns = {turn_id for turn_id, _ in chosen}
         return [
             one
-            for one in self._lasting
+            for one in lasting
             if ((one.turn_id, one.step) in chosen if scope == "step" else one.turn_id in turns)
         ]
 
@@ -314,7 +343,7 @@ class Journal:
             id in {one.change_id, one.call_id, one.turn_id}
             or (change_id == one.change_id and hunks & set(one.hunks))
             for one in self.roots()
-        ) or any(id in {one.call_id, one.turn_id} for one in self._lasting)
+        ) or any(id in {one.call_id, one.turn_id} for one in self.lasting())
 
     def scope_of(self, id: str | None) -> Scope:  # noqa: A002 - as on the wire
         """How much an id names by itself: the hunks of a change, the step of a call, or a turn, as without an id."""
