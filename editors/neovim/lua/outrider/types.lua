@@ -107,6 +107,7 @@
 --- The changes of a session.
 ---@class outrider.ChangesResult
 ---@field changes? outrider.ChangeInfo[]
+---@field leftOut? outrider.LeftOut[]
 ---@field notUndoable? outrider.NotUndoable[]
 ---@field patch? string
 ---@field sessionId string
@@ -408,6 +409,11 @@
 ---@class outrider.Latency
 ---@field firstTokenMs number
 ---@field tokensPerSecond? number
+
+--- A file that was changed and is not in the patch.
+---@class outrider.LeftOut
+---@field path string
+---@field reason string
 
 --- Budgets of one turn and time-outs. A spent budget ends the turn as `budget_exhausted` with a summary.
 ---@class outrider.Limits

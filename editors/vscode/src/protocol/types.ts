@@ -118,6 +118,7 @@ export interface ChangesParams {
 /** The changes of a session. */
 export interface ChangesResult {
   changes?: ChangeInfo[];
+  leftOut?: LeftOut[];
   notUndoable?: NotUndoable[];
   patch?: string;
   sessionId: string;
@@ -451,6 +452,12 @@ export interface JobsResult {
 export interface Latency {
   firstTokenMs: number;
   tokensPerSecond?: number;
+}
+
+/** A file that was changed and is not in the patch. */
+export interface LeftOut {
+  path: string;
+  reason: string;
 }
 
 /** Budgets of one turn and time-outs. A spent budget ends the turn as `budget_exhausted` with a summary. */

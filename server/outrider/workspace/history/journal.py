@@ -128,11 +128,14 @@ class Journal:
         self._replaced: set[str] = set()
         self._folders = Folders(())
         """The folders that the session was begun or restored in last, by their real paths."""
+        self._all_folders: list[Folders] = []
+        """Those of each time, the latest first."""
 
     def apply(self, event: LoggedEvent) -> None:
         """Fold one event; those of other types change nothing."""
         if event.type in {"session.started", "session.restored"}:
             self._folders = _real_folders(event.data)
+            self._all_folders.insert(0, self._folders)
         if event.type == "model.responded":
             if event.turn_id is not None and event.data.get("purpose", "main") == "main":
                 self._steps[event.turn_id] += 1
@@ -225,6 +228,11 @@ class Journal:
     def place_of(self, path: str) -> str | None:
         """The real path of a file, as far as the session's folders tell it: as if there were no links in them."""
         return self._folders.straight(path)
+
+    def path_at(self, place: str) -> str | None:
+        """How the file of that real path is written; None for what never lay in a folder of the session."""
+        paths = (folders.display_at(place) for folders in self._all_folders)
+        return next((path for path in paths if path is not None), None)
 
     def _take(self, record: ChangeRecord, seq: int) -> None:
         """Take note of what an undo took back or brought back."""
