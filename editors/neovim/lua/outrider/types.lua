@@ -1029,12 +1029,14 @@
 ---@class outrider.ToolsResult
 ---@field tools outrider.ToolInfo[]
 
---- A file that a command changed, and whose text before it is not in the log.
+--- What a command changed, and which no undo puts back: a file whose text before is not in the log, or no file.
 ---@class outrider.TouchedFile
 ---@field how 'changed'|'created'|'deleted'|'mode'
+---@field kind? 'link'|'folder'|'shut'
 ---@field mode? string
 ---@field modeAfter? string
 ---@field path string
+---@field to? string
 
 --- A part of the first messages that was left out or cut.
 ---@class outrider.TrimmedPart

@@ -1157,12 +1157,14 @@ export interface ToolsResult {
   tools: ToolInfo[];
 }
 
-/** A file that a command changed, and whose text before it is not in the log. */
+/** What a command changed, and which no undo puts back: a file whose text before is not in the log, or no file. */
 export interface TouchedFile {
   how: "changed" | "created" | "deleted" | "mode";
+  kind?: "link" | "folder" | "shut";
   mode?: string;
   modeAfter?: string;
   path: string;
+  to?: string;
 }
 
 /** A part of the first messages that was left out or cut. */

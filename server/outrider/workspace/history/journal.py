@@ -157,9 +157,12 @@ class Journal:
 
     def _touched(self, event: LoggedEvent, command: str) -> None:
         for one in event.data["files"]:
-            if one["how"] == "mode":
+            if one.get("kind") in {"link", "folder"}:
+                self._last(event, one["path"], f"{_entry(one)} by {command}")
+            elif one["how"] == "mode":
                 reason = f"its mode was changed from {one['mode']} to {one['modeAfter']} by {command}"
-                self._last(event, one["path"], reason, int(one["mode"], 8))
+                # Of what is shut nothing is looked at for a patch.
+                self._last(event, one["path"], reason, None if "kind" in one else int(one["mode"], 8))
             else:
                 self._last(event, one["path"], f"{one['how']} by {command}; what it was before is not known")
         if more := event.data.get("more"):
@@ -411,6 +414,14 @@ def _real_folders(data: dict[str, Any]) -> Folders:
     paths = data.get("realFolders") or [str(folder.path) for folder in folders]
     pairs = zip(folders, paths, strict=False)
     return Folders([Folder(folder.name, folder.uri, Path(path)) for folder, path in pairs])
+
+
+def _entry(touched: dict[str, Any]) -> str:
+    """What became of a link or of a folder."""
+    if touched["how"] == "mode":
+        return f"the mode of the folder was changed from {touched['mode']} to {touched['modeAfter']}"
+    what = f"the link, which led to {touched['to']}," if "to" in touched else f"the {touched['kind']}"
+    return f"{what} was {touched['how']}"
 
 
 def _operation(data: dict[str, Any]) -> Operation:
