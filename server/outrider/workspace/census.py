@@ -127,7 +127,7 @@ class Census:
                 continue  # it went away meanwhile
             if stat.S_ISREG(status.st_mode):
                 files[path] = status
-        walk = Walk(listed.paths, self.is_shut, self._is_left_out, end)
+        walk = Walk(listed.paths, files, self.is_shut, self._is_left_out, end)
         is_done = walk.through(listed.folders)
         return Count(at, files, unseen="" if is_done else _TOO_SLOW, entries=walk.entries)
 

@@ -7,7 +7,7 @@ that is shut. Nothing is followed and no content is read. Folders that hold noth
 import os
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import translate
 from pathlib import Path
@@ -49,6 +49,8 @@ class Walk:
 
     listed: Iterable[str]
     """The files that a search looks at."""
+    counted: Container[str]
+    """Those of them that are looked at as files."""
     is_shut: Callable[[str], bool]
     """Which files are shut, by path."""
     leaves_out: Callable[[str], bool]
@@ -84,6 +86,8 @@ class Walk:
             for entry in entries:
                 is_empty = False
                 path, name = entry.path, entry.name
+                if path in self.counted:
+                    continue
                 if name in {".git", OWN_FOLDER} or not _is_readable(name):
                     continue
                 if entry.is_symlink():
