@@ -294,6 +294,13 @@ class ChangeInfo(Wire):
     """Why it cannot be taken back."""
 
 
+class LeftOut(Wire):
+    """A file that was changed and is not in the patch."""
+
+    path: str
+    reason: str
+
+
 class ChangesResult(Wire):
     """The changes of a session."""
 
@@ -304,6 +311,8 @@ class ChangesResult(Wire):
     """What commands did besides, which no undo takes back; for `list`."""
     patch: str | None = None
     """What they come to, as `git apply` takes it; for `patch`."""
+    left_out: list[LeftOut] | None = None
+    """What was changed and is not in it; for `patch`."""
 
 
 class ToolsParams(Wire):

@@ -790,7 +790,7 @@ class WorkspaceChanged(EventData):
 
 
 class TouchedFile(Wire):
-    """A file that a command changed, and whose text before it is not in the log."""
+    """What a command changed, and which no undo puts back: a file whose text before is not in the log, or no file."""
 
     path: str
     how: Literal["changed", "created", "deleted", "mode"]
@@ -798,6 +798,10 @@ class TouchedFile(Wire):
     """Its permission bits before, in octal; where `how` is `mode`."""
     mode_after: FileMode | None = None
     """Those after."""
+    kind: Literal["link", "folder", "shut"] | None = None
+    """A symbolic link, a folder, or a file that is shut, which was compared from outside alone; absent for others."""
+    to: str | None = None
+    """Where a link led before."""
 
 
 class WorkspaceTouched(EventData):

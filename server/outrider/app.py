@@ -480,16 +480,22 @@ def _views(
         Editing(overlay, documents, editor, clock, held),
         search,
         Sightings(folders, overlay, documents, clock),
-        Census(search, clock, _left_out(state_dir, guarded)),
+        Census(search, clock, _shut(guarded), _own(state_dir)),
     )
 
 
 def _left_out(state_dir: Path, guarded: Guarded) -> Callable[[str], bool]:
-    """What is not looked at around a command: what is shut, and our own log, wherever it is."""
+    """What is not listed: what is shut, and our own log, wherever it is."""
+    is_shut, is_own = _shut(guarded), _own(state_dir)
+    return lambda path: is_shut(path) or is_own(path)
+
+
+def _shut(guarded: Guarded) -> Callable[[str], bool]:
+    """Which files are shut."""
+    return lambda path: is_secret_name(path.rpartition("/")[2]) or guarded.why_ignored(path) is not None
+
+
+def _own(state_dir: Path) -> Callable[[str], bool]:
+    """Which paths are those of our own log; of folders where they end with a slash."""
     own = f"{state_dir.absolute()}/"
-
-    def left_out(path: str) -> bool:
-        is_shut = is_secret_name(path.rpartition("/")[2]) or guarded.why_ignored(path) is not None
-        return is_shut or path.startswith(own)
-
-    return left_out
+    return lambda path: path.startswith(own)

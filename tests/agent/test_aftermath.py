@@ -228,7 +228,7 @@ def apply(root, patch, *words):
     subprocess.run(["git", "apply", *words, "-"], cwd=root, input=patch.encode(), check=True, env=env)
 
 
-async def test_secrets_ignored_files_and_our_own_are_left_out(begin, workspace):
+async def test_of_secrets_only_names_are_told_and_ignored_files_and_our_own_are_left_out(begin, workspace):
     (workspace / ".gitignore").write_text("build/\n")
     (workspace / ".env").write_text("KEY=1\n")
     (workspace / ".outriderignore").write_text("private.txt\n")
@@ -240,8 +240,10 @@ async def test_secrets_ignored_files_and_our_own_are_left_out(begin, workspace):
     )
     editor = await begin("stock", [step(run(code)), DONE], FULL)
     await editor.run("Go.")
-    assert results(editor)["run"][1] == "[exit code 0]"
-    assert not {"workspace.changed", "workspace.touched"} & set(types(editor))
+    assert "new" not in results(editor)["run"][1]
+    (event,) = editor.events_of("workspace.touched")
+    assert {one["path"] for one in event["data"]["files"]} == {".env", "server.key", "private.txt"}
+    assert "workspace.changed" not in types(editor)
 
 
 async def test_a_file_that_is_ignored_no_longer_is_not_taken_for_new(begin, workspace):

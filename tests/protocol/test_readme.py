@@ -46,6 +46,7 @@ VALUES: dict[str, type[Wire]] = {
     "FolderTrust": commands.FolderTrust,
     "UndonePath": commands.UndonePath,
     "Conflict": commands.Conflict,
+    "LeftOut": commands.LeftOut,
     "NotUndoable": commands.NotUndoable,
     "ChangeInfo": commands.ChangeInfo,
     "ChangedHunk": commands.ChangedHunk,

@@ -3,6 +3,7 @@
 import asyncio
 import stat
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from outrider.agent.services import Services
 from outrider.agent.standing import catch_up, histories_of, is_elsewhere, locate
@@ -15,7 +16,7 @@ from outrider.workspace.history.journal import ChangeRecord, Journal, hunk_id
 from outrider.workspace.history.patch import Side, file_patch
 from outrider.workspace.history.shown import Shown
 from outrider.workspace.paths import is_link
-from outrider_protocol.commands import ChangedHunk, ChangeInfo
+from outrider_protocol.commands import ChangedHunk, ChangeInfo, LeftOut
 from outrider_protocol.events import WireHunk
 
 _REASONS = {
@@ -44,39 +45,75 @@ async def listed(services: Services, journal: Journal, turn_id: str | None = Non
     return [_info(record, folded, problems, texts) for record in journal.roots(turn_id)]
 
 
-async def patch(services: Services, journal: Journal, turn_id: str | None = None) -> str:
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """What changes come to."""
+
+    text: str
+    """As `git apply` takes it; empty where there is nothing."""
+    left_out: tuple[LeftOut, ...]
+    """What was changed and is not in it."""
+
+
+async def patch(services: Services, journal: Journal, turn_id: str | None = None) -> Patch:
     """What the changes of a session or of a turn come to, as a patch.
 
     What others wrote is in the text before and in the text after. So it applies where all but these changes is
-    as it is here. Files in whose place something else is, such as a link, are left out.
+    as it is here. Each file has its real path in it, by whatever links it was reached. Left out are files outside the
+    session's folders, and those in whose place something else is, such as a link.
 
     Raises:
         StoreReadError: the log is damaged or cannot be read.
     """
     folded = await histories_of(services, journal)
+    outside = _by_real_paths(journal, folded)
     problems = await catch_up(services, folded)
     roots = journal.roots(turn_id)
     patches: list[str] = []
+    left_out: list[LeftOut] = []
     known, modes = _first_modes(journal, folded, turn_id)
     for file in folded.files:
         made = [record for record in roots if folded.of(record.change_id) is file]
-        old, new = await _sides(services, folded, file, made)
         mode = known.get(id(file))
+        if made and file.key in outside:
+            left_out.append(LeftOut(path=outside[file.key], reason="it is in no folder of the workspace"))
+        if file.key in outside:
+            continue
         is_here = file.real is None or not await is_elsewhere(services, file.real)
         if file.key in problems and is_here:
-            continue  # there is no telling what is in its place
+            # There is no telling what is in its place.
+            if made:
+                left_out.append(LeftOut(path=file.path, reason=problems[file.key]))
+            continue
+        old, new = await _sides(services, journal, folded, file, made)
         if mode is not None:
             old = replace(old, executable=_is_program(mode))
         patches.append(await asyncio.to_thread(file_patch, old, new))
     for path, mode in modes.items():
-        located = await locate(services, path, journal.place_of(path))
+        place = journal.place_of(path)
+        if place is None or journal.path_at(place) is None:
+            left_out.append(LeftOut(path=path, reason="it is in no folder of the workspace"))
+            continue
+        located = await locate(services, path, place)
         disk = None if isinstance(located, str) else await services.overlay.on_disk(located)
         is_file = not isinstance(located, str) and not await asyncio.to_thread(is_link, located)
         if disk is not None and is_file:
             # Its content is the same on both sides, so it is not in the patch.
             old = Side(path, b"", executable=_is_program(mode))
             patches.append(file_patch(old, replace(old, executable=_is_program(disk.mode))))
-    return "".join(patches)
+    return Patch("".join(patches), tuple(left_out))
+
+
+def _by_real_paths(journal: Journal, folded: Histories) -> dict[str, str]:
+    """Give each file its real path; what is in none of the session's folders is returned, by key."""
+    outside: dict[str, str] = {}
+    for file in folded.files:
+        path = None if file.real is None else journal.path_at(file.real)
+        if path is not None:
+            file.path = path
+        else:
+            outside[file.key] = file.path
+    return outside
 
 
 def _first_modes(
@@ -88,15 +125,19 @@ def _first_modes(
     """
     records = journal.records
     numbers = {one.change_id: number for number, one in enumerate(records)}
-    changed = [(one.number, one.path, one.mode) for one in journal.lasting(turn_id) if one.mode is not None]
+    changed = [
+        (one.number, one.path, journal.place_of(one.path), one.mode)
+        for one in journal.lasting(turn_id)
+        if one.mode is not None
+    ]
     changed += [
-        (numbers[one.change_id], one.path, one.mode)
+        (numbers[one.change_id], one.path, one.place, one.mode)
         for one in journal.roots(turn_id)
         if one.mode_after is not None and one.mode is not None
     ]
     files, others = dict[int, int](), dict[str, int]()
-    for number, path, mode in sorted(changed, reverse=True):
-        file = _file_then(records, folded, number, path)
+    for number, path, place, mode in sorted(changed, key=itemgetter(0), reverse=True):
+        file = _file_then(records, folded, number, place)
         if file is None:
             others[path] = mode
         else:
@@ -104,15 +145,17 @@ def _first_modes(
     return files, others
 
 
-def _file_then(records: list[ChangeRecord], folded: Histories, number: int, path: str) -> FileHistory | None:
-    """The file of the history that was at a path when so many changes had begun."""
+def _file_then(
+    records: list[ChangeRecord], folded: Histories, number: int, place: str | None
+) -> FileHistory | None:
+    """The file of the history that was at a real path when so many changes had begun."""
     for one in reversed(records[:number]):
-        if one.state == "applied" and path in {one.path, one.to}:
-            is_gone = one.after is None or (one.operation == "rename" and path == one.path)
+        if one.state == "applied" and place in {one.place, one.to_place}:
+            is_gone = one.after is None or (one.operation == "rename" and place == one.place)
             return None if is_gone else folded.of(one.change_id)
     for one in records[number:]:
-        if one.state == "applied" and path in {one.path, one.to}:
-            return folded.of(one.change_id) if path == one.path and one.before is not None else None
+        if one.state == "applied" and place in {one.place, one.to_place}:
+            return folded.of(one.change_id) if place == one.place and one.before is not None else None
     return None
 
 
@@ -122,13 +165,14 @@ def _is_program(mode: int | None) -> bool:
 
 
 async def _sides(
-    services: Services, folded: Histories, file: FileHistory, made: list[ChangeRecord]
+    services: Services, journal: Journal, folded: Histories, file: FileHistory, made: list[ChangeRecord]
 ) -> tuple[Side, Side]:
     """A file without these changes and with them: the bytes that the disk had, or has when all is saved."""
-    path = file.path
+    place = file.real
     for record in reversed(made):
-        if record.operation == "rename" and record.to == path:
-            path = record.path
+        if record.operation == "rename" and record.to_place == place:
+            place = record.place
+    path = (None if place is None else journal.path_at(place)) or file.path
     before = await asyncio.to_thread(file.text_without, {record.change_id for record in made})
     located = await locate(services, file.path, file.real)
     disk = None

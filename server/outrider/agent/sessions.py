@@ -342,7 +342,8 @@ class Sessions:
             return Refused("unknown_id", f"there is no turn {params.turn_id!r} in {session_id}")
         if params.format == "patch":
             patch = await changed.patch(self._services, state.journal, params.turn_id)
-            return ChangesResult(session_id=session_id, patch=patch)
+            left_out = list(patch.left_out)
+            return ChangesResult(session_id=session_id, patch=patch.text, left_out=left_out or None)
         listed = await changed.listed(self._services, state.journal, params.turn_id)
         left = lasting(state.journal.lasting(params.turn_id))
         return ChangesResult(session_id=session_id, changes=listed, not_undoable=left or None)

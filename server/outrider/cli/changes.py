@@ -38,7 +38,13 @@ async def changes(
     except RefusedError as refused:
         return refused.code
     text = str(given["patch"]) if patch else _listed(given)
-    if not text:
+    left_out = cast("list[Object]", given.get("leftOut", []))
+    for one in left_out:
+        console.print(
+            Text.assemble("not in the patch: ", one_line(one["path"]), ": ", visible(one["reason"])),
+            soft_wrap=True,
+        )
+    if not text and not left_out:
         console.print(Text(f"session {given['sessionId']} has no changes"), soft_wrap=True)
     content = text.encode("utf-8", "surrogatepass")
     done = await hand_over(content, target, console, force=force)

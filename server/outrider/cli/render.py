@@ -5,6 +5,7 @@ It only shows. Everything that comes from a model, a file or a command passes `t
 
 import json
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, cast
@@ -72,6 +73,11 @@ class _Call:
     partial: str = ""
     lines: int = 0
     tail: deque[str] = field(default_factory=lambda: deque(maxlen=TAIL_LINES))
+
+
+def _kind(touched: Mapping[str, Any]) -> str:
+    kind = touched.get("kind")
+    return f"the {kind} " if kind in {"link", "folder"} else ""
 
 
 class Renderer:
@@ -266,7 +272,8 @@ class Renderer:
                 for one in data["files"]:
                     how = "got another mode" if one["how"] == "mode" else f"was {one['how']}"
                     self._line(
-                        f"  {one_line(one['path'])} {how} by a command; no undo takes it back", "yellow"
+                        f"  {_kind(one)}{one_line(one['path'])} {how} by a command; no undo takes it back",
+                        "yellow",
                     )
                 if "more" in data:
                     self._line(f"  and {data['more']} further files", "yellow")

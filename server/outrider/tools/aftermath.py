@@ -22,9 +22,10 @@ from outrider.tools.changes import encode, wire_hunks
 from outrider.tools.context import ToolContext
 from outrider.tools.meanwhile import Meanwhile
 from outrider.tools.told import MOST_COMPARED, telling
-from outrider.workspace.census import Count, Difference, differences
+from outrider.workspace.census import CLOCK_STEP, Count, Difference, differences
 from outrider.workspace.disk import mode_of
 from outrider.workspace.encoding import Decoded, NoText, decode
+from outrider.workspace.entries import EntryDifference, entry_differences
 from outrider.workspace.marks import Mark, mark_of
 from outrider.workspace.overlay import ReadProblem, read_text, same_text, unusual, unusual_mode
 from outrider.workspace.paths import Folders, Located
@@ -60,6 +61,13 @@ class Was:
     """Its permission bits, where they are not those of any new file."""
     bits: int | None
     """Its permission bits."""
+    real: str = ""
+    """How its real path is written, where a link leads to it."""
+
+    @property
+    def shown(self) -> str:
+        """How it is named: a link to it is not what changed."""
+        return self.real or self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +147,7 @@ async def record(context: ToolContext, call: ToolCall, command: str, before: Bef
         async with context.clock.timeout(LOOK_SECONDS):
             changed = await asyncio.to_thread(_changed, before.known)
             others, touched = await asyncio.to_thread(_others, context.folders, before, after)
+            touched += await asyncio.to_thread(_entries, context.folders, before, after)
         if await _is_open(context, [*changed, *others]):
             await before.meanwhile.hear_out()
     except TimeoutError:
@@ -179,7 +188,7 @@ async def _record(
     context.record(event, blobs)
     (notes.unshown if unshown else notes.known if one.is_known else notes.others).append(_named(one))
     if event.change_id is None or (isinstance(one.now, ReadProblem) and one.now.kind != "not_found"):
-        notes.lost.append(one.was.path)
+        notes.lost.append(one.was.shown)
 
 
 async def _is_open(context: ToolContext, changed: Sequence[_Changed]) -> bool:
@@ -266,6 +275,35 @@ def _others(folders: Folders, before: Before, after: Count) -> tuple[list[_Chang
     return changed, touched
 
 
+def _entries(folders: Folders, before: Before, after: Count) -> list[TouchedFile]:
+    """What became of links, folders and shut files. Blocks."""
+    if before.count.unseen or after.unseen:
+        return []
+    known = {was.located.resolved for was in before.known}
+    found = entry_differences(
+        before.count.entries, after.entries, before.count.at - CLOCK_STEP, before.count.files
+    )
+    return [
+        _entry(folders, one)
+        for one in found
+        if one.kind != "shut" or not (one.path in known or before.meanwhile.wrote(one.path))
+    ]
+
+
+def _entry(folders: Folders, one: EntryDifference) -> TouchedFile:
+    modes: tuple[str | None, str | None] = (None, None)
+    if one.how == "mode" and one.before is not None and one.after is not None:
+        modes = f"{_mode(one.before.status):03o}", f"{_mode(one.after.status):03o}"
+    return TouchedFile(
+        path=folders.display_of(one.path.as_uri()),
+        how=one.how,
+        mode=modes[0],
+        mode_after=modes[1],
+        kind=one.kind,
+        to=(one.before.to or None) if one.before is not None else None,
+    )
+
+
 def _was(located: Located, one: Difference) -> Was | None:
     """A file before the command, if it is known well enough to be put back; None if it is not."""
     if one.before is None:
@@ -289,7 +327,8 @@ def _mode(status: os.stat_result) -> int:
 
 
 def _how(one: TouchedFile) -> str:
-    return one.path if one.how == "changed" else f"{one.path} ({one.how})"
+    how = f"{one.kind} {one.how}" if one.kind in {"link", "folder"} else one.how
+    return one.path if how == "changed" else f"{one.path} ({how})"
 
 
 def _look(folders: Folders, paths: Sequence[str], known: frozenset[str]) -> list[Was]:
@@ -311,8 +350,16 @@ def _look(folders: Folders, paths: Sequence[str], known: frozenset[str]) -> list
                 content = ReadProblem("too_big", f"{path} is too big to be kept")
             else:
                 left -= len(content.text)
-        found.append(Was(path, located, mark, content, unusual_mode(located), mode_of(located.path)))
+        bits = mode_of(located.path)
+        found.append(Was(path, located, mark, content, unusual_mode(located), bits, _real(folders, located)))
     return found[::-1]
+
+
+def _real(folders: Folders, located: Located) -> str:
+    if not located.inside or located.path == located.resolved:
+        return ""
+    real = folders.locate_now(str(located.resolved))
+    return real.display if isinstance(real, Located) else ""
 
 
 def _changed(files: Sequence[Was]) -> list[_Changed]:
@@ -352,7 +399,9 @@ async def _event(
     told = None
     seen = await context.seen(changed.was.path)
     if seen is not None and not unshown and seen.text != now:
-        told = await asyncio.to_thread(telling, changed.was.path, seen.text, now, "command", why_not, command)
+        told = await asyncio.to_thread(
+            telling, changed.was.shown, seen.text, now, "command", why_not, command
+        )
     mode, mode_after = changed.was.mode if now is None else None, None
     if was is not None and now is not None and None not in {changed.was.bits, changed.bits}:
         differs = changed.was.bits != changed.bits
@@ -397,10 +446,10 @@ def _is_recoded(changed: _Changed) -> bool:
 def _named(changed: _Changed) -> str:
     was, now = changed.was.content, changed.now
     if isinstance(now, ReadProblem) and now.kind == "not_found":
-        return f"{changed.was.path} (deleted)"
+        return f"{changed.was.shown} (deleted)"
     if isinstance(was, ReadProblem) and was.kind == "not_found":
-        return f"{changed.was.path} (created)"
-    return changed.was.path
+        return f"{changed.was.shown} (created)"
+    return changed.was.shown
 
 
 def _listed(names: Sequence[str]) -> str:

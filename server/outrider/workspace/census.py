@@ -2,7 +2,7 @@
 
 Files are those that a search looks at: ignored ones are none of them. Everything is bounded, in number, in size and in
 time, and what was not looked at is said. Contents are kept only of a small workspace, and read again only where the
-mark of a file moved. No names of files are judged here.
+mark of a file moved. Links, folders and shut files are seen from outside alone. No names of files are judged here.
 """
 
 import asyncio
@@ -10,15 +10,16 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from outrider.ports.clock import Clock
 from outrider.workspace.disk import read_bytes
+from outrider.workspace.entries import Entry, Walk
 from outrider.workspace.marks import GRANULARITY
-from outrider.workspace.search import Search, SearchProblem
+from outrider.workspace.search import Files, Search, SearchProblem
 
 MOST_FILES = 20_000
 """Files that are looked at; where there are more, none is."""
@@ -36,7 +37,7 @@ _CACHE_FOLDERS = re.compile(
 _CACHE_ENDS = (".pyc", ".pyo")
 _CACHE_FILES = frozenset({".coverage", ".DS_Store"})
 """What programs put aside for themselves and make anew: nobody misses it, and it would hide what matters."""
-_CLOCK_STEP = 20_000_000
+CLOCK_STEP = 20_000_000
 """Nanoseconds by which the time of a file may be behind."""
 _IGNORE_FILES = ("/.gitignore", "/.ignore", "/.rgignore")
 _TOO_SLOW = f"to look at all files took more than {LOOK_SECONDS:g} s"
@@ -54,6 +55,8 @@ class Count:
     """What is in them, where that is kept."""
     unseen: str = ""
     """Why not all files are in it, if they are not."""
+    entries: Mapping[str, Entry] = field(default_factory=dict[str, Entry])
+    """The links, folders and shut files besides, by their paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +79,10 @@ class Census:
 
     search: Search
     clock: Clock
-    leaves_out: Callable[[str], bool]
-    """Which paths are not looked at."""
+    is_shut: Callable[[str], bool]
+    """Which files are shut, by path: they are seen from outside alone."""
+    leaves_out: Callable[[str], bool] = lambda _: False
+    """Which paths are not looked at at all; those of folders end with a slash."""
     _last: Count = field(default_factory=lambda: Count(0, {}))
     """What was read last, and when."""
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -97,20 +102,22 @@ class Census:
                 if listed.truncated or len(listed.paths) > MOST_FILES:
                     self._last = Count(0, {})
                     return Count(at, {}, unseen=f"the workspace has more than {MOST_FILES} files")
-                count = await asyncio.to_thread(self._count, at, listed.paths)
+                count = await asyncio.to_thread(self._count, at, listed)
                 return await asyncio.to_thread(self._with_contents, count) if contents else count
         except TimeoutError:
             return Count(at, {}, unseen=_TOO_SLOW)
 
-    def _count(self, at: int, paths: Sequence[str]) -> Count:
+    def _count(self, at: int, listed: Files) -> Count:
         files: dict[str, os.stat_result] = {}
         end = time.monotonic() + LOOK_SECONDS
         are_caches: dict[str, bool] = {}
-        for number, path in enumerate(paths):
+        for number, path in enumerate(listed.paths):
             folder, _, name = path.rpartition("/")
             if (is_cache := are_caches.get(folder)) is None:
                 is_cache = are_caches[folder] = _CACHE_FOLDERS.search(f"{folder}/") is not None
-            if is_cache or name.endswith(_CACHE_ENDS) or name in _CACHE_FILES or self.leaves_out(path):
+            if is_cache or name.endswith(_CACHE_ENDS) or name in _CACHE_FILES:
+                continue
+            if self.is_shut(path) or self.leaves_out(path):
                 continue
             if number % 1000 == 0 and time.monotonic() > end:
                 return Count(at, files, unseen=_TOO_SLOW)
@@ -120,7 +127,16 @@ class Census:
                 continue  # it went away meanwhile
             if stat.S_ISREG(status.st_mode):
                 files[path] = status
-        return Count(at, files)
+        walk = Walk(listed.paths, files, self.is_shut, self._is_left_out, end)
+        is_done = walk.through(listed.folders)
+        return Count(at, files, unseen="" if is_done else _TOO_SLOW, entries=walk.entries)
+
+    def _is_left_out(self, path: str) -> bool:
+        name = path.rpartition("/")[2]
+        is_cache = (
+            name in _CACHE_FILES or name.endswith(_CACHE_ENDS) or _CACHE_FOLDERS.search(path) is not None
+        )
+        return is_cache or self.leaves_out(path)
 
     def _with_contents(self, count: Count) -> Count:
         size = sum(status.st_size for status in count.files.values())
@@ -168,8 +184,13 @@ def differences(before: Count, after: Count) -> Iterator[Difference]:
     created = [path for path in after.files if path not in before.files]
     ignoring = bool(created) and _ignore_files(before) != _ignore_files(after)
     for path in created:
-        now = after.files[path]
-        is_new = now.st_ctime_ns >= before.at - _CLOCK_STEP or _file(now) in gone
+        now, shut = after.files[path], before.entries.get(path)
+        if shut is not None and shut.kind == "shut":
+            # It was there, and nothing of what was in it is known.
+            if _numbers(shut.status)[:-1] != _numbers(now)[:-1]:
+                yield Difference(Path(path), "changed", shut.status, now)
+            continue
+        is_new = now.st_ctime_ns >= before.at - CLOCK_STEP or _file(now) in gone
         yield Difference(Path(path), "created", None, now, is_sure=is_new and not ignoring)
 
 

@@ -165,6 +165,13 @@ class Folders:
         found = (one.path.joinpath(*parts[1:]) for one in self.folders if parts[:1] == [one.name])
         return next(map(str, found), None)
 
+    def display_at(self, path: str) -> str | None:
+        """How the file of an absolute path is written; None for what is in none of these folders.
+
+        Does not look at the disk.
+        """
+        return self._display(Path(path))
+
     def folder_of(self, display: str) -> Folder | None:
         """The workspace folder that a file belongs to, the innermost. Does not look at the disk.
 

@@ -104,6 +104,8 @@ class Files:
     paths: tuple[str, ...]
     """Absolute, below their folder as the client names it."""
     truncated: bool
+    folders: tuple[str, ...] = ()
+    """The workspace folders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +311,7 @@ class Search:
                 return found
             truncated = truncated or found.truncated or found.timed_out
             paths.update(await asyncio.to_thread(_absolute, found.stdout, folder.path))
-        return Files(tuple(paths), truncated)
+        return Files(tuple(paths), truncated, tuple(str(folder.path) for folder in self._folders.folders))
 
     async def _run(
         self,

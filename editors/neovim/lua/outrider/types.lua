@@ -107,6 +107,7 @@
 --- The changes of a session.
 ---@class outrider.ChangesResult
 ---@field changes? outrider.ChangeInfo[]
+---@field leftOut? outrider.LeftOut[]
 ---@field notUndoable? outrider.NotUndoable[]
 ---@field patch? string
 ---@field sessionId string
@@ -408,6 +409,11 @@
 ---@class outrider.Latency
 ---@field firstTokenMs number
 ---@field tokensPerSecond? number
+
+--- A file that was changed and is not in the patch.
+---@class outrider.LeftOut
+---@field path string
+---@field reason string
 
 --- Budgets of one turn and time-outs. A spent budget ends the turn as `budget_exhausted` with a summary.
 ---@class outrider.Limits
@@ -1024,12 +1030,14 @@
 ---@class outrider.ToolsResult
 ---@field tools outrider.ToolInfo[]
 
---- A file that a command changed, and whose text before it is not in the log.
+--- What a command changed, and which no undo puts back: a file whose text before is not in the log, or no file.
 ---@class outrider.TouchedFile
 ---@field how 'changed'|'created'|'deleted'|'mode'
+---@field kind? 'link'|'folder'|'shut'
 ---@field mode? string
 ---@field modeAfter? string
 ---@field path string
+---@field to? string
 
 --- A part of the first messages that was left out or cut.
 ---@class outrider.TrimmedPart

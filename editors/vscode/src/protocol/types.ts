@@ -118,6 +118,7 @@ export interface ChangesParams {
 /** The changes of a session. */
 export interface ChangesResult {
   changes?: ChangeInfo[];
+  leftOut?: LeftOut[];
   notUndoable?: NotUndoable[];
   patch?: string;
   sessionId: string;
@@ -451,6 +452,12 @@ export interface JobsResult {
 export interface Latency {
   firstTokenMs: number;
   tokensPerSecond?: number;
+}
+
+/** A file that was changed and is not in the patch. */
+export interface LeftOut {
+  path: string;
+  reason: string;
 }
 
 /** Budgets of one turn and time-outs. A spent budget ends the turn as `budget_exhausted` with a summary. */
@@ -1151,12 +1158,14 @@ export interface ToolsResult {
   tools: ToolInfo[];
 }
 
-/** A file that a command changed, and whose text before it is not in the log. */
+/** What a command changed, and which no undo puts back: a file whose text before is not in the log, or no file. */
 export interface TouchedFile {
   how: "changed" | "created" | "deleted" | "mode";
+  kind?: "link" | "folder" | "shut";
   mode?: string;
   modeAfter?: string;
   path: string;
+  to?: string;
 }
 
 /** A part of the first messages that was left out or cut. */

@@ -132,11 +132,14 @@ class Journal:
         self._replaced: set[str] = set()
         self._folders = Folders(())
         """The folders that the session was begun or restored in last, by their real paths."""
+        self._all_folders: list[Folders] = []
+        """Those of each time, the latest first."""
 
     def apply(self, event: LoggedEvent) -> None:
         """Fold one event; those of other types change nothing."""
         if event.type in {"session.started", "session.restored"}:
             self._folders = _real_folders(event.data)
+            self._all_folders.insert(0, self._folders)
         if event.type == "model.responded":
             if event.turn_id is not None and event.data.get("purpose", "main") == "main":
                 self._steps[event.turn_id] += 1
@@ -178,9 +181,12 @@ class Journal:
 
     def _touched(self, event: LoggedEvent, command: str) -> None:
         for one in event.data["files"]:
-            if one["how"] == "mode":
+            if one.get("kind") in {"link", "folder"}:
+                self._last(event, one["path"], f"{_entry(one)} by {command}")
+            elif one["how"] == "mode":
                 reason = f"its mode was changed from {one['mode']} to {one['modeAfter']} by {command}"
-                self._last(event, one["path"], reason, int(one["mode"], 8))
+                # Of what is shut nothing is looked at for a patch.
+                self._last(event, one["path"], reason, None if "kind" in one else int(one["mode"], 8))
             else:
                 self._last(event, one["path"], f"{one['how']} by {command}; what it was before is not known")
         if more := event.data.get("more"):
@@ -252,6 +258,11 @@ class Journal:
     def place_of(self, path: str) -> str | None:
         """The real path of a file, as far as the session's folders tell it: as if there were no links in them."""
         return self._folders.straight(path)
+
+    def path_at(self, place: str) -> str | None:
+        """How the file of that real path is written; None for what never lay in a folder of the session."""
+        paths = (folders.display_at(place) for folders in self._all_folders)
+        return next((path for path in paths if path is not None), None)
 
     def _take(self, record: ChangeRecord, seq: int) -> None:
         """Take note of what an undo took back or brought back."""
@@ -432,6 +443,14 @@ def _real_folders(data: dict[str, Any]) -> Folders:
     paths = data.get("realFolders") or [str(folder.path) for folder in folders]
     pairs = zip(folders, paths, strict=False)
     return Folders([Folder(folder.name, folder.uri, Path(path)) for folder, path in pairs])
+
+
+def _entry(touched: dict[str, Any]) -> str:
+    """What became of a link or of a folder."""
+    if touched["how"] == "mode":
+        return f"the mode of the folder was changed from {touched['mode']} to {touched['modeAfter']}"
+    what = f"the link, which led to {touched['to']}," if "to" in touched else f"the {touched['kind']}"
+    return f"{what} was {touched['how']}"
 
 
 def _operation(data: dict[str, Any]) -> Operation:
