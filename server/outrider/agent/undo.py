@@ -276,17 +276,16 @@ class TakingBack:
         shown: Shown,
     ) -> Change:
         """The change from one text to another; a file that comes or goes is taken to the byte, with its mode."""
+        modes = (record.mode, record.mode_after) if record.mode_after is not None else (None, None)
+        there, now = modes[::-1] if self._redo else modes
         if before is None:
-            gone = file.gone or record
-            exact = file.as_deleted(after)
-            return Change("create", located, None, None, exact, gone.encoding, gone.mode, under_document=True)
+            exact, mode = file.as_deleted(after), there if file.mode == now else file.mode
+            return Change("create", located, None, None, exact, file.encoding, mode, under_document=True)
         if after is None:
             found = await self._context.overlay.on_disk(located)
             if found is None or not same_text(before, found.text):
                 return Change("delete", located, None, shown.text, None, record.encoding)
             return Change("delete", located, None, found.text, None, found.encoding, found.mode)
-        modes = (record.mode, record.mode_after) if record.mode_after is not None else (None, None)
-        there, now = modes[::-1] if self._redo else modes
         return Change(
             "edit", located, None, shown.text, shown.of(after), record.encoding, there, mode_now=now
         )

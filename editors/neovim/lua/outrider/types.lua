@@ -199,6 +199,7 @@
 ---@field folder? string
 ---@field folders? outrider.GoingFolder[]
 ---@field hunks outrider.WireHunk[]
+---@field keptMode? string
 ---@field madeFolder? string
 ---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
@@ -220,6 +221,7 @@
 ---@field folder? string
 ---@field folders? outrider.GoingFolder[]
 ---@field hunks outrider.WireHunk[]
+---@field keptMode? string
 ---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
@@ -240,6 +242,7 @@
 ---@field folder? string
 ---@field folders? outrider.GoingFolder[]
 ---@field hunks outrider.WireHunk[]
+---@field keptMode? string
 ---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
@@ -258,6 +261,7 @@
 ---@field folder? string
 ---@field folders? outrider.GoingFolder[]
 ---@field hunks outrider.WireHunk[]
+---@field keptMode? string
 ---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
@@ -272,6 +276,7 @@
 ---@field folder? string
 ---@field folders? outrider.GoingFolder[]
 ---@field hunks outrider.WireHunk[]
+---@field keptMode? string
 ---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string

@@ -223,6 +223,7 @@ export interface EditApplied {
   folder?: string;
   folders?: GoingFolder[];
   hunks: WireHunk[];
+  keptMode?: string;
   madeFolder?: string;
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
@@ -245,6 +246,7 @@ export interface EditApplying {
   folder?: string;
   folders?: GoingFolder[];
   hunks: WireHunk[];
+  keptMode?: string;
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
@@ -266,6 +268,7 @@ export interface EditMerged {
   folder?: string;
   folders?: GoingFolder[];
   hunks: WireHunk[];
+  keptMode?: string;
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
@@ -285,6 +288,7 @@ export interface EditProposed {
   folder?: string;
   folders?: GoingFolder[];
   hunks: WireHunk[];
+  keptMode?: string;
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
@@ -300,6 +304,7 @@ export interface EditRejected {
   folder?: string;
   folders?: GoingFolder[];
   hunks: WireHunk[];
+  keptMode?: string;
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;

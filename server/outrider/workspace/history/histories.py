@@ -9,6 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Literal
 
+from outrider.ports.text import TextEncoding
 from outrider.workspace.history.journal import ChangeRecord, Journal
 from outrider.workspace.history.shown import Shown
 from outrider.workspace.history.weave import Place, Weave
@@ -36,6 +37,10 @@ class FileHistory:
     """What the last deletion took away, to the byte."""
     gone: ChangeRecord | None = None
     """The last deletion, be it a change or an undo."""
+    encoding: TextEncoding = "utf-8"
+    """How it held its text when it was changed last."""
+    mode: int | None = None
+    """Its permission bits then, where they were not the usual ones."""
     life: int = 0
     """Which file it is: one that is made anew where one was deleted is another one."""
     lives: dict[int, int] = field(default_factory=dict[int, int])
@@ -296,6 +301,9 @@ class Histories:
             self._at[file.key] = file
         self._of[record.change_id] = file
         file.look(before)
+        if record.operation != "rename":
+            put = record.mode if record.mode_after is None else record.mode_after
+            file.encoding, file.mode = record.encoding, put if record.kept_mode is None else record.kept_mode
         if record.operation == "delete":
             file.deleted, file.gone = before, record
         if record.operation == "rename":
