@@ -40,3 +40,78 @@ async def test_an_edited_program_is_made_again_as_one(how, begin, workspace):
     program.unlink()
     await editor.command("outrider.redo", {})
     assert program.stat().st_mode & 0o777 == (0o755 if how == "edit" else 0o700)
+
+
+LINES = "".join(f"line {number}\n" for number in range(1, 13))
+TWO = call("edit_file", path="ten.txt", edits=[
+    {"old": "line 2\n", "new": "two\n"}, {"old": "line 6\n", "new": "six\n"},
+])  # fmt: skip
+LATER = call("edit_file", path="ten.txt", old="line 10", new="ten", called="later")
+
+
+async def test_what_comes_back_is_shown_with_all_of_its_hunks(begin, workspace):
+    (workspace / "ten.txt").write_text(LINES)
+    editor = await begin("stock", [step(TWO), step(LATER), DONE], FULL, answers=taking)
+    await editor.run("Go.")
+    changed = editor.disk("ten.txt")
+    for command, text in (("outrider.undo", LINES), ("outrider.redo", changed)):
+        (workspace / "ten.txt").unlink()
+        done = await editor.command(command, {})
+        assert (editor.disk("ten.txt"), done["conflicts"]) == (text, [])
+        assert editor.questions[-1].message.endswith(f"it is made again:\n{text}".rstrip("\n"))
+    assert len(editor.questions) == 2
+
+
+async def test_a_file_that_is_gone_is_named_once(begin, workspace):
+    (workspace / "ten.txt").write_text(LINES)
+    editor = await begin("stock", [step(TWO), step(LATER), DONE], FULL, answers=["Keep mine"])
+    await editor.run("Go.")
+    (workspace / "ten.txt").unlink()
+    undone = await editor.command("outrider.undo", {})
+    assert [one["reason"] for one in undone["conflicts"]] == ["the file does not exist any more"]
+
+
+async def test_a_later_change_of_the_session_in_the_way_is_named(begin, workspace):
+    (workspace / "ten.txt").write_text(LINES)
+    again = call("edit_file", path="ten.txt", old="ten\n", new="10\n", called="again")
+    editor = await begin("stock", [step(LATER), step(again), DONE], FULL, answers=["Keep mine"])
+    await editor.run("Go.")
+    first, second = (await editor.command("outrider.changes", {}))["changes"]
+    undone = await editor.command("outrider.undo", {"id": first["changeId"]})
+    by = f"by a later change of this session, {second['changeId']}#1"
+    assert [one["reason"] for one in undone["conflicts"]] == [f"the same place was changed since {by}"]
+
+
+async def test_a_file_that_the_undo_deletes_is_said_to_go(begin, workspace):
+    editor = await begin(
+        "stock",
+        [step(call("write_file", path="new.txt", content="new\n")), DONE],
+        FULL,
+        answers=["Keep mine"],
+    )
+    await editor.run("Go.")
+    (workspace / "new.txt").write_text("mine\n")
+    await editor.command("outrider.undo", {})
+    assert editor.questions[-1].message.endswith("As it is now:\nmine\nWith the undo the file is deleted.")
+
+
+NEW = call("write_file", path="neu/a b.txt", content="made\n", called="new")
+
+
+@pytest.mark.parametrize("besides", [False, True])
+async def test_a_made_file_that_somebody_moved_away_is_named_and_not_made_twice(besides, begin, workspace):
+    (workspace / "ten.txt").write_text(LINES)
+    editor = await begin("stock", [step(NEW, *([LATER] if besides else [])), DONE], FULL)
+    await editor.run("Go.")
+    (workspace / "neu" / "a b.txt").rename(workspace / "mine.txt")
+    undone = await editor.command("outrider.undo", {})
+    assert [(one["what"], one["reason"]) for one in undone["notUndoable"]] == [
+        ("neu/a b.txt", "it is not there any more: somebody deleted it, or moved it away")
+    ]
+    assert [one["path"] for one in undone["undone"]] == ["ten.txt"] * besides
+    assert not (workspace / "neu").exists()
+    redone = await editor.command("outrider.redo", {})
+    assert [one["path"] for one in redone["undone"]] == ["ten.txt"] * besides
+    assert [one["what"] for one in redone["notUndoable"]] == ["neu/a b.txt"]
+    assert not (workspace / "neu").exists()
+    assert (workspace / "mine.txt").read_text() == "made\n"

@@ -30,6 +30,10 @@ from outrider_protocol import OPEN_BOTH
 from outrider_protocol.commands import UndoParams, UndoResult
 from outrider_protocol.events import Conflict, NotUndoable, UndoFinished, UndonePath, UndoRequested
 
+NOT_THERE = "it is not there any more: somebody deleted it, or moved it away"
+"""Why a file that the session made is not taken away."""
+NOT_BY_UNDO = "no undo took it away, but somebody who deleted it, or moved it"
+"""Why such a file is not made again."""
 TIMES_TRIED = 3
 """A change whose file is changed while it is taken back is worked out again."""
 TIMES_ASKED = 2
@@ -74,12 +78,17 @@ async def take_back(
     # Where the texts leave nothing to do, what the log names is passed over, and that is no error.
     below = {} if redo else await below_documents(services, journal, folded)
     parts = choose(scope, params.id, with_those(below, stands_in(folded))) or choose(scope, params.id)
+    by_hand = _by_hand(journal, folded, parts, choose(scope, params.id), params, redo=redo)
+    parts = [one for one in parts if one not in by_hand] if redo else parts
     left = [] if redo else journal.left_by_undo(scope, params.id, parts)
-    if not parts and not left:
+    if not (parts or left or by_hand):
         return None
     context.record(UndoRequested(redo=redo, scope=scope, id=params.id))
-    result = await TakingBack(services, context, journal, folded, ending, redo=redo).take(parts)
+    taking = TakingBack(services, context, journal, folded, ending, redo=redo)
+    result = await taking.take(parts, [] if redo else by_hand)
     stays = [below[part.record.change_id] for part in parts if part.record.change_id in below]
+    reason = NOT_BY_UNDO if redo else NOT_THERE
+    stays += [NotUndoable(what=one.record.path, reason=reason) for one in by_hand]
     named = {one.what: one for one in [*lasting(left), *stays, *result.not_undoable]}
     result = result.model_copy(update={"not_undoable": list(named.values())})
     context.record(
@@ -133,14 +142,23 @@ class TakingBack:
         self._made: set[str] = set()
         """The topmost folders that were made."""
         self._questions = Questions(services, context, ending, redo=redo)
+        self._parts: Sequence[Part] = ()
+        self._missed: set[int] = set()
+        """The files, by identity, that are gone and named for it."""
         self._away: set[int] = set()
         """The files, by identity, that are gone and for which nobody is asked: they stay so, or go in the end."""
 
-    async def take(self, parts: Sequence[Part]) -> UndoResult:
-        """Take hunks of files back, in this order."""
+    async def take(self, parts: Sequence[Part], gone_by_hand: Sequence[Part] = ()) -> UndoResult:
+        """Take hunks of files back, in this order.
+
+        Args:
+            parts: The hunks.
+            gone_by_hand: The creation of files that are not there any more: the folders made for them go.
+        """
         goes = "delete" if self._redo else "create"
         gone = [self._folded.of(part.record.change_id) for part in parts if part.record.operation == goes]
         self._away = {id(file) for file in gone}
+        self._parts = parts
         for part in parts:
             file = self._folded.of(part.record.change_id)
             await self._sweep(part.record)
@@ -150,6 +168,8 @@ class TakingBack:
                 await self._rename(part.record, file)
             else:
                 await self._hunks(part, file)
+        for one in gone_by_hand:
+            self._emptied |= set(_made_for(one.record, one.record.path))
         await self._sweep()
         fresh = [(one, self._modes[one]) for one in self._modes if self._is_made(one)]
         modes = [(await self._context.folders.locate(one), mode) for one, mode in fresh]
@@ -410,16 +430,19 @@ class TakingBack:
             return None
         seen = Seen(place_of(file, record, number), file.exists)
         place, hunk = seen.place, hunk_id(record.change_id, number)
-        message = (
-            f"{one_line(file.path)}, line {place.line}: {reason}.\n"
-            f"As it is now:\n{cut(place.now)}\nWith the {self._questions.what}:\n{cut(place.switched)}"
-            if file.exists
-            else f"{one_line(file.path)}: {reason}.\nWith the {self._questions.what} it is made again:\n{cut(place.switched)}"
-        )
+        message = f"{one_line(file.path)}{f', line {place.line}' if file.exists else ''}: {reason}.\n"
+        what, whole, other = self._questions.what, file.is_whole(record.change_id, number), place.switched
+        if not file.exists:
+            rest = [(part.record.change_id, one) for part in self._parts for one in part.hunks]
+            other = file.brought_back(record.change_id, number, rest)
+            message += f"With the {what} it is made again:\n{cut(other)}"
+        elif whole and not file.appears(record.change_id, number):
+            message += f"As it is now:\n{cut(place.now)}\nWith the {what} the file is deleted."
+        else:
+            message += f"As it is now:\n{cut(place.now)}\nWith the {what}:\n{cut(place.switched)}"
+            other = place.switched if whole else file.forced(record.change_id, number)
         choice = await self._questions.choose(message, hunk, file.path, place.line)
         if choice == OPEN_BOTH:
-            is_all = not file.exists or file.is_whole(record.change_id, number)
-            other = place.switched if is_all else file.forced(record.change_id, number)
             await self._questions.open_both(file, hunk, other)
         if choice == self._questions.take:
             return seen
@@ -440,9 +463,45 @@ class TakingBack:
         self._report.not_undoable.append(NotUndoable(what=record.path, reason=reason))
 
     def _conflict(self, record: ChangeRecord, file: FileHistory, number: int, reason: str) -> None:
+        if not file.exists:
+            if id(file) in self._missed:
+                return  # all of its hunks have the same reason
+            self._missed.add(id(file))
         line = 1 if file.is_whole(record.change_id, number) else file.place(record.change_id, number).line
         hunk = hunk_id(record.change_id, number)
         self._report.conflicts.append(Conflict(path=file.path, line=line, reason=reason, id=hunk))
+
+
+def _by_hand(
+    journal: Journal,
+    folded: Histories,
+    parts: Sequence[Part],
+    by_log: Sequence[Part],
+    params: UndoParams,
+    *,
+    redo: bool,
+) -> list[Part]:
+    """The files that the session made and somebody else took away: no undo has to, and no redo makes them again.
+
+    Args:
+        journal: The session's changes.
+        folded: The files that they changed.
+        parts: What is done, as the texts say.
+        by_log: What it would be, as the log alone says.
+        params: What was asked for.
+        redo: Whether it is a redo.
+    """
+    if redo and params.scope == "hunk" and params.id is not None:
+        return []  # just that is wanted
+    found: list[Part] = []
+    turns = {one.record.turn_id for one in parts} or {one.record.turn_id for one in by_log}
+    for one in parts if redo else by_log:
+        file = folded.of(one.record.change_id)
+        is_gone = file is not None and not file.exists and not file.is_on(one.record.change_id, 1)
+        is_meant = one.record.operation == "create" and not journal.is_undone(one.record.change_id)
+        if is_gone and is_meant and one.record.turn_id in turns:
+            found.append(one)
+    return found
 
 
 def _switched(file: FileHistory, change_id: str, numbers: Sequence[int], *, over: bool) -> str | None:
@@ -475,9 +534,15 @@ def _emptied(record: ChangeRecord, made: Change) -> Iterator[str]:
     if made.operation not in {"delete", "rename"}:
         return
     there = made.located.display
-    if record.made_folder is not None and there == (record.to or record.path):
-        yield from folders_down(record.made_folder, there)
+    if there == (record.to or record.path):
+        yield from _made_for(record, there)
     yield from _at(record, there)
+
+
+def _made_for(record: ChangeRecord, path: str) -> Iterator[str]:
+    """The folders that were made for a file."""
+    if record.made_folder is not None:
+        yield from folders_down(record.made_folder, path)
 
 
 def _brought_back(record: ChangeRecord, made: Change) -> Mapping[str, int]:

@@ -309,6 +309,10 @@ class Journal:
         """What took hunks of a change back last."""
         return self._last_undo.get(change_id)
 
+    def is_undone(self, change_id: str) -> bool:
+        """Whether hunks of a change were taken back, as the log has it."""
+        return bool(self._undone.get(change_id))
+
     def knows(self, id: str) -> bool:  # noqa: A002 - as on the wire
         """Whether an id names a hunk, a change, a call or a turn that changed something."""
         change_id, _, number = id.partition("#")
