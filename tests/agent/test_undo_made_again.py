@@ -115,3 +115,31 @@ async def test_a_made_file_that_somebody_moved_away_is_named_and_not_made_twice(
     assert [one["what"] for one in redone["notUndoable"]] == ["neu/a b.txt"]
     assert not (workspace / "neu").exists()
     assert (workspace / "mine.txt").read_text() == "made\n"
+
+
+async def test_a_rename_says_how_it_stands(begin, workspace):
+    rename = call("rename_file", **{"from": "tariff.py", "to": "rates.py"})
+    editor = await begin("stock", [step(rename), DONE], FULL)
+    await editor.run("Go.")
+
+    async def stands():
+        (change,) = (await editor.command("outrider.changes", {}))["changes"]
+        return change["state"], change["undoable"]
+
+    assert await stands() == ("applied", True)
+    await editor.command("outrider.undo", {})
+    assert await stands() == ("undone", False)
+    await editor.command("outrider.redo", {})
+    (workspace / "rates.py").unlink()
+    assert await stands() == ("conflict", False)
+
+
+async def test_both_versions_are_named_where_they_cannot_be_shown(begin, workspace):
+    (workspace / "ten.txt").write_text(LINES)
+    editor = await begin("never-shows-document", [step(LATER), DONE], FULL, answers=["Open both"])
+    await editor.run("Go.")
+    (workspace / "ten.txt").write_text(LINES.replace("line 10", "mine"))
+    await editor.command("outrider.undo", {})
+    papers = [str(path) for path in (workspace / ".outrider").glob("*.txt")]
+    assert len(papers) == 2
+    assert any(all(path in said.text for path in papers) for said in editor.said)

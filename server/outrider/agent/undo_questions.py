@@ -7,6 +7,7 @@ from outrider.agent import papers
 from outrider.agent.context import TurnContext
 from outrider.agent.services import Services
 from outrider.ports.editor import Answered
+from outrider.ports.text import one_line
 from outrider.workspace.history.histories import FileHistory
 from outrider.workspace.history.journal import ChangeRecord
 from outrider.workspace.history.weave import Place
@@ -77,15 +78,18 @@ class Questions:
             ending.cancel()
         return answer.title if isinstance(answer, Answered) else None
 
-    async def open_both(self, file: FileHistory, hunk: str, other: str) -> None:
+    async def open_both(self, file: FileHistory, hunk: str, text: str) -> None:
         """Show the file as it is, and as it would be."""
         folders = self._services.folders
-        made = await papers.both_papers(folders, hunk, file.path, file.text or "", self.what, other)
+        made = await papers.both_papers(folders, hunk, file.path, file.text or "", self.what, text)
         if isinstance(made, str):
             self._services.editor.say("warning", made)
             return
-        for paper in made:
-            await self._services.editor.show(paper.as_uri())
+        shown = [await self._services.editor.show(paper.as_uri()) for paper in made]
+        if not all(shown):
+            mine, other = made
+            paths = f"as it is: {mine}; with the {self.what}: {other}"
+            self._services.editor.say("info", f"{one_line(file.path)} {paths}")
 
 
 def can_go_over(file: FileHistory, record: ChangeRecord, number: int) -> bool:

@@ -85,6 +85,7 @@
 ---@field operation 'edit'|'create'|'delete'|'rename'
 ---@field path string
 ---@field reason? string
+---@field state? 'applied'|'undone'|'conflict'
 ---@field step integer
 ---@field to? string
 ---@field turnId? string

@@ -93,6 +93,7 @@ export interface ChangeInfo {
   operation: "edit" | "create" | "delete" | "rename";
   path: string;
   reason?: string;
+  state?: "applied" | "undone" | "conflict";
   step: number;
   to?: string;
   turnId?: string;
