@@ -289,6 +289,8 @@ class ChangeInfo(Wire):
     to: str | None = None
     operation: Operation
     hunks: list[ChangedHunk]
+    state: Literal["applied", "undone", "conflict"] | None = None
+    """How a rename stands, which has no hunks: `conflict` where its file is gone, or another one is in its place."""
     undoable: bool
     reason: str | None = None
     """Why it cannot be taken back."""

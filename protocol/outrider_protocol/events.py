@@ -627,10 +627,13 @@ class EditEvent(EventData):
     """The new path of a rename."""
     hunks: list[WireHunk]
     encoding: Literal["utf-16-le", "utf-16-be"] | None = None
-    """How the file that is created or deleted holds its text, where that is not UTF-8."""
+    """How the file holds its text, where that is not UTF-8; absent in logs of old for an edit."""
     mode: FileMode | None = None
     """Permission bits, in octal, of the file that is deleted or comes back, where they are not those of any new file; of
     an edit those that it puts back."""
+    kept_mode: FileMode | None = None
+    """Permission bits, in octal, that an edited file keeps, where they are not those of any new file: it is made again
+    with them if somebody deletes it and the edit is taken back."""
 
     folder: str | None = None
     """The folder that goes with the file, which is its last one."""

@@ -130,6 +130,24 @@ def test_an_undo_says_what_is_missing(outrider):
         assert "there is no hunk, change, call or turn 'chg_9'" in " ".join(unknown.stdout.split())
 
 
+def test_an_undo_of_a_part_is_a_failure_and_changes_show_whole_ids(outrider, tmp_path):
+    path = f"{'a-long-name-' * 8}.txt"
+    make = {"name": "write_file", "input": {"path": path, "content": "x\n"}}
+    both = {"tool_calls": [*FIX["tool_calls"], make]}
+    assert outrider("run", "fix it", "--yes-to", "edits", script=[both, DONE]).returncode == 0
+    events = [json.loads(line) for line in outrider("events", "--json").stdout.splitlines()]
+    applied = [event for event in events if event["type"] == "edit.applied"]
+    listed = outrider("changes").stdout.split()
+    for event in applied:
+        assert {event["turnId"], event["data"]["callId"], event["data"]["changeId"], path} <= set(listed)
+        assert f"{event['data']['changeId']}#1" in listed
+    (tmp_path / "workspace" / path).unlink()
+    undone = outrider("undo")
+    assert undone.returncode == 1
+    assert "taken back: a.py" in undone.stdout
+    assert "not there any more" in undone.stdout
+
+
 def test_what_an_undo_leaves_is_said_once(outrider, tmp_path):
     assert outrider("run", "fix it", "--yes-to", "edits", script=[FIX, DONE]).returncode == 0
     (tmp_path / "workspace" / "a.py").write_text("three\n")

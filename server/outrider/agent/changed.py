@@ -4,6 +4,7 @@ import asyncio
 import stat
 from dataclasses import dataclass, replace
 from operator import itemgetter
+from typing import Literal
 
 from outrider.agent.services import Services
 from outrider.agent.standing import catch_up, histories_of, is_elsewhere, locate
@@ -324,12 +325,18 @@ def _info(
     record: ChangeRecord, folded: Histories, problems: dict[str, str], texts: dict[str, str]
 ) -> ChangeInfo:
     file = folded.of(record.change_id)
+    state: Literal["applied", "undone", "conflict"] | None = None
     if file is None or record.change_id in folded.lost:
         hunks: list[ChangedHunk] = []
         reason: str | None = "its text is not in the log any more"
     elif record.operation == "rename":
         hunks = []
-        reason = problems.get(file.key) or (None if file.path == record.to else _REASONS["undone"])
+        reason = problems.get(file.key) or (TAKEN if folded.is_taken(file) else None)
+        if reason is None and not file.exists:
+            reason = "the file does not exist any more"
+        state = "applied" if reason is None else "conflict"
+        if file.path != record.to:
+            state, reason = "undone", _REASONS["undone"]
     else:
         hunks = _hunks(record, file, texts)
         states = {hunk.state for hunk in hunks}
@@ -347,6 +354,7 @@ def _info(
         to=record.to,
         operation=record.operation,
         hunks=hunks,
+        state=state,
         undoable=reason is None,
         reason=reason,
     )

@@ -64,6 +64,8 @@ class CallState:
     """The ids of the changes that the latest approval was asked for."""
     answered: tuple[str, str] | None = None
     """The latest question of the call that was answered, and the answer."""
+    changed: bool = False
+    """Whether its command changed files itself; what it only touched, such as a cache, counts if nothing else changed."""
     is_job: bool = False
     """Whether what it started runs in the background."""
     handed: bool = False
@@ -387,6 +389,8 @@ def _tool_finished(state: SessionState, _event: LoggedEvent, data: dict[str, Any
         turn.evidence = "checked" if data["status"] == "ok" else "check_failed"
     elif data["name"] == "run_command" and data["status"] == "interrupted" and call.started:
         turn.evidence = "unverified"  # what it changed is not known
+    if call.changed and turn.evidence != "check_failed":
+        turn.evidence = "unverified"  # a command is no check of what it changed itself
 
 
 def _proposed(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> None:
@@ -527,6 +531,9 @@ def _steering(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) ->
 def _changed(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
     if "told" in data:
         state.news.append(Message("user", data["told"]))
+    call = state.turn and state.turn.calls.get(data.get("callId", ""))
+    if state.turn and call and ("changeId" in data or state.turn.evidence == "no_changes"):
+        call.changed = True
 
 
 def _job_started(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> None:
@@ -586,6 +593,7 @@ _FOLDS = {
     "plan.updated": _plan,
     "steering.received": _steering,
     "workspace.changed": _changed,
+    "workspace.touched": _changed,
     "instructions.found": _told,
     "map.drawn": _mapped,
     "context.compacted": _rewritten,

@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path, PurePath
 
-from outrider.agent import papers
 from outrider.agent.below import below_documents, with_those
 from outrider.agent.context import TurnContext
 from outrider.agent.services import Services
 from outrider.agent.standing import Standing, locate, standing, stands_in, text_of
 from outrider.agent.state import SessionState
-from outrider.ports.editor import Answered
+from outrider.agent.undo_questions import Questions, Seen, can_go_over, cut, place_of
 from outrider.ports.text import one_line
 from outrider.tools import changes
 from outrider.tools.changes import TakesBack
@@ -25,21 +24,20 @@ from outrider.workspace.change import Change, NotWritten, Written
 from outrider.workspace.history.histories import TAKEN, FileHistory, Histories
 from outrider.workspace.history.journal import ChangeRecord, Journal, Lasting, Part, hunk_id
 from outrider.workspace.history.shown import Shown
-from outrider.workspace.history.weave import Place
 from outrider.workspace.overlay import ReadProblem, same_text
 from outrider.workspace.paths import IS_LINK, Located, PathProblem, folders_down, is_link
-from outrider_protocol import KEEP_MINE, OPEN_BOTH, TAKE_THE_REDO, TAKE_THE_UNDO
+from outrider_protocol import OPEN_BOTH
 from outrider_protocol.commands import UndoParams, UndoResult
-from outrider_protocol.events import Conflict, NotUndoable, UndoAsked, UndoFinished, UndonePath, UndoRequested
+from outrider_protocol.events import Conflict, NotUndoable, UndoFinished, UndonePath, UndoRequested
 
+NOT_THERE = "it is not there any more: somebody deleted it, or moved it away"
+"""Why a file that the session made is not taken away."""
+NOT_BY_UNDO = "no undo took it away, but somebody who deleted it, or moved it"
+"""Why such a file is not made again."""
 TIMES_TRIED = 3
 """A change whose file is changed while it is taken back is worked out again."""
 TIMES_ASKED = 2
 """What is changed while the person is asked about it is shown to them again."""
-MOST_ASKED = 5
-"""Conflicts that are asked about one by one; further ones are only named."""
-MOST_SHOWN = 300
-"""Characters of each version in a question."""
 
 
 def lasting(left: Sequence[Lasting]) -> list[NotUndoable]:
@@ -80,12 +78,17 @@ async def take_back(
     # Where the texts leave nothing to do, what the log names is passed over, and that is no error.
     below = {} if redo else await below_documents(services, journal, folded)
     parts = choose(scope, params.id, with_those(below, stands_in(folded))) or choose(scope, params.id)
+    by_hand = _by_hand(journal, folded, parts, choose(scope, params.id), params, redo=redo)
+    parts = [one for one in parts if one not in by_hand] if redo else parts
     left = [] if redo else journal.left_by_undo(scope, params.id, parts)
-    if not parts and not left:
+    if not (parts or left or by_hand):
         return None
     context.record(UndoRequested(redo=redo, scope=scope, id=params.id))
-    result = await TakingBack(services, context, journal, folded, ending, redo=redo).take(parts)
+    taking = TakingBack(services, context, journal, folded, ending, redo=redo)
+    result = await taking.take(parts, [] if redo else by_hand)
     stays = [below[part.record.change_id] for part in parts if part.record.change_id in below]
+    reason = NOT_BY_UNDO if redo else NOT_THERE
+    stays += [NotUndoable(what=one.record.path, reason=reason) for one in by_hand]
     named = {one.what: one for one in [*lasting(left), *stays, *result.not_undoable]}
     result = result.model_copy(update={"not_undoable": list(named.values())})
     context.record(
@@ -101,15 +104,6 @@ class _Report:
     undone: dict[str, int] = field(default_factory=dict[str, int])
     conflicts: list[Conflict] = field(default_factory=list[Conflict])
     not_undoable: list[NotUndoable] = field(default_factory=list[NotUndoable])
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """What the person was shown of a conflict."""
-
-    place: Place
-    exists: bool
-    """Whether there was the file."""
 
 
 class TakingBack:
@@ -139,7 +133,6 @@ class TakingBack:
         self._context = context
         self._journal = journal
         self._folded = folded
-        self._ending = ending
         self._redo = redo
         self._report = _Report()
         self._emptied: set[str] = set()
@@ -148,16 +141,24 @@ class TakingBack:
         """Permission bits of folders that came back."""
         self._made: set[str] = set()
         """The topmost folders that were made."""
-        self._asked = 0
-        self._answers = True
+        self._questions = Questions(services, context, ending, redo=redo)
+        self._parts: Sequence[Part] = ()
+        self._missed: set[int] = set()
+        """The files, by identity, that are gone and named for it."""
         self._away: set[int] = set()
         """The files, by identity, that are gone and for which nobody is asked: they stay so, or go in the end."""
 
-    async def take(self, parts: Sequence[Part]) -> UndoResult:
-        """Take hunks of files back, in this order."""
+    async def take(self, parts: Sequence[Part], gone_by_hand: Sequence[Part] = ()) -> UndoResult:
+        """Take hunks of files back, in this order.
+
+        Args:
+            parts: The hunks.
+            gone_by_hand: The creation of files that are not there any more: the folders made for them go.
+        """
         goes = "delete" if self._redo else "create"
         gone = [self._folded.of(part.record.change_id) for part in parts if part.record.operation == goes]
         self._away = {id(file) for file in gone}
+        self._parts = parts
         for part in parts:
             file = self._folded.of(part.record.change_id)
             await self._sweep(part.record)
@@ -167,6 +168,8 @@ class TakingBack:
                 await self._rename(part.record, file)
             else:
                 await self._hunks(part, file)
+        for one in gone_by_hand:
+            self._emptied |= set(_made_for(one.record, one.record.path))
         await self._sweep()
         fresh = [(one, self._modes[one]) for one in self._modes if self._is_made(one)]
         modes = [(await self._context.folders.locate(one), mode) for one, mode in fresh]
@@ -229,7 +232,7 @@ class TakingBack:
         return False
 
     async def _switch(
-        self, record: ChangeRecord, file: FileHistory, numbers: Sequence[int], *, over: _Seen | None = None
+        self, record: ChangeRecord, file: FileHistory, numbers: Sequence[int], *, over: Seen | None = None
     ) -> dict[int, str]:
         """Switch hunks in the file; gives those that are left as they are, and why.
 
@@ -261,7 +264,7 @@ class TakingBack:
                 held = {
                     number: reason
                     for number, reason in held.items()
-                    if not _place(file, record, number).reads_like(over.place)
+                    if not place_of(file, record, number).reads_like(over.place)
                 }
             taken = [number for number in wanted if number not in held]
             before, after = (
@@ -293,17 +296,16 @@ class TakingBack:
         shown: Shown,
     ) -> Change:
         """The change from one text to another; a file that comes or goes is taken to the byte, with its mode."""
+        modes = (record.mode, record.mode_after) if record.mode_after is not None else (None, None)
+        there, now = modes[::-1] if self._redo else modes
         if before is None:
-            gone = file.gone or record
-            exact = file.as_deleted(after)
-            return Change("create", located, None, None, exact, gone.encoding, gone.mode, under_document=True)
+            exact, mode = file.as_deleted(after), there if file.mode == now else file.mode
+            return Change("create", located, None, None, exact, file.encoding, mode, under_document=True)
         if after is None:
             found = await self._context.overlay.on_disk(located)
             if found is None or not same_text(before, found.text):
                 return Change("delete", located, None, shown.text, None, record.encoding)
             return Change("delete", located, None, found.text, None, found.encoding, found.mode)
-        modes = (record.mode, record.mode_after) if record.mode_after is not None else (None, None)
-        there, now = modes[::-1] if self._redo else modes
         return Change(
             "edit", located, None, shown.text, shown.of(after), record.encoding, there, mode_now=now
         )
@@ -391,14 +393,14 @@ class TakingBack:
             why = there.message if isinstance(there, ReadProblem) else f"{target.shown} {IS_LINK}"
             return f"{reason}, and cannot be put aside: {why}"
         message = (
-            f"{located.shown}: {reason}.\nWith the {self._what} {located.shown} is named {target.shown}, "
+            f"{located.shown}: {reason}.\nWith the {self._questions.what} {located.shown} is named {target.shown}, "
             f"and what is there now is named {aside.shown}."
         )
-        choice = await self._chosen(message, hunk_id(record.change_id, 1), target.display, 1)
+        choice = await self._questions.choose(message, hunk_id(record.change_id, 1), target.display, 1)
         if choice == OPEN_BOTH:
             for one in (target, located):
                 await self._services.editor.show(one.uri)
-        if choice != self._take:
+        if choice != self._questions.take:
             return reason
         other = self._folded.at(target.display, place)
         made: Written | NotWritten | None = None
@@ -417,75 +419,36 @@ class TakingBack:
 
     # --- conflicts -----------------------------------------------------------------------------------------------
 
-    async def _ask(self, record: ChangeRecord, file: FileHistory, number: int, reason: str) -> _Seen | None:
+    async def _ask(self, record: ChangeRecord, file: FileHistory, number: int, reason: str) -> Seen | None:
         """Ask whether a hunk is taken back, or brought back, over what somebody did; gives what was shown if it is.
 
         Only that title is a yes.
         """
-        if self._folded.is_taken(file) or not _can_go_over(file, record, number):
+        if self._folded.is_taken(file) or not can_go_over(file, record, number):
             return None
         if not file.exists and id(file) in self._away:
             return None
-        seen = _Seen(_place(file, record, number), file.exists)
+        seen = Seen(place_of(file, record, number), file.exists)
         place, hunk = seen.place, hunk_id(record.change_id, number)
-        message = (
-            f"{one_line(file.path)}, line {place.line}: {reason}.\n"
-            f"As it is now:\n{_cut(place.now)}\nWith the {self._what}:\n{_cut(place.switched)}"
-            if file.exists
-            else f"{one_line(file.path)}: {reason}.\nWith the {self._what} it is made again:\n{_cut(place.switched)}"
-        )
-        choice = await self._chosen(message, hunk, file.path, place.line)
+        message = f"{one_line(file.path)}{f', line {place.line}' if file.exists else ''}: {reason}.\n"
+        what, whole, other = self._questions.what, file.is_whole(record.change_id, number), place.switched
+        if not file.exists:
+            rest = [(part.record.change_id, one) for part in self._parts for one in part.hunks]
+            other = file.brought_back(record.change_id, number, rest)
+            message += f"With the {what} it is made again:\n{cut(other)}"
+        elif whole and not file.appears(record.change_id, number):
+            message += f"As it is now:\n{cut(place.now)}\nWith the {what} the file is deleted."
+        else:
+            message += f"As it is now:\n{cut(place.now)}\nWith the {what}:\n{cut(place.switched)}"
+            other = place.switched if whole else file.forced(record.change_id, number)
+        choice = await self._questions.choose(message, hunk, file.path, place.line)
         if choice == OPEN_BOTH:
-            is_all = not file.exists or file.is_whole(record.change_id, number)
-            other = place.switched if is_all else file.forced(record.change_id, number)
-            await self._open_both(file, hunk, other)
-        if choice == self._take:
+            await self._questions.open_both(file, hunk, other)
+        if choice == self._questions.take:
             return seen
         if not file.exists:
             self._away.add(id(file))
         return None
-
-    @property
-    def _what(self) -> str:
-        return "redo" if self._redo else "undo"
-
-    @property
-    def _take(self) -> str:
-        return TAKE_THE_REDO if self._redo else TAKE_THE_UNDO
-
-    async def _chosen(self, message: str, hunk: str, path: str, line: int) -> str | None:
-        """What the person says about a hunk; None without an answer, and where they are not asked any more."""
-        if not self._answers or self._asked >= MOST_ASKED:
-            return None
-        self._asked += 1
-        choice = await self._answer(message)
-        self._context.record(UndoAsked(id=hunk, path=path, line=line, choice=choice))
-        self._answers = choice is not None
-        return choice
-
-    async def _answer(self, message: str) -> str | None:
-        asking = asyncio.ensure_future(
-            self._services.editor.ask(
-                message, [KEEP_MINE, self._take, OPEN_BOTH], seconds=self._context.limits.ask_seconds
-            )
-        )
-        ending = asyncio.ensure_future(self._ending.wait())
-        try:
-            await asyncio.wait({asking, ending}, return_when=asyncio.FIRST_COMPLETED)
-            answer = asking.result() if asking.done() else None
-        finally:
-            asking.cancel()
-            ending.cancel()
-        return answer.title if isinstance(answer, Answered) else None
-
-    async def _open_both(self, file: FileHistory, hunk: str, other: str) -> None:
-        folders = self._services.folders
-        made = await papers.both_papers(folders, hunk, file.path, file.text or "", self._what, other)
-        if isinstance(made, str):
-            self._services.editor.say("warning", made)
-            return
-        for paper in made:
-            await self._services.editor.show(paper.as_uri())
 
     # --- what is said of it --------------------------------------------------------------------------------------
 
@@ -500,9 +463,45 @@ class TakingBack:
         self._report.not_undoable.append(NotUndoable(what=record.path, reason=reason))
 
     def _conflict(self, record: ChangeRecord, file: FileHistory, number: int, reason: str) -> None:
+        if not file.exists:
+            if id(file) in self._missed:
+                return  # all of its hunks have the same reason
+            self._missed.add(id(file))
         line = 1 if file.is_whole(record.change_id, number) else file.place(record.change_id, number).line
         hunk = hunk_id(record.change_id, number)
         self._report.conflicts.append(Conflict(path=file.path, line=line, reason=reason, id=hunk))
+
+
+def _by_hand(
+    journal: Journal,
+    folded: Histories,
+    parts: Sequence[Part],
+    by_log: Sequence[Part],
+    params: UndoParams,
+    *,
+    redo: bool,
+) -> list[Part]:
+    """The files that the session made and somebody else took away: no undo has to, and no redo makes them again.
+
+    Args:
+        journal: The session's changes.
+        folded: The files that they changed.
+        parts: What is done, as the texts say.
+        by_log: What it would be, as the log alone says.
+        params: What was asked for.
+        redo: Whether it is a redo.
+    """
+    if redo and params.scope == "hunk" and params.id is not None:
+        return []  # just that is wanted
+    found: list[Part] = []
+    turns = {one.record.turn_id for one in parts} or {one.record.turn_id for one in by_log}
+    for one in parts if redo else by_log:
+        file = folded.of(one.record.change_id)
+        is_gone = file is not None and not file.exists and not file.is_on(one.record.change_id, 1)
+        is_meant = one.record.operation == "create" and not journal.is_undone(one.record.change_id)
+        if is_gone and is_meant and one.record.turn_id in turns:
+            found.append(one)
+    return found
 
 
 def _switched(file: FileHistory, change_id: str, numbers: Sequence[int], *, over: bool) -> str | None:
@@ -530,37 +529,20 @@ def _beside(path: Path) -> Path:
     raise AssertionError("there are always further numbers")
 
 
-def _can_go_over(file: FileHistory, record: ChangeRecord, number: int) -> bool:
-    """Whether a hunk can be switched over what somebody did since."""
-    change_id = record.change_id
-    if not file.exists:
-        return file.brings_back(change_id, (number,))
-    if file.is_whole(change_id, number):
-        return not file.appears(change_id, number) or file.deleted is not None
-    return file.may_go_over(change_id, number)
-
-
-def _place(file: FileHistory, record: ChangeRecord, number: int) -> Place:
-    if file.brings_back(record.change_id, (number,)):
-        return Place(1, "", file.brought_back(record.change_id, number))
-    is_whole = file.is_whole(record.change_id, number)
-    return _of_all(file, record, number) if is_whole else file.place(record.change_id, number)
-
-
-def _of_all(file: FileHistory, record: ChangeRecord, number: int) -> Place:
-    """The whole of a file, which somebody wrote where another one is to come back, or to go."""
-    switched = file.deleted if file.appears(record.change_id, number) else ""
-    return Place(1, file.text or "", switched or "")
-
-
 def _emptied(record: ChangeRecord, made: Change) -> Iterator[str]:
     """The folders that go, if nothing else is in them, with a file that goes: they came with it, or went with it at first."""
     if made.operation not in {"delete", "rename"}:
         return
     there = made.located.display
-    if record.made_folder is not None and there == (record.to or record.path):
-        yield from folders_down(record.made_folder, there)
+    if there == (record.to or record.path):
+        yield from _made_for(record, there)
     yield from _at(record, there)
+
+
+def _made_for(record: ChangeRecord, path: str) -> Iterator[str]:
+    """The folders that were made for a file."""
+    if record.made_folder is not None:
+        yield from folders_down(record.made_folder, path)
 
 
 def _brought_back(record: ChangeRecord, made: Change) -> Mapping[str, int]:
@@ -577,9 +559,3 @@ def _at(record: ChangeRecord, path: str) -> Mapping[str, int]:
     below = PurePath(record.path).relative_to(record.folder)
     folder = PurePath(*PurePath(path).parts[: -len(below.parts)])
     return {str(folder / one): mode for one, mode in record.folders.items()}
-
-
-def _cut(text: str) -> str:
-    if not text:
-        return "(nothing)"
-    return text.rstrip("\r\n") if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"

@@ -1,11 +1,9 @@
 """The command `changes`: what a session changed, as a list or as a patch."""
 
-import io
 from pathlib import Path
 from typing import Any, cast
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 import outrider_protocol as names
@@ -13,7 +11,7 @@ from outrider.cli.export import hand_over
 from outrider.cli.look import RefusedError, server_of
 from outrider.cli.render import Renderer
 from outrider.cli.run import ExitCode
-from outrider.cli.terminal import make_console, one_line, visible
+from outrider.cli.terminal import one_line, visible
 
 Object = dict[str, Any]
 
@@ -52,21 +50,27 @@ async def changes(
 
 
 def _listed(given: Object) -> str:
-    table = Table.grid(padding=(0, 2))
+    """The changes under the turns and calls that made them: ids are whole, whatever the width."""
+    lines: list[str] = []
+    turn = call = None
     for change in cast("list[Object]", given["changes"]):
-        path = f"{change['path']} → {change['to']}" if "to" in change else str(change["path"])
-        table.add_row(
-            change["changeId"], change["operation"], one_line(path), visible(change.get("reason", ""))
-        )
+        if change.get("turnId") != turn:
+            turn, call = change.get("turnId"), None
+            lines.append(f"turn {turn}")
+        if change.get("callId") != call:
+            call = change.get("callId")
+            lines.append(f"  step {change['step']}: {call}")
+        path = one_line(f"{change['path']} → {change['to']}" if "to" in change else str(change["path"]))
+        state = change.get("state", "")
+        reason = visible(change.get("reason", ""))
+        lines.append(_row(4, change["changeId"], change["operation"], path, state, reason))
         for hunk in cast("list[Object]", change["hunks"]):
             removed, added = (len(str(hunk[key]).splitlines()) for key in ("removed", "added"))
-            table.add_row(
-                Text(f"  {hunk['id']}"), f"+{added} −{removed}", f"line {hunk['line']}", hunk["state"]
-            )
-    for one in cast("list[Object]", given.get("notUndoable", [])):
-        table.add_row("–", "not undoable", one_line(one["what"]), visible(one["reason"]))
-    if not table.rows:
-        return ""
-    lines = io.StringIO()
-    make_console(lines).print(table)
-    return lines.getvalue()
+            lines.append(_row(6, hunk["id"], f"+{added} −{removed}", f"line {hunk['line']}", hunk["state"]))
+    lasting = cast("list[Object]", given.get("notUndoable", []))
+    lines += [_row(0, "not undoable", one_line(one["what"]), visible(one["reason"])) for one in lasting]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _row(indent: int, *cells: str) -> str:
+    return " " * indent + "  ".join(cell for cell in cells if cell)

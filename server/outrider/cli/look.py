@@ -160,7 +160,7 @@ async def undo(
     *,
     redo: bool,
 ) -> ExitCode:
-    """Take changes of a session back, or with `redo` bring them back; gives 1 on a conflict, or if nothing could be.
+    """Take changes of a session back, or with `redo` bring them back; gives 1 if something was not.
 
     Args:
         workspace: The folder.
@@ -189,7 +189,7 @@ async def undo(
         console.print(
             Text(f"cannot be {cannot}: {one_line(row['what'])}: {visible(row['reason'])}", style="yellow")
         )
-    stayed = done["conflicts"] or (done["notUndoable"] and not done["undone"])
+    stayed = done["conflicts"] or done["notUndoable"]
     if not done["undone"] and not stayed:
         console.print(f"there was nothing to {'bring' if redo else 'take'} back")
     return ExitCode.FAILED if stayed else ExitCode.COMPLETED

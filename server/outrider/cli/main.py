@@ -303,7 +303,10 @@ def undo(
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
 ) -> None:
-    """Take back changes of a session, those of its latest turn by default, and keep what was written since."""
+    """Take back changes of a session, those of its latest turn by default, and keep what was written since.
+
+    Exit code 0: all is taken back, 1: something was left as it is or cannot be undone, 2: there is no such session.
+    """
     _take_back(session, scope, of, workspace, state_dir, redo=False)
 
 
@@ -315,7 +318,10 @@ def redo(
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
 ) -> None:
-    """Bring back what an undo took back, by default the turn that was undone last."""
+    """Bring back what an undo took back, by default the turn that was undone last.
+
+    Exit code 0: all is brought back, 1: something was left as it is or cannot be redone, 2: there is no such session.
+    """
     _take_back(session, scope, of, workspace, state_dir, redo=True)
 
 
@@ -349,7 +355,7 @@ def changes(
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
 ) -> None:
-    """List what a session changed, hunk by hunk, or give it as a patch."""
+    """List what a session changed by turn, step, change and hunk, with the ids that undo takes, or give it as a patch."""
     from outrider.cli.changes import changes as show_changes
 
     options, console = settings(None, None, state_dir), make_console(sys.stderr)

@@ -174,8 +174,13 @@ def _breaks_off(expected: LoggedEvent | None, data: EventData) -> bool:
     return expected is None or (expected.type == "session.restored" and data.TYPE != "session.restored")
 
 
-_PLACES = {"place": "place", "to_place": "toPlace", "real_folders": "realFolders"}
-"""Where links led: no disk is looked at now."""
+_PLACES = {
+    "place": "place",
+    "to_place": "toPlace",
+    "real_folders": "realFolders",
+    "kept_mode": "keptMode",
+}
+"""Where links led, and what files may be: no disk is looked at now."""
 
 
 def _same(expected: LoggedEvent, got: Object) -> bool:

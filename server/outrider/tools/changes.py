@@ -194,6 +194,17 @@ def _taken_back(undoes: TakesBack | None) -> dict[str, Any]:
     return {"undoes": undoes.change_id, "undoes_hunks": None if undoes.hunks is None else list(undoes.hunks)}
 
 
+async def _kept(context: ToolContext, change: Change) -> dict[str, Any]:
+    """What an edit leaves as it finds it, and its text does not tell: without it the file could not be made again."""
+    found = await context.overlay.on_disk(change.located) if change.operation == "edit" else None
+    if found is None:
+        return {}
+    return {
+        "encoding": None if found.encoding == "utf-8" else found.encoding,
+        "kept_mode": None if found.mode is None else f"{found.mode:03o}",
+    }
+
+
 def _texts(change: Change) -> tuple[dict[str, Any], dict[str, bytes]]:
     """The hashes of the texts before and after a change, and those texts by their hash."""
     contents = change.contents
@@ -209,7 +220,8 @@ async def make(
     undoes: TakesBack | None = None,
 ) -> Written | NotWritten:
     """Record a change as applying, on the disk before its effect; make it, verify it, and record how it went."""
-    described, texts = {**describe(change_id, call, change), **_taken_back(undoes)}, _texts(change)
+    besides = _taken_back(undoes) | await _kept(context, change)
+    described, texts = {**describe(change_id, call, change), **besides}, _texts(change)
     # With its whole text before and after, so that it can be recovered and undone.
     place, to_place = context.place_of(change.located), change.to and context.place_of(change.to)
     applying = EditApplying(**described, **texts[0], place=place, to_place=to_place)
@@ -225,7 +237,7 @@ async def make(
         if written.without is not None:
             # The change is what is there of it; what somebody typed meanwhile was there before it.
             there = replace(change, before=written.without, after=written.after)
-            described, texts = {**describe(change_id, call, there), **_taken_back(undoes)}, _texts(there)
+            described, texts = {**describe(change_id, call, there), **besides}, _texts(there)
         elif written.after != change.after:
             texts = _texts(replace(change, after=written.after))
         if written.where == "buffer":

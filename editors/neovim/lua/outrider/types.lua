@@ -85,6 +85,7 @@
 ---@field operation 'edit'|'create'|'delete'|'rename'
 ---@field path string
 ---@field reason? string
+---@field state? 'applied'|'undone'|'conflict'
 ---@field step integer
 ---@field to? string
 ---@field turnId? string
@@ -200,6 +201,7 @@
 ---@field folder? string
 ---@field folders? outrider.GoingFolder[]
 ---@field hunks outrider.WireHunk[]
+---@field keptMode? string
 ---@field madeFolder? string
 ---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
@@ -221,6 +223,7 @@
 ---@field folder? string
 ---@field folders? outrider.GoingFolder[]
 ---@field hunks outrider.WireHunk[]
+---@field keptMode? string
 ---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
@@ -241,6 +244,7 @@
 ---@field folder? string
 ---@field folders? outrider.GoingFolder[]
 ---@field hunks outrider.WireHunk[]
+---@field keptMode? string
 ---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
@@ -259,6 +263,7 @@
 ---@field folder? string
 ---@field folders? outrider.GoingFolder[]
 ---@field hunks outrider.WireHunk[]
+---@field keptMode? string
 ---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string
@@ -273,6 +278,7 @@
 ---@field folder? string
 ---@field folders? outrider.GoingFolder[]
 ---@field hunks outrider.WireHunk[]
+---@field keptMode? string
 ---@field mode? string
 ---@field operation? 'edit'|'create'|'delete'|'rename'
 ---@field path string

@@ -93,6 +93,7 @@ export interface ChangeInfo {
   operation: "edit" | "create" | "delete" | "rename";
   path: string;
   reason?: string;
+  state?: "applied" | "undone" | "conflict";
   step: number;
   to?: string;
   turnId?: string;
@@ -224,6 +225,7 @@ export interface EditApplied {
   folder?: string;
   folders?: GoingFolder[];
   hunks: WireHunk[];
+  keptMode?: string;
   madeFolder?: string;
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
@@ -246,6 +248,7 @@ export interface EditApplying {
   folder?: string;
   folders?: GoingFolder[];
   hunks: WireHunk[];
+  keptMode?: string;
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
@@ -267,6 +270,7 @@ export interface EditMerged {
   folder?: string;
   folders?: GoingFolder[];
   hunks: WireHunk[];
+  keptMode?: string;
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
@@ -286,6 +290,7 @@ export interface EditProposed {
   folder?: string;
   folders?: GoingFolder[];
   hunks: WireHunk[];
+  keptMode?: string;
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;
@@ -301,6 +306,7 @@ export interface EditRejected {
   folder?: string;
   folders?: GoingFolder[];
   hunks: WireHunk[];
+  keptMode?: string;
   mode?: string;
   operation?: "edit" | "create" | "delete" | "rename";
   path: string;

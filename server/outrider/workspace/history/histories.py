@@ -9,7 +9,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Literal
 
-from outrider.workspace.history.journal import ChangeRecord, Journal
+from outrider.ports.text import TextEncoding
+from outrider.workspace.history.journal import ChangeRecord, Journal, hunk_id
 from outrider.workspace.history.shown import Shown
 from outrider.workspace.history.weave import Place, Weave
 from outrider.workspace.overlay import is_alike, same_text
@@ -36,6 +37,10 @@ class FileHistory:
     """What the last deletion took away, to the byte."""
     gone: ChangeRecord | None = None
     """The last deletion, be it a change or an undo."""
+    encoding: TextEncoding = "utf-8"
+    """How it held its text when it was changed last."""
+    mode: int | None = None
+    """Its permission bits then, where they were not the usual ones."""
     life: int = 0
     """Which file it is: one that is made anew where one was deleted is another one."""
     lives: dict[int, int] = field(default_factory=dict[int, int])
@@ -168,7 +173,8 @@ class FileHistory:
                 return "the file does not exist any more"
             if self.lives[strand] != self.life:
                 return "the file was made anew since"
-            return "the same place was changed since" if self.weave.is_held(strand) else None
+            held = self.weave.is_held(strand)
+            return f"the same place was changed since{self._by_whom(strand)}" if held else None
         appears = self.whole[strand] != self.weave.is_on(strand)
         if appears:
             return "the file exists again" if self.exists else None
@@ -179,7 +185,15 @@ class FileHistory:
         self.weave.switch(strand)
         held = rest or self.weave.is_held(strand)
         what = "the new file" if self.whole[strand] else "the file"
-        return f"{what} was changed since, so it is not deleted" if held else None
+        return f"{what} was changed since{self._by_whom(strand)}, so it is not deleted" if held else None
+
+    def _by_whom(self, strand: int) -> str:
+        """Who is in the way of a strand, where that is none but the session itself."""
+        names = {own: key for key, own in self.strands.items()}
+        later = self.weave.later(strand, everywhere=strand in self.whole)
+        if not later or later - names.keys():
+            return ""
+        return f" by a later change of this session, {hunk_id(*names[max(later)])}"
 
     def is_whole(self, change_id: str, number: int) -> bool:
         """Whether a hunk is the file itself: its creation or deletion."""
@@ -201,15 +215,25 @@ class FileHistory:
         is_known = not self.exists and self._lost is not None and not self.whole.keys() & set(strands)
         return is_known and bool(strands) and all(self.lives[strand] == self.life for strand in strands)
 
-    def brought_back(self, change_id: str, number: int) -> str:
-        """The text that the file comes back with, if a hunk is switched then."""
-        strand, lost = self.strands[change_id, number], self._lost or self.weave
+    def brought_back(self, change_id: str, number: int, besides: Sequence[tuple[str, int]] = ()) -> str:
+        """The text that the file comes back with, if a hunk is switched then.
+
+        Args:
+            change_id: The change.
+            number: Its hunk.
+            besides: Further hunks, by change and number, that are switched as well where nothing is in their way.
+        """
+        strand, lost = self.strands[change_id, number], deepcopy(self._lost or self.weave)
+        was_on = lost.is_on(strand)
         if lost.is_held(strand):
-            return lost.forced(strand)
-        lost.switch(strand)
-        text = lost.text
-        lost.switch(strand)
-        return text
+            lost.go_over(strand)
+        else:
+            lost.switch(strand)
+        for other in (self.strands[key] for key in besides if key in self.strands):
+            fits = other != strand and lost.is_on(other) == was_on and self.lives[other] == self.life
+            if fits and other not in self.whole and not lost.is_held(other):
+                lost.switch(other)
+        return lost.text
 
     def place(self, change_id: str, number: int) -> Place:
         """Where a hunk is now."""
@@ -296,6 +320,9 @@ class Histories:
             self._at[file.key] = file
         self._of[record.change_id] = file
         file.look(before)
+        if record.operation != "rename":
+            put = record.mode if record.mode_after is None else record.mode_after
+            file.encoding, file.mode = record.encoding, put if record.kept_mode is None else record.kept_mode
         if record.operation == "delete":
             file.deleted, file.gone = before, record
         if record.operation == "rename":

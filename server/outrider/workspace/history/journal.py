@@ -56,9 +56,11 @@ class ChangeRecord:
     """Whether it takes hunks of another change back; False for a change, and for what brings one back."""
     state: ChangeState
     encoding: TextEncoding = "utf-8"
-    """How a file that was made, or taken away, held its text."""
+    """How the file held its text."""
     mode: int | None = None
-    """Permission bits of such a file, where they were not the usual ones."""
+    """Permission bits of a file that was made, or taken away, where they were not the usual ones."""
+    kept_mode: int | None = None
+    """Those of an edited file, which keeps them."""
     mode_after: int | None = None
     """The ones that it has since, where a command changed them."""
     folder: str | None = None
@@ -247,6 +249,7 @@ class Journal:
             state=state,
             encoding=data.get("encoding", "utf-8"),
             mode=int(data["mode"], 8) if "mode" in data else None,
+            kept_mode=int(data["keptMode"], 8) if "keptMode" in data else None,
             mode_after=int(data["modeAfter"], 8) if "modeAfter" in data else None,
             folder=data.get("folder"),
             folders={one["path"]: int(one["mode"], 8) for one in data.get("folders", ())},
@@ -345,6 +348,10 @@ class Journal:
     def last_undo(self, change_id: str) -> str | None:
         """What took hunks of a change back last."""
         return self._last_undo.get(change_id)
+
+    def is_undone(self, change_id: str) -> bool:
+        """Whether hunks of a change were taken back, as the log has it."""
+        return bool(self._undone.get(change_id))
 
     def knows(self, id: str) -> bool:  # noqa: A002 - as on the wire
         """Whether an id names a hunk, a change, a call or a turn that changed something."""

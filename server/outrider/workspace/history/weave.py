@@ -263,6 +263,13 @@ class Weave:
             found += new
         return over
 
+    def later(self, strand: int, *, everywhere: bool) -> set[int]:
+        """The later strands that went over the lines of a strand, or put lines between them, or anywhere."""
+        own = [index for index, line in enumerate(self._lines) if _is_of(line, strand)]
+        lines = self._lines if everywhere or not own else self._lines[own[0] : own[-1] + 1]
+        put = {line.by for line in lines if line.by > strand and self._is_visible(line)}
+        return self.over(strand) | put
+
     def _visible_switched(self, strand: int, over: set[int]) -> list[int]:
         """What would be visible with a strand switched, and without those over it."""
         for one in (strand, *over):

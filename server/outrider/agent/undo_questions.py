@@ -1,0 +1,123 @@
+"""What an undo asks the person about: places that somebody changed since. Only one title is a yes."""
+
+import asyncio
+from dataclasses import dataclass
+
+from outrider.agent import papers
+from outrider.agent.context import TurnContext
+from outrider.agent.services import Services
+from outrider.ports.editor import Answered
+from outrider.ports.text import one_line
+from outrider.workspace.history.histories import FileHistory
+from outrider.workspace.history.journal import ChangeRecord
+from outrider.workspace.history.weave import Place
+from outrider_protocol import KEEP_MINE, OPEN_BOTH, TAKE_THE_REDO, TAKE_THE_UNDO
+from outrider_protocol.events import UndoAsked
+
+MOST_ASKED = 5
+"""Conflicts that are asked about one by one; further ones are only named."""
+MOST_SHOWN = 300
+"""Characters of each version in a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the person was shown of a conflict."""
+
+    place: Place
+    exists: bool
+    """Whether there was the file."""
+
+
+class Questions:
+    """The questions of one undo or redo."""
+
+    def __init__(
+        self, services: Services, context: TurnContext, ending: asyncio.Event, *, redo: bool
+    ) -> None:
+        """Begin with none asked.
+
+        Args:
+            services: The house.
+            context: Where they are recorded.
+            ending: Set when the session is let go of: nobody is asked any more then.
+            redo: Whether they are about what is brought back.
+        """
+        self._services = services
+        self._context = context
+        self._ending = ending
+        self.what = "redo" if redo else "undo"
+        """What is done."""
+        self.take = TAKE_THE_REDO if redo else TAKE_THE_UNDO
+        """The title that is a yes."""
+        self._asked = 0
+        self._answers = True
+
+    async def choose(self, message: str, hunk: str, path: str, line: int) -> str | None:
+        """What the person says about a hunk; None without an answer, and where they are not asked any more."""
+        if not self._answers or self._asked >= MOST_ASKED:
+            return None
+        self._asked += 1
+        choice = await self._answer(message)
+        self._context.record(UndoAsked(id=hunk, path=path, line=line, choice=choice))
+        self._answers = choice is not None
+        return choice
+
+    async def _answer(self, message: str) -> str | None:
+        asking = asyncio.ensure_future(
+            self._services.editor.ask(
+                message, [KEEP_MINE, self.take, OPEN_BOTH], seconds=self._context.limits.ask_seconds
+            )
+        )
+        ending = asyncio.ensure_future(self._ending.wait())
+        try:
+            await asyncio.wait({asking, ending}, return_when=asyncio.FIRST_COMPLETED)
+            answer = asking.result() if asking.done() else None
+        finally:
+            asking.cancel()
+            ending.cancel()
+        return answer.title if isinstance(answer, Answered) else None
+
+    async def open_both(self, file: FileHistory, hunk: str, text: str) -> None:
+        """Show the file as it is, and as it would be."""
+        folders = self._services.folders
+        made = await papers.both_papers(folders, hunk, file.path, file.text or "", self.what, text)
+        if isinstance(made, str):
+            self._services.editor.say("warning", made)
+            return
+        shown = [await self._services.editor.show(paper.as_uri()) for paper in made]
+        if not all(shown):
+            mine, other = made
+            paths = f"as it is: {mine}; with the {self.what}: {other}"
+            self._services.editor.say("info", f"{one_line(file.path)} {paths}")
+
+
+def can_go_over(file: FileHistory, record: ChangeRecord, number: int) -> bool:
+    """Whether a hunk can be switched over what somebody did since."""
+    change_id = record.change_id
+    if not file.exists:
+        return file.brings_back(change_id, (number,))
+    if file.is_whole(change_id, number):
+        return not file.appears(change_id, number) or file.deleted is not None
+    return file.may_go_over(change_id, number)
+
+
+def place_of(file: FileHistory, record: ChangeRecord, number: int) -> Place:
+    """Where a hunk is, with what is there now and what would be."""
+    if file.brings_back(record.change_id, (number,)):
+        return Place(1, "", file.brought_back(record.change_id, number))
+    is_whole = file.is_whole(record.change_id, number)
+    return _of_all(file, record, number) if is_whole else file.place(record.change_id, number)
+
+
+def _of_all(file: FileHistory, record: ChangeRecord, number: int) -> Place:
+    """The whole of a file, which somebody wrote where another one is to come back, or to go."""
+    switched = file.deleted if file.appears(record.change_id, number) else ""
+    return Place(1, file.text or "", switched or "")
+
+
+def cut(text: str) -> str:
+    """A version of a place, as long as a question may show it."""
+    if not text:
+        return "(nothing)"
+    return text.rstrip("\r\n") if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
