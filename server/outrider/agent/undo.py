@@ -6,7 +6,7 @@ answer the place is left as it is and named as a conflict.
 
 import asyncio
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path, PurePath
@@ -17,6 +17,7 @@ from outrider.agent.context import TurnContext
 from outrider.agent.services import Services
 from outrider.agent.standing import Standing, locate, standing, stands_in, text_of
 from outrider.agent.state import SessionState
+from outrider.agent.undo_folders import brought_back, emptied
 from outrider.ports.editor import Answered
 from outrider.ports.text import one_line
 from outrider.tools import changes
@@ -27,7 +28,7 @@ from outrider.workspace.history.journal import ChangeRecord, Journal, Lasting, P
 from outrider.workspace.history.shown import Shown
 from outrider.workspace.history.weave import Place
 from outrider.workspace.overlay import ReadProblem, same_text
-from outrider.workspace.paths import IS_LINK, Located, PathProblem, folders_down, is_link
+from outrider.workspace.paths import IS_LINK, Located, PathProblem, is_link
 from outrider_protocol import KEEP_MINE, OPEN_BOTH, TAKE_THE_REDO, TAKE_THE_UNDO
 from outrider_protocol.commands import UndoParams, UndoResult
 from outrider_protocol.events import Conflict, NotUndoable, UndoAsked, UndoFinished, UndonePath, UndoRequested
@@ -319,9 +320,9 @@ class TakingBack:
         if isinstance(made, Written):
             self._report.undone[record.path] = self._report.undone.get(record.path, 0) + len(hunks)
             self._report.change_id = change_id
-            self._emptied |= set(_emptied(record, change))
+            self._emptied |= set(emptied(record, change))
             self._made |= {made.made_folder} if made.made_folder is not None else set()
-            await self._bring_back(_brought_back(record, change))
+            await self._bring_back(brought_back(record, change))
         elif made.kind != "changed":
             self._no(record, made.message)
         return made
@@ -348,26 +349,51 @@ class TakingBack:
         target = None if located is None else await self._reached(record, *back)
         if located is None or target is None:
             return
+        if file.path != there[0]:
+            self._no(record, f"it is named {one_line(file.path)} by now")
+            return
         if self._folded.is_taken(file, *there):
             self._no(record, f"{one_line(there[0])} is another file now")
             return
         current = await self._context.overlay.read(located)
         if isinstance(current, ReadProblem):
-            if current.kind == "not_found" and file.path == there[0]:
+            if current.kind == "not_found":
                 self._no(record, f"{one_line(there[0])} does not exist any more")
-            elif current.kind != "not_found":
+            else:
                 self._no(record, current.message)
             return
-        if (reason := await self._make_room(record, located, target, back[1])) is not None:
+        change = Change("rename", located, target, current.text, current.text, under_document=True)
+        # Before anything is asked, or moved out of its way.
+        if (problem := await self._context.editing.why_stays(change)) is not None:
+            self._no(record, f"{one_line(there[0])} was not renamed: {problem}")
+            return
+        await asyncio.to_thread(file.look, current.text)
+        reason = await self._is_the_one(record, file, located, target)
+        if (reason := reason or await self._make_room(record, located, target, back[1])) is not None:
             hunk = hunk_id(record.change_id, 1)
             self._report.conflicts.append(Conflict(path=located.display, line=1, reason=reason, id=hunk))
             return
-        change = Change("rename", located, target, current.text, current.text, under_document=True)
         made = await self._make(record, change, (1,))
         if isinstance(made, Written):
             self._folded.moved(file, *back)
         elif made.kind == "changed":
             self._no(record, f"{one_line(there[0])} was not renamed: {made.message}")
+
+    async def _is_the_one(
+        self, record: ChangeRecord, file: FileHistory, located: Located, target: Located
+    ) -> str | None:
+        """Ask about what may be another file than the one that was renamed; a text says why it keeps its name."""
+        reason = file.why_not_renamed(record.change_id)
+        if reason is None:
+            return None
+        message = (
+            f"{located.shown}: {reason}.\nWith the {self._what} it is named {target.shown}. It begins:\n"
+            f"{_cut(file.text or '')}"
+        )
+        choice = await self._chosen(message, hunk_id(record.change_id, 1), located.display, 1)
+        if choice == OPEN_BOTH:
+            await self._services.editor.show(located.uri)
+        return None if choice == self._take else reason
 
     async def _make_room(
         self, record: ChangeRecord, located: Located, target: Located, place: str | None
@@ -410,6 +436,8 @@ class TakingBack:
             if isinstance(made, Written):
                 if other is not None:
                     self._folded.moved(other, aside.display, str(aside.resolved))
+                named = f"what was there is named {aside.shown} now, and stays so"
+                self._report.not_undoable.append(NotUndoable(what=target.display, reason=named))
                 return None
             if made.kind != "changed":
                 break
@@ -551,32 +579,6 @@ def _of_all(file: FileHistory, record: ChangeRecord, number: int) -> Place:
     """The whole of a file, which somebody wrote where another one is to come back, or to go."""
     switched = file.deleted if file.appears(record.change_id, number) else ""
     return Place(1, file.text or "", switched or "")
-
-
-def _emptied(record: ChangeRecord, made: Change) -> Iterator[str]:
-    """The folders that go, if nothing else is in them, with a file that goes: they came with it, or went with it at first."""
-    if made.operation not in {"delete", "rename"}:
-        return
-    there = made.located.display
-    if record.made_folder is not None and there == (record.to or record.path):
-        yield from folders_down(record.made_folder, there)
-    yield from _at(record, there)
-
-
-def _brought_back(record: ChangeRecord, made: Change) -> Mapping[str, int]:
-    """The folders that come with a file, where they went with it, with their permission bits."""
-    if made.operation not in {"create", "rename"}:
-        return {}
-    return _at(record, made.to.display if made.to else made.located.display)
-
-
-def _at(record: ChangeRecord, path: str) -> Mapping[str, int]:
-    """The folders that went with a file, as they are when that is at `path`."""
-    if record.folder is None:
-        return {}
-    below = PurePath(record.path).relative_to(record.folder)
-    folder = PurePath(*PurePath(path).parts[: -len(below.parts)])
-    return {str(folder / one): mode for one, mode in record.folders.items()}
 
 
 def _cut(text: str) -> str:

@@ -134,6 +134,16 @@ class Editing:
             case _:
                 return await self._under_buffer(change, document, label)
 
+    async def why_stays(self, change: Change) -> str | None:
+        """Why a file cannot be renamed as it is now, whatever is at its new place; None: nothing is known of."""
+        document = await self._overlay.document_of(change.located)
+        if document is not None:
+            found = await asyncio.to_thread(read_text, change.located)
+            if not isinstance(found, Decoded) or not same_text(document.text, found.text):
+                return _UNSAVED
+        problem = await asyncio.to_thread(on_disk.in_the_way, change, self._held)
+        return f"{change.located.display} {problem.message}" if problem and problem.kind != "exists" else None
+
     async def _in_buffer(self, change: Change, uri: str, label: str) -> Written | NotWritten:
         before, planned = change.before or "", change.after or ""
         document = await self._told(uri)
@@ -303,6 +313,8 @@ class Editing:
         exact = replace(change, before=exactly, after=after)
         if change.operation in self._editor.traits.file_operations:
             done = await self._by_editor(exact, document, label)
+            if isinstance(done, Written) and done.after == exact.after:
+                return replace(done, after=change.after)
             if done is not None:
                 return done
         written = await self._on_disk(exact, found=change.after)
