@@ -17,7 +17,7 @@ from outrider.agent.context import TurnContext
 from outrider.agent.services import Services
 from outrider.agent.standing import Standing, locate, standing, stands_in, text_of
 from outrider.agent.state import SessionState
-from outrider.agent.undo_folders import brought_back, emptied
+from outrider.agent.undo_folders import brought_back, emptied, modes_around
 from outrider.ports.editor import Answered
 from outrider.ports.text import one_line
 from outrider.tools import changes
@@ -148,7 +148,7 @@ class TakingBack:
         self._modes: dict[str, int] = {}
         """Permission bits of folders that came back."""
         self._made: set[str] = set()
-        """The topmost folders that were made."""
+        """The folders that were made; of those in one another at least the topmost."""
         self._asked = 0
         self._answers = True
         self._away: set[int] = set()
@@ -159,7 +159,7 @@ class TakingBack:
         goes = "delete" if self._redo else "create"
         gone = [self._folded.of(part.record.change_id) for part in parts if part.record.operation == goes]
         self._away = {id(file) for file in gone}
-        for part in parts:
+        for part in self._folded.in_order(parts):
             file = self._folded.of(part.record.change_id)
             await self._sweep(part.record)
             if file is None:
@@ -195,7 +195,7 @@ class TakingBack:
         """Make folders again; what they may be is said at the end, when all files are in them."""
         if folders:
             self._modes |= folders
-            await self._context.editing.make_folders(await self._located(folders))
+            self._made |= await self._context.editing.make_folders(await self._located(folders))
 
     async def _located(self, folders: Iterable[str]) -> list[Located]:
         found = [await self._context.folders.locate(one) for one in folders]
@@ -322,6 +322,7 @@ class TakingBack:
             self._report.change_id = change_id
             self._emptied |= set(emptied(record, change))
             self._made |= {made.made_folder} if made.made_folder is not None else set()
+            self._modes |= modes_around(self._journal, record, change)
             await self._bring_back(brought_back(record, change))
         elif made.kind != "changed":
             self._no(record, made.message)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
 from outrider.workspace.change import Change
-from outrider.workspace.history.journal import ChangeRecord
+from outrider.workspace.history.journal import ChangeRecord, Journal
 from outrider.workspace.paths import folders_down
 
 
@@ -15,20 +15,32 @@ def emptied(record: ChangeRecord, made: Change) -> Iterator[str]:
     there = made.located.display
     if record.made_folder is not None and there == (record.to or record.path):
         yield from folders_down(record.made_folder, there)
-    yield from _at(record, there)
+    yield from _at(record, record, there)
 
 
 def brought_back(record: ChangeRecord, made: Change) -> Mapping[str, int]:
     """The folders that come with a file, where they went with it, with their permission bits."""
     if made.operation not in {"create", "rename"}:
         return {}
-    return _at(record, made.to.display if made.to else made.located.display)
+    return _at(record, record, made.to.display if made.to else made.located.display)
 
 
-def _at(record: ChangeRecord, path: str) -> Mapping[str, int]:
-    """The folders that went with a file, as they are when that is at `path`."""
-    if record.folder is None:
+def modes_around(journal: Journal, record: ChangeRecord, made: Change) -> Mapping[str, int]:
+    """The permission bits of the folders that a file came back to, though they went with another file of its call."""
+    if made.operation not in {"create", "rename"} or record.call_id is None:
         return {}
-    below = PurePath(record.path).relative_to(record.folder)
+    path = made.to.display if made.to else made.located.display
+    modes: dict[str, int] = {}
+    for one in journal.changes(record.turn_id):
+        if one.call_id == record.call_id and one.operation == record.operation:
+            modes |= _at(record, one, path)
+    return modes
+
+
+def _at(record: ChangeRecord, last: ChangeRecord, path: str) -> Mapping[str, int]:
+    """The folders that went with the last file in them, as they are when another one of them is at `path`."""
+    if last.folder is None or not PurePath(record.path).is_relative_to(last.folder):
+        return {}
+    below = PurePath(record.path).relative_to(last.folder)
     folder = PurePath(*PurePath(path).parts[: -len(below.parts)])
-    return {str(folder / one): mode for one, mode in record.folders.items()}
+    return {str(folder / one): mode for one, mode in last.folders.items()}

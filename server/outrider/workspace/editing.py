@@ -391,9 +391,10 @@ class Editing:
         """Remove folders of the workspace, those in which there is nothing."""
         await asyncio.to_thread(disk.remove_folders, [path for one in folders if (path := _own_path(one))])
 
-    async def make_folders(self, folders: Sequence[Located]) -> None:
-        """Make those folders of the workspace that are missing."""
-        await asyncio.to_thread(disk.make_folders, [path for one in folders if (path := _own_path(one))])
+    async def make_folders(self, folders: Sequence[Located]) -> set[str]:
+        """Make those folders of the workspace that are missing; gives these, as they are shown."""
+        paths = {path: one.display for one in folders if (path := _own_path(one))}
+        return {paths[path] for path in await asyncio.to_thread(disk.make_folders, paths)}
 
     async def set_folder_modes(self, folders: Sequence[tuple[Located, int]]) -> None:
         """Give those folders of the workspace that are there their permission bits."""

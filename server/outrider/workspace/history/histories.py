@@ -10,7 +10,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Literal
 
-from outrider.workspace.history.journal import ChangeRecord, Journal
+from outrider.workspace.history.journal import ChangeRecord, Journal, Part
 from outrider.workspace.history.shown import Shown
 from outrider.workspace.history.weave import Place, Weave
 from outrider.workspace.matching.similarity import similarity
@@ -216,6 +216,12 @@ class FileHistory:
         strand = self.strands[change_id, number]
         return self.whole[strand] != self.weave.is_on(strand)
 
+    def comes_back(self, change_id: str, numbers: Sequence[int]) -> bool:
+        """Whether the file is gone, and comes back as it was last with these hunks switched."""
+        strands = [self.strands[change_id, one] for one in numbers if self.knows(change_id, one)]
+        whole = [one for one in strands if one in self.whole and self.lives[one] == self.life]
+        return not self.exists and any(self.whole[one] != self.weave.is_on(one) for one in whole)
+
     def may_go_over(self, change_id: str, number: int) -> bool:
         """Whether a hunk can be switched over what went over it: neither is a whole file that came or went."""
         strand = self.strands[change_id, number]
@@ -287,6 +293,18 @@ class Histories:
         """The file of the session that is at a path, with its real one; None: none that is known of."""
         other = self._at.get(place or path)
         return other if other is not None and other.exists else None
+
+    def in_order(self, parts: Sequence[Part]) -> list[Part]:
+        """Hunks that are to be switched: what brings a file that is gone back is before all else that is about it."""
+        ordered = list(parts)
+        for part in parts:
+            file = self._of.get(part.record.change_id)
+            if file is not None and file.comes_back(part.record.change_id, part.hunks):
+                first = next(one for one in ordered if self._of.get(one.record.change_id) is file)
+                at = ordered.index(first)
+                ordered.remove(part)
+                ordered.insert(at, part)
+        return ordered
 
     def moved(self, file: FileHistory, to: str, place: str | None) -> None:
         """Take note that a file has another path, and another real one."""
