@@ -140,3 +140,66 @@ async def test_the_undo_of_a_rename_that_another_one_followed_says_so(begin, wor
     undone = await editor.command("outrider.undo", {"scope": "hunk", "id": "chg_1"})
     assert undone["notUndoable"] == [{"what": "a.txt", "reason": "it is named u.txt by now"}]
     assert (workspace / "t.txt").read_text() == OTHER
+
+
+@pytest.mark.parametrize("how", ["delete", "rename"])
+async def test_a_private_folder_comes_back_private_file_by_file(how, begin, workspace):
+    (workspace / "d/in").mkdir(parents=True)
+    (workspace / "d/c.txt").write_text("c\n")
+    (workspace / "d/z.txt").write_text("z\n")
+    for folder in ("d/in", "d"):
+        (workspace / folder).chmod(0o700)
+    calls = {"delete": step(call("delete_file", path="d")), "rename": rename("d", "e")}
+    editor = await begin("stock", [calls[how], DONE], FULL)
+    await editor.run("Go.")
+    first = (await editor.command("outrider.changes", {}))["changes"][0]["changeId"]
+    await editor.command("outrider.undo", {"id": first})
+    assert (workspace / "d").stat().st_mode & 0o777 == 0o700
+    await editor.command("outrider.undo", {})
+    modes = [(workspace / folder).stat().st_mode & 0o777 for folder in ("d", "d/in")]
+    assert modes == [0o700, 0o700]
+
+
+async def test_the_undo_of_a_session_takes_back_what_a_deletion_held(begin, workspace):
+    (workspace / "a.txt").write_text(TEN)
+    edit = step(call("edit_file", path="a.txt", old="line 3", new="L3"))
+    turns = [step(call("delete_file", path="a.txt")), DONE, edit, DONE]
+    editor = await begin("stock", turns, FULL, answers=["Take the redo"])
+    await editor.run("Go.")
+    await editor.command("outrider.undo", {})
+    await editor.run("Go on.", sessionId=editor.session_id)
+    await editor.command("outrider.redo", {"id": "chg_1"})
+    assert not (workspace / "a.txt").exists()
+    undone = await editor.command("outrider.undo", {"scope": "session"})
+    assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
+    assert (workspace / "a.txt").read_text() == TEN
+
+
+async def test_the_action_in_a_file_that_a_command_moved_brings_the_other_one_back(begin, workspace):
+    (workspace / "a.txt").write_text(TEN)
+    editor = await begin("stock", [step(call("run_command", command="mv a.txt b.txt")), DONE], FULL)
+    (workspace / "a.txt").write_text(TEN + "mine\n")
+    await editor.run("Go.")
+    editor.open("b.txt")
+    assert await editor.code_actions("b.txt")
+    await editor.take_action("Outrider: undo this change")
+    assert (workspace / "a.txt").read_text() == TEN + "mine\n"
+    assert not (workspace / "b.txt").exists()
+    await editor.command("outrider.redo", {"scope": "hunk", "id": "chg_1"})
+    assert (workspace / "b.txt").read_text() == TEN + "mine\n"
+    assert not (workspace / "a.txt").exists()
+
+
+async def test_a_file_that_a_command_moved_stays_where_the_other_one_cannot_come_back(begin, workspace):
+    (workspace / "a.txt").write_text(TEN)
+    move = step(call("run_command", command="mv a.txt b.txt"))
+    editor = await begin("stock", [move, DONE], FULL, answers=["Keep mine"] * 2)
+    await editor.run("Go.")
+    (workspace / "a.txt").write_text("mine\n")
+    changes = (await editor.command("outrider.changes", {}))["changes"]
+    made = next(one["changeId"] for one in changes if one["operation"] == "create")
+    undone = await editor.command("outrider.undo", {"scope": "hunk", "id": made})
+    assert (workspace / "a.txt").read_text() == "mine\n"
+    assert (workspace / "b.txt").read_text() == TEN
+    assert [one["path"] for one in undone["conflicts"]] == ["a.txt"]
+    assert [one["what"] for one in undone["notUndoable"]] == ["b.txt"]

@@ -24,7 +24,7 @@ from outrider.tools import changes
 from outrider.tools.changes import TakesBack
 from outrider.workspace.change import Change, NotWritten, Written
 from outrider.workspace.history.histories import TAKEN, FileHistory, Histories
-from outrider.workspace.history.journal import ChangeRecord, Journal, Lasting, Part, hunk_id
+from outrider.workspace.history.journal import ChangeRecord, Journal, Lasting, Part, are_a_move, hunk_id
 from outrider.workspace.history.shown import Shown
 from outrider.workspace.history.weave import Place
 from outrider.workspace.overlay import ReadProblem, same_text
@@ -159,13 +159,16 @@ class TakingBack:
         goes = "delete" if self._redo else "create"
         gone = [self._folded.of(part.record.change_id) for part in parts if part.record.operation == goes]
         self._away = {id(file) for file in gone}
-        for part in self._folded.in_order(parts):
+        ordered = self._folded.in_order(parts)
+        for at, part in enumerate(ordered):
             file = self._folded.of(part.record.change_id)
             await self._sweep(part.record)
             if file is None:
                 self._no(part.record, "its text is not in the log any more")
             elif part.record.operation == "rename":
                 await self._rename(part.record, file)
+            elif (other := self._missing(part, ordered[:at])) is not None:
+                self._no(part.record, f"it stays, as {one_line(other)} does not come back")
             else:
                 await self._hunks(part, file)
         await self._sweep()
@@ -179,6 +182,15 @@ class TakingBack:
             conflicts=report.conflicts,
             not_undoable=report.not_undoable,
         )
+
+    def _missing(self, part: Part, before: Sequence[Part]) -> str | None:
+        """The file for which that of a hunk would go, as a command moved it, and which was to come first and did not."""
+        for one in before if part.record.operation in {"create", "delete"} else ():
+            if are_a_move(one.record, part.record):
+                file = self._folded.of(one.record.change_id)
+                if file is None or file.is_on(one.record.change_id, 1) is not self._redo:
+                    return one.record.path
+        return None
 
     async def _sweep(self, record: ChangeRecord | None = None) -> None:
         """Remove the folders that are empty by now: those in the place of a file that comes back, or all."""

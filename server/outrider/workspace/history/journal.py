@@ -357,7 +357,8 @@ class Journal:
             Part(one, tuple(sorted(numbers))) for one in self.roots() if (numbers := gone[one.change_id])
         ]
         if id is not None:
-            return self._chosen(undone, scope, id) or self._named(scope, id)
+            found = self._chosen(undone, scope, id) or self._named(scope, id)
+            return found[::-1] if scope == "hunk" else found
         if not undone:
             return []
         last = max(undone, key=lambda one: max(gone[one.record.change_id].values()))
@@ -436,14 +437,12 @@ def _only(part: Part, number: int) -> list[Part]:
 
 def _with_the_other(parts: list[Part], chosen: Part, found: list[Part]) -> list[Part]:
     """What was found of a change, with what a command that moved a file did to the other of its two paths."""
-    for one in parts:
-        if _are_a_move(one.record, chosen.record):
-            # The file that comes is first: its text must be there before the other one goes.
-            return [one, *found] if chosen.record.operation == "create" else [*found, one]
-    return found
+    others = [one for one in parts if are_a_move(one.record, chosen.record)][:1]
+    # As an undo takes them: the file that comes back is first.
+    return sorted([*found, *others], key=lambda one: one.record.operation == "create")
 
 
-def _are_a_move(one: ChangeRecord, other: ChangeRecord) -> bool:
+def are_a_move(one: ChangeRecord, other: ChangeRecord) -> bool:
     """Whether a command deleted the one file and made the other with the same text."""
     if one.call_id is None or one.call_id != other.call_id or one.turn_id != other.turn_id:
         return False
