@@ -359,7 +359,9 @@ class Histories:
 
 def _are_related(one: str, other: str) -> bool:
     """Whether two texts may be of one file, of which somebody changed a part."""
-    lines, others = (Counter(filter(None, map(str.strip, text.splitlines()))) for text in (one, other))
+    lines, others = (
+        Counter(line.strip() for line in text.splitlines() if not line.isspace()) for text in (one, other)
+    )
     if (lines & others).total() >= _SHARED * max(1, min(lines.total(), others.total())):
         return True
     return max(len(one), len(other)) <= _SHORT and similarity(one, other) >= _ALIKE
