@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from outrider.ports.model import Tokens
 from outrider_protocol.events import Usage
 
 
@@ -38,3 +39,16 @@ class Account:
 
 def _plus(a: int | None, b: int | None) -> int | None:
     return None if a is None and b is None else (a or 0) + (b or 0)
+
+
+def usage_of(tokens: Tokens | None) -> Usage | None:
+    """A response's tokens, as they stand on the wire."""
+    if tokens is None:
+        return None
+    return Usage(
+        input_tokens=tokens.input,
+        output_tokens=tokens.output,
+        cached_tokens=tokens.cached,
+        reasoning_tokens=tokens.reasoning,
+        cost=tokens.cost,
+    )

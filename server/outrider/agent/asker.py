@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from typing import Literal
 
+from outrider.agent.account import usage_of
 from outrider.agent.budget import Budget
 from outrider.agent.context_window.counting import TOKENS_PER_BYTE
 from outrider.agent.offer import Offer, encoded
 from outrider.agent.record import Record
 from outrider.agent.services import Services
-from outrider.agent.state import usage_of
 from outrider.ports.events import StreamFrame
 from outrider.ports.model import (
     FellBack,

@@ -12,7 +12,7 @@ from outrider.agent.context_window.memory import Memory
 from outrider.models.routing.latency import Pace
 from outrider.ports.editor import ToolAnswer
 from outrider.ports.events import LoggedEvent
-from outrider.ports.model import Latency, Message, Part, ProviderData, Tokens, ToolCall, images_of
+from outrider.ports.model import Latency, Message, Part, ProviderData, ToolCall, images_of
 from outrider.workspace.history.journal import Journal
 from outrider.workspace.review import Review
 from outrider.workspace.seen import Seen
@@ -546,19 +546,6 @@ def _job_finished(state: SessionState, _event: LoggedEvent, data: dict[str, Any]
     state.jobs.pop(data["jobId"], None)
     if "told" in data:
         state.news.append(Message("user", data["told"]))
-
-
-def usage_of(tokens: Tokens | None) -> Usage | None:
-    """A response's tokens, as they stand on the wire."""
-    if tokens is None:
-        return None
-    return Usage(
-        input_tokens=tokens.input,
-        output_tokens=tokens.output,
-        cached_tokens=tokens.cached,
-        reasoning_tokens=tokens.reasoning,
-        cost=tokens.cost,
-    )
 
 
 _FOLDS = {

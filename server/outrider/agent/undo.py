@@ -6,7 +6,7 @@ answer the place is left as it is and named as a conflict.
 
 import asyncio
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path, PurePath
@@ -16,16 +16,17 @@ from outrider.agent.context import TurnContext
 from outrider.agent.services import Services
 from outrider.agent.standing import Standing, locate, standing, stands_in, text_of
 from outrider.agent.state import SessionState
+from outrider.agent.undo_folders import brought_back, emptied, made_for, modes_around
 from outrider.agent.undo_questions import Questions, Seen, can_go_over, cut, place_of
 from outrider.ports.text import one_line
 from outrider.tools import changes
 from outrider.tools.changes import TakesBack
 from outrider.workspace.change import Change, NotWritten, Written
 from outrider.workspace.history.histories import TAKEN, FileHistory, Histories
-from outrider.workspace.history.journal import ChangeRecord, Journal, Lasting, Part, hunk_id
+from outrider.workspace.history.journal import ChangeRecord, Journal, Lasting, Part, are_a_move, hunk_id
 from outrider.workspace.history.shown import Shown
 from outrider.workspace.overlay import ReadProblem, same_text
-from outrider.workspace.paths import IS_LINK, Located, PathProblem, folders_down, is_link
+from outrider.workspace.paths import IS_LINK, Located, PathProblem, is_link
 from outrider_protocol import OPEN_BOTH
 from outrider_protocol.commands import UndoParams, UndoResult
 from outrider_protocol.events import Conflict, NotUndoable, UndoFinished, UndonePath, UndoRequested
@@ -140,7 +141,7 @@ class TakingBack:
         self._modes: dict[str, int] = {}
         """Permission bits of folders that came back."""
         self._made: set[str] = set()
-        """The topmost folders that were made."""
+        """The folders that were made; of those in one another at least the topmost."""
         self._questions = Questions(services, context, ending, redo=redo)
         self._parts: Sequence[Part] = ()
         self._missed: set[int] = set()
@@ -159,17 +160,20 @@ class TakingBack:
         gone = [self._folded.of(part.record.change_id) for part in parts if part.record.operation == goes]
         self._away = {id(file) for file in gone}
         self._parts = parts
-        for part in parts:
+        ordered = self._folded.in_order(parts)
+        for at, part in enumerate(ordered):
             file = self._folded.of(part.record.change_id)
             await self._sweep(part.record)
             if file is None:
                 self._no(part.record, "its text is not in the log any more")
             elif part.record.operation == "rename":
                 await self._rename(part.record, file)
+            elif (other := self._missing(part, ordered[:at])) is not None:
+                self._no(part.record, f"it stays, as {one_line(other)} does not come back")
             else:
                 await self._hunks(part, file)
         for one in gone_by_hand:
-            self._emptied |= set(_made_for(one.record, one.record.path))
+            self._emptied |= set(made_for(one.record, one.record.path))
         await self._sweep()
         fresh = [(one, self._modes[one]) for one in self._modes if self._is_made(one)]
         modes = [(await self._context.folders.locate(one), mode) for one, mode in fresh]
@@ -181,6 +185,15 @@ class TakingBack:
             conflicts=report.conflicts,
             not_undoable=report.not_undoable,
         )
+
+    def _missing(self, part: Part, before: Sequence[Part]) -> str | None:
+        """The file for which that of a hunk would go, as a command moved it, and which was to come first and did not."""
+        for one in before if part.record.operation in {"create", "delete"} else ():
+            if are_a_move(one.record, part.record):
+                file = self._folded.of(one.record.change_id)
+                if file is None or file.is_on(one.record.change_id, 1) is not self._redo:
+                    return one.record.path
+        return None
 
     async def _sweep(self, record: ChangeRecord | None = None) -> None:
         """Remove the folders that are empty by now: those in the place of a file that comes back, or all."""
@@ -197,7 +210,7 @@ class TakingBack:
         """Make folders again; what they may be is said at the end, when all files are in them."""
         if folders:
             self._modes |= folders
-            await self._context.editing.make_folders(await self._located(folders))
+            self._made |= await self._context.editing.make_folders(await self._located(folders))
 
     async def _located(self, folders: Iterable[str]) -> list[Located]:
         found = [await self._context.folders.locate(one) for one in folders]
@@ -321,9 +334,10 @@ class TakingBack:
         if isinstance(made, Written):
             self._report.undone[record.path] = self._report.undone.get(record.path, 0) + len(hunks)
             self._report.change_id = change_id
-            self._emptied |= set(_emptied(record, change))
+            self._emptied |= set(emptied(record, change))
             self._made |= {made.made_folder} if made.made_folder is not None else set()
-            await self._bring_back(_brought_back(record, change))
+            self._modes |= modes_around(self._journal, record, change)
+            await self._bring_back(brought_back(record, change))
         elif made.kind != "changed":
             self._no(record, made.message)
         return made
@@ -350,26 +364,51 @@ class TakingBack:
         target = None if located is None else await self._reached(record, *back)
         if located is None or target is None:
             return
+        if file.path != there[0]:
+            self._no(record, f"it is named {one_line(file.path)} by now")
+            return
         if self._folded.is_taken(file, *there):
             self._no(record, f"{one_line(there[0])} is another file now")
             return
         current = await self._context.overlay.read(located)
         if isinstance(current, ReadProblem):
-            if current.kind == "not_found" and file.path == there[0]:
+            if current.kind == "not_found":
                 self._no(record, f"{one_line(there[0])} does not exist any more")
-            elif current.kind != "not_found":
+            else:
                 self._no(record, current.message)
             return
-        if (reason := await self._make_room(record, located, target, back[1])) is not None:
+        change = Change("rename", located, target, current.text, current.text, under_document=True)
+        # Before anything is asked, or moved out of its way.
+        if (problem := await self._context.editing.why_stays(change)) is not None:
+            self._no(record, f"{one_line(there[0])} was not renamed: {problem}")
+            return
+        await asyncio.to_thread(file.look, current.text)
+        reason = await self._is_the_one(record, file, located, target)
+        if (reason := reason or await self._make_room(record, located, target, back[1])) is not None:
             hunk = hunk_id(record.change_id, 1)
             self._report.conflicts.append(Conflict(path=located.display, line=1, reason=reason, id=hunk))
             return
-        change = Change("rename", located, target, current.text, current.text, under_document=True)
         made = await self._make(record, change, (1,))
         if isinstance(made, Written):
             self._folded.moved(file, *back)
         elif made.kind == "changed":
             self._no(record, f"{one_line(there[0])} was not renamed: {made.message}")
+
+    async def _is_the_one(
+        self, record: ChangeRecord, file: FileHistory, located: Located, target: Located
+    ) -> str | None:
+        """Ask about what may be another file than the one that was renamed; a text says why it keeps its name."""
+        reason = file.why_not_renamed(record.change_id)
+        if reason is None:
+            return None
+        message = (
+            f"{located.shown}: {reason}.\nWith the {self._questions.what} it is named {target.shown}. It begins:\n"
+            f"{cut(file.text or '')}"
+        )
+        choice = await self._questions.choose(message, hunk_id(record.change_id, 1), located.display, 1)
+        if choice == OPEN_BOTH:
+            await self._services.editor.show(located.uri)
+        return None if choice == self._questions.take else reason
 
     async def _make_room(
         self, record: ChangeRecord, located: Located, target: Located, place: str | None
@@ -412,6 +451,8 @@ class TakingBack:
             if isinstance(made, Written):
                 if other is not None:
                     self._folded.moved(other, aside.display, str(aside.resolved))
+                named = f"what was there is named {aside.shown} now, and stays so"
+                self._report.not_undoable.append(NotUndoable(what=target.display, reason=named))
                 return None
             if made.kind != "changed":
                 break
@@ -527,35 +568,3 @@ def _beside(path: Path) -> Path:
         if not os.path.lexists(other):
             return other
     raise AssertionError("there are always further numbers")
-
-
-def _emptied(record: ChangeRecord, made: Change) -> Iterator[str]:
-    """The folders that go, if nothing else is in them, with a file that goes: they came with it, or went with it at first."""
-    if made.operation not in {"delete", "rename"}:
-        return
-    there = made.located.display
-    if there == (record.to or record.path):
-        yield from _made_for(record, there)
-    yield from _at(record, there)
-
-
-def _made_for(record: ChangeRecord, path: str) -> Iterator[str]:
-    """The folders that were made for a file."""
-    if record.made_folder is not None:
-        yield from folders_down(record.made_folder, path)
-
-
-def _brought_back(record: ChangeRecord, made: Change) -> Mapping[str, int]:
-    """The folders that come with a file, where they went with it, with their permission bits."""
-    if made.operation not in {"create", "rename"}:
-        return {}
-    return _at(record, made.to.display if made.to else made.located.display)
-
-
-def _at(record: ChangeRecord, path: str) -> Mapping[str, int]:
-    """The folders that went with a file, as they are when that is at `path`."""
-    if record.folder is None:
-        return {}
-    below = PurePath(record.path).relative_to(record.folder)
-    folder = PurePath(*PurePath(path).parts[: -len(below.parts)])
-    return {str(folder / one): mode for one, mode in record.folders.items()}

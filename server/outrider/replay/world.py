@@ -361,8 +361,9 @@ class RecordedEditing(Editing):
     async def remove_folders(self, folders: Sequence[Located]) -> None:
         """There is nothing to remove."""
 
-    async def make_folders(self, folders: Sequence[Located]) -> None:
+    async def make_folders(self, folders: Sequence[Located]) -> set[str]:
         """There is nothing to make."""
+        return set()
 
     async def set_folder_modes(self, folders: Sequence[tuple[Located, int]]) -> None:
         """There is nothing to change."""

@@ -140,11 +140,14 @@ def folders_in(path: Path, most: int) -> dict[str, int] | DiskProblem:
     return dict(sorted(found.items()))
 
 
-def make_folders(folders: Iterable[Path]) -> None:
-    """Make folders, as far as they are missing; best effort."""
+def make_folders(folders: Iterable[Path]) -> list[Path]:
+    """Make folders, as far as they are missing; best effort. Gives those that were made."""
+    made: list[Path] = []
     for path in sorted(folders):
         with suppress(OSError), _folder(path.parent) as parent:
             os.mkdir(path.name, dir_fd=parent)
+            made.append(path)
+    return made
 
 
 def set_folder_modes(folders: Mapping[Path, int]) -> None:

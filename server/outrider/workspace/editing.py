@@ -134,6 +134,16 @@ class Editing:
             case _:
                 return await self._under_buffer(change, document, label)
 
+    async def why_stays(self, change: Change) -> str | None:
+        """Why a file cannot be renamed as it is now, whatever is at its new place; None: nothing is known of."""
+        document = await self._overlay.document_of(change.located)
+        if document is not None:
+            found = await asyncio.to_thread(read_text, change.located)
+            if not isinstance(found, Decoded) or not same_text(document.text, found.text):
+                return _UNSAVED
+        problem = await asyncio.to_thread(on_disk.in_the_way, change, self._held)
+        return f"{change.located.display} {problem.message}" if problem and problem.kind != "exists" else None
+
     async def _in_buffer(self, change: Change, uri: str, label: str) -> Written | NotWritten:
         before, planned = change.before or "", change.after or ""
         document = await self._told(uri)
@@ -304,6 +314,8 @@ class Editing:
         exact = replace(change, before=exactly, after=after)
         if change.operation in self._editor.traits.file_operations:
             done = await self._by_editor(exact, document, label)
+            if isinstance(done, Written) and done.after == exact.after:
+                return replace(done, after=change.after)
             if done is not None:
                 return done
         written = await self._on_disk(exact, found=change.after)
@@ -380,9 +392,10 @@ class Editing:
         """Remove folders of the workspace, those in which there is nothing."""
         await asyncio.to_thread(disk.remove_folders, [path for one in folders if (path := _own_path(one))])
 
-    async def make_folders(self, folders: Sequence[Located]) -> None:
-        """Make those folders of the workspace that are missing."""
-        await asyncio.to_thread(disk.make_folders, [path for one in folders if (path := _own_path(one))])
+    async def make_folders(self, folders: Sequence[Located]) -> set[str]:
+        """Make those folders of the workspace that are missing; gives these, as they are shown."""
+        paths = {path: one.display for one in folders if (path := _own_path(one))}
+        return {paths[path] for path in await asyncio.to_thread(disk.make_folders, paths)}
 
     async def set_folder_modes(self, folders: Sequence[tuple[Located, int]]) -> None:
         """Give those folders of the workspace that are there their permission bits."""

@@ -3,6 +3,7 @@
 Folded from the journal and the texts that it names. What somebody wrote is whatever no change accounts for.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from copy import deepcopy
@@ -10,13 +11,20 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from outrider.ports.text import TextEncoding
-from outrider.workspace.history.journal import ChangeRecord, Journal, hunk_id
+from outrider.workspace.history.journal import ChangeRecord, Journal, Part, hunk_id
 from outrider.workspace.history.shown import Shown
 from outrider.workspace.history.weave import Place, Weave
+from outrider.workspace.matching.similarity import similarity
 from outrider.workspace.overlay import is_alike, same_text
 
 TAKEN = "another file has its path now"
 """Why a file cannot come back to where it was."""
+_SHARED = 0.25
+"""Which part of its lines, of the shorter one's, two texts of one file have in common at least."""
+_ALIKE = 0.5
+"""How alike two short texts of one file are at least, where they have fewer lines in common."""
+_SHORT = 2_000
+"""Characters of such a text at most."""
 HunkState = Literal["applied", "undone", "altered", "conflict"]
 
 
@@ -47,6 +55,10 @@ class FileHistory:
     """The life that each strand belongs to: of a deletion the one that it ended."""
     replaced: bool = False
     """Whether a command put something in its place: a link there is not the file."""
+    renamed: dict[str, int] = field(default_factory=dict[str, int])
+    """The life that each rename was about, by its change."""
+    _known: str | None = None
+    """The text that the last change left."""
     _latest: int = 0
     _left: str | None = None
     """The text that it had when somebody else took it away: it is the same file if it comes back with it."""
@@ -152,6 +164,20 @@ class FileHistory:
             else:
                 self.switch(change_id, numbers[0])
         self.look(text)
+        if numbers:
+            self.settle()
+
+    def settle(self) -> None:
+        """Take note that a change left the file as it is now."""
+        self._known = self.text
+
+    def why_not_renamed(self, change_id: str) -> str | None:
+        """Why what is there now seems to be another file than the one that a change renamed."""
+        if self.renamed.get(change_id, self.life) != self.life:
+            return "the file was made anew since"
+        if self.text and self._known and not _are_related(self.text, self._known):
+            return "little of the file that was renamed is left in it, so it may be another one"
+        return None
 
     def text_without(self, change_ids: AbstractSet[str]) -> str | None:
         """The text as it would be without these changes; None: there would be no file."""
@@ -203,6 +229,12 @@ class FileHistory:
         """Whether switching a hunk that is the file itself would bring the file, not take it away."""
         strand = self.strands[change_id, number]
         return self.whole[strand] != self.weave.is_on(strand)
+
+    def comes_back(self, change_id: str, numbers: Sequence[int]) -> bool:
+        """Whether the file is gone, and comes back as it was last with these hunks switched."""
+        strands = [self.strands[change_id, one] for one in numbers if self.knows(change_id, one)]
+        whole = [one for one in strands if one in self.whole and self.lives[one] == self.life]
+        return not self.exists and any(self.whole[one] != self.weave.is_on(one) for one in whole)
 
     def may_go_over(self, change_id: str, number: int) -> bool:
         """Whether a hunk can be switched over what went over it: neither is a whole file that came or went."""
@@ -286,6 +318,18 @@ class Histories:
         other = self._at.get(place or path)
         return other if other is not None and other.exists else None
 
+    def in_order(self, parts: Sequence[Part]) -> list[Part]:
+        """Hunks that are to be switched: what brings a file that is gone back is before all else that is about it."""
+        ordered = list(parts)
+        for part in parts:
+            file = self._of.get(part.record.change_id)
+            if file is not None and file.comes_back(part.record.change_id, part.hunks):
+                first = next(one for one in ordered if self._of.get(one.record.change_id) is file)
+                at = ordered.index(first)
+                ordered.remove(part)
+                ordered.insert(at, part)
+        return ordered
+
     def moved(self, file: FileHistory, to: str, place: str | None) -> None:
         """Take note that a file has another path, and another real one."""
         if self._at.get(file.key) is file:
@@ -326,6 +370,7 @@ class Histories:
         if record.operation == "delete":
             file.deleted, file.gone = before, record
         if record.operation == "rename":
+            file.renamed.setdefault(root.change_id, file.life)
             self.moved(file, record.to or record.path, record.to_place)
         elif root is record:
             # In the way in which the history has it: else what an editor hides would be a part of the change.
@@ -335,7 +380,18 @@ class Histories:
             numbers = [one for one in record.hunks if file.is_on(root.change_id, one) == record.takes_away]
             file.take(root.change_id, numbers, planned)
         file.look(left)
+        file.settle()
         self.claim(file)
+
+
+def _are_related(one: str, other: str) -> bool:
+    """Whether two texts may be of one file, of which somebody changed a part."""
+    lines, others = (
+        Counter(line.strip() for line in text.splitlines() if not line.isspace()) for text in (one, other)
+    )
+    if (lines & others).total() >= _SHARED * max(1, min(lines.total(), others.total())):
+        return True
+    return max(len(one), len(other)) <= _SHORT and similarity(one, other) >= _ALIKE
 
 
 def histories(journal: Journal, texts: Mapping[str, str]) -> Histories:

@@ -404,7 +404,8 @@ class Journal:
             Part(one, tuple(sorted(numbers))) for one in self.roots() if (numbers := gone[one.change_id])
         ]
         if id is not None:
-            return self._chosen(undone, scope, id) or self._named(scope, id)
+            found = self._chosen(undone, scope, id) or self._named(scope, id)
+            return found[::-1] if scope == "hunk" else found
         if not undone:
             return []
         last = max(undone, key=lambda one: max(gone[one.record.change_id].values()))
@@ -438,10 +439,11 @@ class Journal:
             record = one.record
             if number and record.change_id == change_id:
                 if scope == "hunk":
-                    return _only(one, int(number)) if number.isdecimal() else []
+                    found = _only(one, int(number)) if number.isdecimal() else []
+                    return found and _with_the_other(parts, one, found)
                 return _like(parts, one, scope)
             if id in {record.change_id, record.call_id, record.turn_id}:
-                return [one] if scope == "hunk" else _like(parts, one, scope)
+                return _with_the_other(parts, one, [one]) if scope == "hunk" else _like(parts, one, scope)
         return []
 
 
@@ -486,6 +488,21 @@ def _why_lasting(data: dict[str, Any]) -> str:
 
 def _only(part: Part, number: int) -> list[Part]:
     return [Part(part.record, (number,))] if number in part.hunks else []
+
+
+def _with_the_other(parts: list[Part], chosen: Part, found: list[Part]) -> list[Part]:
+    """What was found of a change, with what a command that moved a file did to the other of its two paths."""
+    others = [one for one in parts if are_a_move(one.record, chosen.record)][:1]
+    # As an undo takes them: the file that comes back is first.
+    return sorted([*found, *others], key=lambda one: one.record.operation == "create")
+
+
+def are_a_move(one: ChangeRecord, other: ChangeRecord) -> bool:
+    """Whether a command deleted the one file and made the other with the same text."""
+    if one.call_id is None or one.call_id != other.call_id or one.turn_id != other.turn_id:
+        return False
+    made, gone = (one, other) if one.operation == "create" else (other, one)
+    return (made.operation, gone.operation) == ("create", "delete") and made.planned == gone.before
 
 
 def _like(parts: list[Part], chosen: Part, scope: Scope) -> list[Part]:
