@@ -414,14 +414,17 @@ class Editing:
         return Written("disk", after, merged=False, made_folder=missing)
 
     async def _not_written(self, change: Change, problem: DiskProblem) -> NotWritten:
-        name = change.to.display if problem.kind == "exists" and change.to else change.located.display
+        located, is_place = change.located, problem.kind == "exists"
+        if change.to is not None and problem.kind == "not_found":
+            is_place = await asyncio.to_thread(on_disk.is_there, change)
+        name = change.to.display if is_place and change.to else located.display
         message = f"{name} {problem.message}"
         match problem.kind:
             case "changed" | "exists":
-                now = await self._overlay.read(change.located)
+                now = await self._overlay.read(located)
                 return NotWritten(problem.kind, message, now.text if isinstance(now, Snapshot) else None)
-            case "not_found":
-                return NotWritten("missing" if change.before is not None else "failed", message)
+            case "not_found" if not is_place and change.before is not None:
+                return NotWritten("missing", message)
             case _:
                 return NotWritten("failed", message)
 
