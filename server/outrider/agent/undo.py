@@ -22,6 +22,7 @@ from outrider.ports.text import one_line
 from outrider.tools import changes
 from outrider.tools.changes import TakesBack
 from outrider.workspace.change import Change, NotWritten, Written
+from outrider.workspace.editing import UNSAVED
 from outrider.workspace.history.histories import TAKEN, FileHistory, Histories
 from outrider.workspace.history.journal import ChangeRecord, Journal, Lasting, Part, hunk_id
 from outrider.workspace.history.shown import Shown
@@ -239,7 +240,7 @@ class TakingBack:
             numbers: Which; those that are already as they should be are passed over.
             over: What somebody wrote that they may go over, as long as it is just that; then it is one.
         """
-        change_id = record.change_id
+        change_id, reason = record.change_id, ""
         for _ in range(TIMES_TRIED):
             located = await self._reached(record, file.path, file.real)
             shown = None if located is None else await self._look(record, file, located)
@@ -274,13 +275,14 @@ class TakingBack:
                 change = await self._change(record, file, located, before, after, shown)
                 made = await self._make(record, change, tuple(taken))
                 if isinstance(made, NotWritten) and made.kind == "changed":
+                    reason = made.message
                     continue  # the person is typing there: what they wrote belongs into it
                 done = isinstance(made, Written)
             if done:
                 file.take(change_id, taken, after)
                 self._folded.claim(file)
             return held
-        self._no(record, "somebody is changing it right now; try again")
+        self._no(record, UNSAVED if reason == UNSAVED else "somebody is changing it right now; try again")
         return {}
 
     async def _change(

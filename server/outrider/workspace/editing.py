@@ -45,7 +45,8 @@ UNCLEAR = (
 """What the model is told of an edit that may be in the text."""
 _WAYS: Final = (*("complete",) * 3, *("take back",) * 3, "tell")
 """How an edit at a wrong place is put right: each way once, and again while parts of it are applied."""
-_UNSAVED = "it is open with unsaved changes, which the change on the disk would leave out"
+UNSAVED = "it is open with unsaved changes, which the change on the disk would leave out"
+"""Why the file below a document is left alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +299,7 @@ class Editing:
         exactly = found.text if isinstance(found, Decoded) else None
         if exactly is None or not same_text(document.text, exactly):
             kind = "unsupported" if change.operation == "edit" else "changed"
-            return NotWritten(kind, _UNSAVED, document.text)
+            return NotWritten(kind, UNSAVED, document.text)
         after = change.after and _as_on_disk(change.after, exactly)
         exact = replace(change, before=exactly, after=after)
         if change.operation in self._editor.traits.file_operations:
