@@ -15,7 +15,7 @@ from outrider.agent import papers
 from outrider.agent.below import below_documents, with_those
 from outrider.agent.context import TurnContext
 from outrider.agent.services import Services
-from outrider.agent.standing import Standing, locate, standing, stands_in, text_of
+from outrider.agent.standing import Standing, is_left, locate, standing, stands_in, text_of
 from outrider.agent.state import SessionState
 from outrider.ports.editor import Answered
 from outrider.ports.text import one_line
@@ -86,6 +86,7 @@ async def take_back(
         return None
     context.record(UndoRequested(redo=redo, scope=scope, id=params.id))
     result = await TakingBack(services, context, journal, folded, ending, redo=redo).take(parts)
+    left = [one for one in left if await is_left(services, one)]
     stays = [below[part.record.change_id] for part in parts if part.record.change_id in below]
     named = {one.what: one for one in [*lasting(left), *stays, *result.not_undoable]}
     result = result.model_copy(update={"not_undoable": list(named.values())})

@@ -94,10 +94,10 @@ class Census:
                 listed = await self.search.files()
                 if isinstance(listed, SearchProblem):
                     return Count(at, {}, unseen=listed.message)
-                if listed.truncated or len(listed.paths) > MOST_FILES:
+                if listed.truncated or len(listed.paths) + len(listed.odd) > MOST_FILES:
                     self._last = Count(0, {})
                     return Count(at, {}, unseen=f"the workspace has more than {MOST_FILES} files")
-                count = await asyncio.to_thread(self._count, at, listed.paths)
+                count = await asyncio.to_thread(self._count, at, (*listed.paths, *listed.odd))
                 return await asyncio.to_thread(self._with_contents, count) if contents else count
         except TimeoutError:
             return Count(at, {}, unseen=_TOO_SLOW)

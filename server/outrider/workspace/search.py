@@ -14,12 +14,12 @@ import sysconfig
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from pathlib import Path
 
 from outrider.ports.clock import Clock
+from outrider.ports.text import is_utf_8
 from outrider.processes import Collected, SpawnProblem, Supervisor, collect
 from outrider.workspace.disk import LEFT_OVER
 from outrider.workspace.documents import DocumentStore
@@ -101,6 +101,8 @@ class Files:
     paths: tuple[str, ...]
     """Absolute, below their folder as the client names it."""
     truncated: bool
+    odd: tuple[str, ...] = ()
+    """Those whose name is no UTF-8, as Python stands in for such bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,16 +302,19 @@ class Search:
         return FindResult(shown, len(ordered) > limit, unsaved, note)
 
     async def files(self) -> Files | SearchProblem:
-        """All files that are not ignored, each once; those whose name is no UTF-8 are left out."""
+        """All files that are not ignored, each once."""
         paths: dict[str, None] = {}
+        odd: dict[str, None] = {}
         truncated = False
         for folder in self._folders.folders:
             found = await self._run(["--files", "--null"], self._place(folder, "."))
             if isinstance(found, SearchProblem):
                 return found
             truncated = truncated or found.truncated or found.timed_out
-            paths.update(await asyncio.to_thread(_absolute, found.stdout, folder.path))
-        return Files(tuple(paths), truncated)
+            readable, others = await asyncio.to_thread(_absolute, found.stdout, folder.path)
+            paths.update(readable)
+            odd.update(others)
+        return Files(tuple(paths), truncated, tuple(odd))
 
     async def _run(
         self,
@@ -518,16 +523,15 @@ def _read_paths(output: bytes, place: _Place, wanted: Callable[[str], bool]) -> 
     return [place.display(name) for name in names if wanted(name)]
 
 
-def _absolute(output: bytes, folder: Path) -> dict[str, None]:
+def _absolute(output: bytes, folder: Path) -> tuple[dict[str, None], dict[str, None]]:
+    """The paths that were printed, and beside them those that are no UTF-8."""
+    odd: list[str] = []
     try:
         names = output.decode().split("\0")[:-1]
     except UnicodeDecodeError:
-        names = list(_readable(output.split(b"\0")[:-1]))
+        all_names = [name.decode("utf-8", "surrogateescape") for name in output.split(b"\0")[:-1]]
+        names = [name for name in all_names if is_utf_8(name)]
+        odd = [name for name in all_names if not is_utf_8(name)]
     root = str(folder)
-    return {f"{root}/{name.removeprefix('./')}": None for name in names}
-
-
-def _readable(names: Iterable[bytes]) -> Iterator[str]:
-    for name in names:
-        with suppress(UnicodeDecodeError):
-            yield name.decode()
+    readable, others = ({f"{root}/{name.removeprefix('./')}": None for name in some} for some in (names, odd))
+    return readable, others
