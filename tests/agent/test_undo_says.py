@@ -95,3 +95,28 @@ async def test_a_file_where_a_rename_wants_its_folder_is_what_is_named(begin, wo
     (workspace / "d").write_text("mine\n")
     (reason,) = named(await editor.command("outrider.undo", {})).values()
     assert reason == "d/c.txt does not exist: a name on the way to it is no folder"
+
+
+async def test_an_untitled_document_that_is_gone_is_named_and_nobody_is_asked(begin):
+    edit = call("edit_file", path="untitled:Untitled-1", old="two", new="2")
+    editor = await begin("stock", [step(edit), DONE], FULL, answers=["Take the undo"])
+    editor.open_untitled("Untitled-1", "one\ntwo\nthree")
+    await editor.run("Go.")
+    editor.close(next(iter(editor.desk.buffers)))
+    undone = await editor.command("outrider.undo", {})
+    reason = "untitled:Untitled-1 is not open in the editor any more"
+    assert named(undone) == {"untitled:Untitled-1": reason}
+    assert (undone["conflicts"], editor.questions) == ([], [])
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+async def test_a_question_shows_no_mark_and_no_returns(end, begin, workspace):
+    (workspace / "two.txt").write_bytes(f"\ufeffone{end}two{end}".encode())
+    editor = await begin(
+        "stock", [step(call("delete_file", path="two.txt")), DONE], FULL, answers=["Keep mine"]
+    )
+    await editor.run("Go.")
+    (workspace / "two.txt").write_text("again\n")
+    await editor.command("outrider.undo", {})
+    (question,) = editor.questions
+    assert question.message.endswith("As it is now:\nagain\nWith the undo:\none\ntwo")

@@ -23,6 +23,7 @@ from outrider.tools import changes
 from outrider.tools.changes import TakesBack
 from outrider.workspace.change import Change, NotWritten, Written
 from outrider.workspace.editing import UNSAVED
+from outrider.workspace.encoding import BOM
 from outrider.workspace.history.histories import TAKEN, FileHistory, Histories
 from outrider.workspace.history.journal import ChangeRecord, Journal, Lasting, Part, hunk_id
 from outrider.workspace.history.shown import Shown
@@ -337,6 +338,9 @@ class TakingBack:
         if isinstance(text, ReadProblem):
             self._no(record, text.message)
             return None
+        if text is None and located.path is None:
+            self._no(record, f"{located.shown} is not open in the editor any more")
+            return None
         if text != file.text:
             await asyncio.to_thread(file.look, text)
         return Shown(text, file.text)
@@ -583,6 +587,7 @@ def _at(record: ChangeRecord, path: str) -> Mapping[str, int]:
 
 
 def _cut(text: str) -> str:
+    text = text.removeprefix(BOM).replace("\r\n", "\n").replace("\r", "\n")
     if not text:
         return "(nothing)"
-    return text.rstrip("\r\n") if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+    return text.rstrip("\n") if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
