@@ -129,6 +129,33 @@ async def test_binary_files_and_modes_are_named(begin, filled):
     assert patch == "diff --git a/crlf.txt b/crlf.txt\nold mode 100644\nnew mode 100755\n"
 
 
+async def test_a_file_whose_name_is_no_utf_8_is_named(begin, filled):
+    code = "import os; open(b'a\\xff.txt', 'w').write('x\\n'); os.mkdir(b'd\\xff'); open(b'd\\xff/b.txt', 'w').close()"
+    editor = await begin(
+        "stock", [step(run(code)), step(run("open(b'a\\xff.txt', 'a').write('y')", "more")), DONE], FULL
+    )
+    await editor.run("Go.")
+    told = results(editor)
+    odd = {"a\\xff.txt", "d\\xff/b.txt"}
+    assert "2 other files: a\\xff.txt (created), d\\xff/b.txt (created)" in told["run"][1]
+    assert "another file: a\\xff.txt" in told["more"][1]
+    assert set(named(await editor.command("outrider.changes", {}))) == odd
+    assert set(named(await editor.command("outrider.undo", {"scope": "session"}))) == odd
+
+
+@pytest.mark.parametrize("now", [0o644, 0o700])
+async def test_a_file_is_named_once_and_its_mode_only_where_it_is_left(now, begin, filled):
+    code = "import os; open('tool.sh', 'a').write('x\\n'); os.chmod('tool.sh', 0o644)"
+    editor = await begin("stock", [step(run(code)), DONE], FULL)
+    await editor.run("Go.")
+    assert "it changed another file: tool.sh (its mode, too)" in results(editor)["run"][1]
+    (filled / "tool.sh").chmod(now)
+    undone = await editor.command("outrider.undo", {})
+    assert (filled / "tool.sh").read_text() == "#!/bin/sh\necho 1\n"
+    is_left = (filled / "tool.sh").stat().st_mode & 0o777 == 0o700
+    assert (is_left, list(named(undone))) == (now == 0o700, ["tool.sh"] * is_left)
+
+
 @pytest.mark.parametrize("first", ["read", "edited", "unknown"])
 @pytest.mark.parametrize("kind", ["binary", "link"])
 async def test_what_takes_the_place_of_a_text_is_named_and_not_in_the_patch(

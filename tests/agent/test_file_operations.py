@@ -8,6 +8,7 @@ from scripting import DONE, HONEST, call, result, results, step
 
 from outrider.testing.profiles import NEOVIM, PROFILES, VSCODE
 from outrider.testing.scenario import scripted, start_session
+from outrider.tools.unsaved import OWN_UNSAVED, UNSAVED
 from outrider.workspace import disk
 from outrider.workspace.disk import DiskProblem
 
@@ -667,3 +668,50 @@ async def test_a_patch_that_fails_leaves_no_folder(begin, workspace, monkeypatch
     await editor.run("Go.")
     assert result(editor)[0] == "error"
     assert not (workspace / "new").exists()
+
+
+# --- the agent's own unsaved edits ----------------------------------------------------------------------------
+
+FIX = call("edit_file", path="tariff.py", old="hours * 3", new="hours * 2")
+MOVED = call(
+    "apply_patch",
+    patch="*** Begin Patch\n*** Update File: tariff.py\n*** Move to: src/price.py\n*** End Patch\n",
+)
+
+
+@pytest.mark.parametrize("then", [RENAME, MOVED, DELETE], ids=["rename", "patch", "delete"])
+async def test_the_agents_own_unsaved_edit_is_saved_before_a_rename_or_delete(then, begin, workspace):
+    editor = await begin("saves", [step(FIX), step(then), DONE], {"permissionMode": "auto-edit"})
+    editor.open("tariff.py")
+    await editor.run("Go.")
+    assert result(editor, 1)[0] == "ok", result(editor, 1)
+    (saved,) = editor.events_of("workspace.saved")
+    assert saved["data"]["paths"] == ["tariff.py"]
+    assert not (workspace / "tariff.py").exists()
+    if then is not DELETE:
+        assert (workspace / "src/price.py").read_text() == PRICE.replace("hours * 3", "hours * 2")
+    undone = await editor.command("outrider.undo", {})
+    assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
+    assert editor.disk("tariff.py") == PRICE, undone
+
+
+async def test_where_the_editor_does_not_save_the_model_is_told_so(begin):
+    editor = await begin("stock", [step(FIX), step(RENAME), DONE], {"permissionMode": "auto-edit"})
+    editor.open("tariff.py")
+    await editor.run("Go.")
+    assert result(editor, 1) == ("error", f"tariff.py {OWN_UNSAVED}.")
+    assert editor.disk("tariff.py") == PRICE
+
+
+@pytest.mark.parametrize("first", [True, False])
+async def test_what_the_person_typed_besides_is_not_saved_for_them(first, begin):
+    editor = await begin("saves", [step(FIX), DONE, step(RENAME), DONE], {"permissionMode": "auto-edit"})
+    editor.open("tariff.py")
+    if first:
+        editor.type("tariff.py", "# mine\n", at=(0, 0))
+    await editor.run("Go.")
+    if not first:
+        editor.type("tariff.py", "# mine\n", at=(0, 0))
+    await editor.run("Go on.", sessionId=editor.session_id)
+    assert result(editor, 1) == ("error", f"tariff.py {UNSAVED}.")
+    assert editor.disk("tariff.py") == PRICE

@@ -4,6 +4,7 @@ import pytest
 from scripting import DONE, call, step
 
 from outrider.agent.below import REASON
+from outrider.workspace.editing import UNSAVED
 
 FULL = {"permissionMode": "full"}
 TEN = "".join(f"line {number}\n" for number in range(1, 11))
@@ -59,3 +60,63 @@ async def test_promise_5_what_a_command_did_under_an_unsaved_document_is_named(e
     editor.save("ten.txt")
     assert named(await editor.command("outrider.undo", {"scope": "session"})) == {}
     assert editor.disk("ten.txt") == editor.text("ten.txt") == TEN.replace("line 9", "mine\nline 9")
+
+
+@pytest.mark.parametrize("profile", ["stock", "vscode"])
+async def test_a_yes_for_a_new_file_with_unsaved_text_says_what_is_in_the_way(profile, begin, workspace):
+    make = call("write_file", path="new.txt", content="new\n")
+    editor = await begin(profile, [step(make), DONE], FULL, answers=["Take the undo"] * 2)
+    await editor.run("Go.")
+    editor.open("new.txt")
+    editor.type("new.txt", "mine\n", at=(1, 0))
+    assert named(await editor.command("outrider.undo", {})) == {"new.txt": UNSAVED}
+    assert (editor.text("new.txt"), editor.disk("new.txt")) == ("new\nmine\n", "new\n")
+
+
+async def test_a_redo_of_a_deletion_with_unsaved_text_says_what_is_in_the_way(begin, workspace):
+    (workspace / "ten.txt").write_text(TEN)
+    delete = call("delete_file", path="ten.txt")
+    editor = await begin("stock", [step(delete), DONE], FULL, answers=["Take the undo", "Take the redo"])
+    await editor.run("Go.")
+    (workspace / "ten.txt").write_text("again\n")
+    editor.open("ten.txt")
+    editor.type("ten.txt", "mine\n", at=(1, 0))
+    await editor.command("outrider.undo", {})
+    assert named(await editor.command("outrider.redo", {})) == {"ten.txt": UNSAVED}
+
+
+async def test_a_file_where_a_rename_wants_its_folder_is_what_is_named(begin, workspace):
+    (workspace / "d").mkdir()
+    (workspace / "d/c.txt").write_text(TEN)
+    rename = call("rename_file", **{"from": "d/c.txt", "to": "x.txt"})
+    editor = await begin("stock", [step(rename), DONE], FULL)
+    await editor.run("Go.")
+    (workspace / "d").rmdir()
+    (workspace / "d").write_text("mine\n")
+    (reason,) = named(await editor.command("outrider.undo", {})).values()
+    assert reason == "d/c.txt does not exist: a name on the way to it is no folder"
+
+
+async def test_an_untitled_document_that_is_gone_is_named_and_nobody_is_asked(begin):
+    edit = call("edit_file", path="untitled:Untitled-1", old="two", new="2")
+    editor = await begin("stock", [step(edit), DONE], FULL, answers=["Take the undo"])
+    editor.open_untitled("Untitled-1", "one\ntwo\nthree")
+    await editor.run("Go.")
+    editor.close(next(iter(editor.desk.buffers)))
+    undone = await editor.command("outrider.undo", {})
+    reason = "untitled:Untitled-1 is not open in the editor any more"
+    assert named(undone) == {"untitled:Untitled-1": reason}
+    assert (undone["conflicts"], editor.questions) == ([], [])
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+async def test_a_question_shows_no_mark_and_no_returns(end, begin, workspace):
+    (workspace / "two.txt").write_bytes(f"\ufeffone{end}two{end}".encode())
+    editor = await begin(
+        "stock", [step(call("delete_file", path="two.txt")), DONE], FULL, answers=["Keep mine"]
+    )
+    await editor.run("Go.")
+    (workspace / "two.txt").write_text("again\n")
+    await editor.command("outrider.undo", {})
+    (question,) = editor.questions
+    assert question.message.endswith("As it is now:\nagain\nWith the undo:\none\ntwo")

@@ -300,3 +300,22 @@ async def test_what_a_big_file_prints_takes_no_room_from_others(desk: Any, searc
     found = await search.search("needle", None, None)
     assert isinstance(found, SearchResult)
     assert (len(found.matches), found.truncated) == (5, False)
+
+
+async def test_a_line_of_millions_of_characters_hides_nothing_behind_it(desk: Any, search: Search) -> None:
+    desk.write("a/far.txt", "x" * 9_000_000 + "pin\n")
+    desk.write("a/near.txt", "x" * 1000 + "pin" + "x" * 9_000_000 + "\n\npin\n")
+    found = await search.search("pin", None, None)
+    assert isinstance(found, SearchResult)
+    far, near, last = found.matches
+    assert far == Match("a/far.txt", 1, "[a very long line, which matches at its byte 9000001]")
+    assert (near.path, near.line, "pin" in near.text, len(near.text) < 500) == ("a/near.txt", 1, True, True)
+    assert (last, found.truncated) == (Match("a/near.txt", 3, "pin"), False)
+
+
+async def test_a_long_line_of_a_buffer_hides_no_other_buffer(desk: Any, search: Search) -> None:
+    desk.open("a.txt", "x" * 9_000_000 + "pin\n")
+    desk.open("b.txt", "one\npin\n")
+    found = await search.search("pin", None, None)
+    assert isinstance(found, SearchResult)
+    assert [(match.path, match.line) for match in found.matches] == [("a.txt", 1), ("b.txt", 2)]

@@ -21,13 +21,14 @@ from outrider.ports.clock import Clock
 from outrider.ports.editor import Reported, ToolAnswer, Unanswered
 from outrider.ports.events import StreamFrame
 from outrider.ports.ids import IdKind
-from outrider.ports.model import Model, ToolCall
+from outrider.ports.model import Model, ToolCall, content_hash
 from outrider.processes import Jobs, Supervisor
 from outrider.processes.sandbox import Confined
 from outrider.tools.context import Action, Approval, SeenText
 from outrider.workspace.census import Census
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Editing
+from outrider.workspace.encoding import BOM
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folders, Located
 from outrider.workspace.review import Review
@@ -343,6 +344,21 @@ class TurnContext:
                 waiting.append(uri)
         return waiting
 
+    def is_own_work(self, path: str, on_disk: str, text: str) -> bool:
+        """Whether this session's edits alone led from the text on the disk to another one."""
+        plain = on_disk.removeprefix(BOM)
+        ends = {_hash(one) for one in (on_disk, plain, plain.replace("\r\n", "\n"))}
+        wanted: str | None = _hash(text)
+        for record in reversed(self._record.state.journal.records):
+            if record.state != "applied" or record.path != path:
+                continue
+            if record.operation != "edit" or wanted != record.after or record.planned != record.after:
+                return False
+            wanted = record.before
+            if wanted in ends:
+                return True
+        return False
+
     async def have_saved(self, uris: Sequence[str]) -> Sequence[Tried]:
         """Have the client save these documents."""
         with self._waiting():
@@ -386,3 +402,7 @@ class TurnContext:
         finally:
             if self._budget:
                 self._budget.release()
+
+
+def _hash(text: str) -> str:
+    return content_hash(text.encode("utf-8", "surrogatepass"))

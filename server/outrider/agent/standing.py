@@ -8,8 +8,9 @@ from pathlib import PurePath
 from outrider.agent.services import Services
 from outrider.agent.state import SessionState
 from outrider.ports.text import Snapshot
+from outrider.workspace.disk import mode_of
 from outrider.workspace.history.histories import FileHistory, Histories, histories, texts_named
-from outrider.workspace.history.journal import Journal, Stands
+from outrider.workspace.history.journal import Journal, Lasting, Stands
 from outrider.workspace.overlay import Overlay, ReadProblem
 from outrider.workspace.paths import Located, PathProblem, is_link
 
@@ -113,6 +114,16 @@ def stands_in(folded: Histories) -> Stands:
         return file.is_on(change_id, number) if file is not None and file.knows(change_id, number) else None
 
     return stands
+
+
+async def is_left(services: Services, lasting: Lasting) -> bool:
+    """Whether what a command did is still so; of a mode alone it can be told."""
+    if lasting.mode is None:
+        return True
+    located = await services.folders.locate(lasting.path)
+    if isinstance(located, PathProblem) or located.path is None:
+        return True
+    return await asyncio.to_thread(mode_of, located.path) != lasting.mode
 
 
 async def is_elsewhere(services: Services, place: str) -> bool:

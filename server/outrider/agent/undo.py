@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 from outrider.agent.below import below_documents, with_those
 from outrider.agent.context import TurnContext
 from outrider.agent.services import Services
-from outrider.agent.standing import Standing, locate, standing, stands_in, text_of
+from outrider.agent.standing import Standing, is_left, locate, standing, stands_in, text_of
 from outrider.agent.state import SessionState
 from outrider.agent.undo_folders import brought_back, emptied, made_for, modes_around
 from outrider.agent.undo_questions import Questions, Seen, can_go_over, cut, place_of
@@ -22,6 +22,7 @@ from outrider.ports.text import one_line
 from outrider.tools import changes
 from outrider.tools.changes import TakesBack
 from outrider.workspace.change import Change, NotWritten, Written
+from outrider.workspace.editing import UNSAVED
 from outrider.workspace.history.histories import TAKEN, FileHistory, Histories
 from outrider.workspace.history.journal import ChangeRecord, Journal, Lasting, Part, are_a_move, hunk_id
 from outrider.workspace.history.shown import Shown
@@ -87,6 +88,7 @@ async def take_back(
     context.record(UndoRequested(redo=redo, scope=scope, id=params.id))
     taking = TakingBack(services, context, journal, folded, ending, redo=redo)
     result = await taking.take(parts, [] if redo else by_hand)
+    left = [one for one in left if await is_left(services, one)]
     stays = [below[part.record.change_id] for part in parts if part.record.change_id in below]
     reason = NOT_BY_UNDO if redo else NOT_THERE
     stays += [NotUndoable(what=one.record.path, reason=reason) for one in by_hand]
@@ -255,7 +257,7 @@ class TakingBack:
             numbers: Which; those that are already as they should be are passed over.
             over: What somebody wrote that they may go over, as long as it is just that; then it is one.
         """
-        change_id = record.change_id
+        change_id, reason = record.change_id, ""
         for _ in range(TIMES_TRIED):
             located = await self._reached(record, file.path, file.real)
             shown = None if located is None else await self._look(record, file, located)
@@ -290,13 +292,14 @@ class TakingBack:
                 change = await self._change(record, file, located, before, after, shown)
                 made = await self._make(record, change, tuple(taken))
                 if isinstance(made, NotWritten) and made.kind == "changed":
+                    reason = made.message
                     continue  # the person is typing there: what they wrote belongs into it
                 done = isinstance(made, Written)
             if done:
                 file.take(change_id, taken, after)
                 self._folded.claim(file)
             return held
-        self._no(record, "somebody is changing it right now; try again")
+        self._no(record, UNSAVED if reason == UNSAVED else "somebody is changing it right now; try again")
         return {}
 
     async def _change(
@@ -349,6 +352,9 @@ class TakingBack:
         text = await text_of(self._context.overlay, located, file)
         if isinstance(text, ReadProblem):
             self._no(record, text.message)
+            return None
+        if text is None and located.path is None:
+            self._no(record, f"{located.shown} is not open in the editor any more")
             return None
         if text != file.text:
             await asyncio.to_thread(file.look, text)

@@ -8,6 +8,7 @@ from outrider.agent.context import TurnContext
 from outrider.agent.services import Services
 from outrider.ports.editor import Answered
 from outrider.ports.text import one_line
+from outrider.workspace.encoding import BOM
 from outrider.workspace.history.histories import FileHistory
 from outrider.workspace.history.journal import ChangeRecord
 from outrider.workspace.history.weave import Place
@@ -117,7 +118,8 @@ def _of_all(file: FileHistory, record: ChangeRecord, number: int) -> Place:
 
 
 def cut(text: str) -> str:
-    """A version of a place, as long as a question may show it."""
+    """A version of a place, as long as a question may show it, without what cannot be seen of it."""
+    text = text.removeprefix(BOM).replace("\r\n", "\n").replace("\r", "\n")
     if not text:
         return "(nothing)"
-    return text.rstrip("\r\n") if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+    return text.rstrip("\n") if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"

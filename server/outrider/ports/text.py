@@ -64,6 +64,16 @@ def one_line(name: str) -> str:
     return name if spelled == name else f'"{spelled}"'
 
 
+def is_utf_8(name: str) -> bool:
+    """Whether a name is the text that its bytes are, so that it can be written down."""
+    return not any("\udc80" <= sign <= "\udcff" for sign in name)
+
+
+def bytes_spelled_out(name: str) -> str:
+    r"""A name in which bytes that are no UTF-8 stand as their numbers, such as `a\xff.txt`."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def spelled_out(text: str) -> str:
     """A message in which nothing hides: control and direction characters stand as their numbers."""
     return "".join(

@@ -18,6 +18,7 @@ from typing import Literal
 from outrider.permissions.commands import Command
 from outrider.permissions.secret_files import is_secret_file
 from outrider.ports.model import ToolCall, content_hash
+from outrider.ports.text import bytes_spelled_out, is_utf_8
 from outrider.tools.changes import encode, wire_hunks
 from outrider.tools.context import ToolContext
 from outrider.tools.meanwhile import Meanwhile
@@ -162,7 +163,8 @@ async def record(context: ToolContext, call: ToolCall, command: str, before: Bef
     unseen = before.count.unseen or after.unseen
     if touched or unseen:
         context.record(_touched(call, _shown(command), touched, unseen))
-    notes.others += [_how(one) for one in touched]
+    named = {one.was.path for one in (*changed, *others)}
+    notes.others += [_how(one) for one in touched if one.how != "mode" or one.path not in named]
     notes.lost += [one.path for one in touched if one.how != "mode"]
     return [*_said(notes), *([f"what else it changed is not known: {unseen}"] if unseen else [])]
 
@@ -237,7 +239,7 @@ def _others(folders: Folders, before: Before, after: Count) -> tuple[list[_Chang
     roots = [(folder.path, Path(os.path.realpath(folder.path))) for folder in folders.folders]
     left = MOST_CHARACTERS
     for one in differences(before.count, after):
-        located = folders.locate_now(str(one.path))
+        located = folders.locate_now(bytes_spelled_out(str(one.path)))
         if not isinstance(located, Located) or located.own:
             continue
         is_link = one.after is not None and stat.S_ISLNK(one.after.st_mode)
@@ -249,7 +251,9 @@ def _others(folders: Folders, before: Before, after: Count) -> tuple[list[_Chang
             continue
         if str(one.path) in known:
             continue
-        if one.after is not None and not stat.S_ISREG(one.after.st_mode):
+        # The log is UTF-8: a name that is none is told, but nothing could be put back there.
+        is_odd = not is_utf_8(str(one.path))
+        if is_odd or (one.after is not None and not stat.S_ISREG(one.after.st_mode)):
             touched.append(TouchedFile(path=located.display, how=one.kind))
             continue
         was, wrote = _was(located, one), before.meanwhile.wrote(one.path)
@@ -449,7 +453,8 @@ def _named(changed: _Changed) -> str:
         return f"{changed.was.shown} (deleted)"
     if isinstance(was, ReadProblem) and was.kind == "not_found":
         return f"{changed.was.shown} (created)"
-    return changed.was.shown
+    bits = {changed.was.bits, changed.bits}
+    return f"{changed.was.shown} (its mode, too)" if len(bits) > 1 and None not in bits else changed.was.shown
 
 
 def _listed(names: Sequence[str]) -> str:

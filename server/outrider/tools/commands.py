@@ -21,9 +21,10 @@ from outrider.tools.command_line import described, look_at, rules_for
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error, ok
+from outrider.tools.unsaved import saved_by_client
 from outrider.workspace.paths import PathProblem
 from outrider_protocol import RUN_OUTSIDE, RUN_WITHOUT_SAVING, SAVE_AND_CONTINUE, SAVE_CANCEL
-from outrider_protocol.events import JobFinished, JobStarted, NotSaved, WorkspaceSaved
+from outrider_protocol.events import JobFinished, JobStarted
 
 
 class RunCommand(Params):
@@ -214,7 +215,7 @@ class _Run:
 async def _saved_first(call: ToolCall, context: ToolContext) -> bool:
     """Have the agent's own unsaved buffers saved, by the client or the person; False if the command shall not run."""
     if waiting := await _own_unsaved(context):
-        await _saved_by_client(waiting, call, context)
+        await saved_by_client(waiting, call, context)
     while waiting := await _own_unsaved(context):
         names = ", ".join(context.folders.display_of(uri) for uri in waiting)
         answer = await context.ask(
@@ -228,15 +229,6 @@ async def _saved_first(call: ToolCall, context: ToolContext) -> bool:
             return answer == RUN_WITHOUT_SAVING
         await context.saved(waiting)
     return True
-
-
-async def _saved_by_client(uris: list[str], call: ToolCall, context: ToolContext) -> None:
-    """Have the client save what it can, without a question: the changes in these buffers were allowed."""
-    shown = context.folders.display_of
-    for tried in await context.have_saved(uris):
-        failed = [NotSaved(path=shown(uri), reason=reason) for uri, reason in tried.failed.items()]
-        saved = [shown(uri) for uri in tried.saved]
-        context.record(WorkspaceSaved(call_id=call.id, by=tried.way, paths=saved, failed=failed or None))
 
 
 async def _own_unsaved(context: ToolContext) -> list[str]:

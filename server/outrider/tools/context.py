@@ -271,6 +271,10 @@ class ToolContext(Protocol):
         """URIs of the open documents that this session has changed and that were not saved since."""
         ...
 
+    def is_own_work(self, path: str, on_disk: str, text: str) -> bool:
+        """Whether this session's edits alone led from the text on the disk to another one."""
+        ...
+
     async def have_saved(self, uris: Sequence[str]) -> Sequence[Tried]:
         """Have the client save these documents, without a question, in whatever ways it can."""
         ...

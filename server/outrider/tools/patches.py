@@ -10,9 +10,10 @@ from outrider.ports.text import Snapshot
 from outrider.tools.changes import action_for
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
-from outrider.tools.removal import UNSAVED, deletion
+from outrider.tools.removal import deletion
 from outrider.tools.result import ToolResult, error
 from outrider.tools.shut import unseen
+from outrider.tools.unsaved import UNSAVED, is_own, saving
 from outrider.workspace.change import Change
 from outrider.workspace.encoding import BOM, apart
 from outrider.workspace.matching.patches import FilePatch, PatchHunk, PatchProblem, parse
@@ -43,6 +44,8 @@ class _Plan:
         self.changes: list[Change] = []
         self.notes: list[str] = []
         self.reasons: list[str] = []
+        self.unsaved: list[Located] = []
+        """Files that have to be saved before."""
         self._taken: dict[str, str] = {}
 
     async def add(self, patch: FilePatch) -> None:
@@ -100,16 +103,15 @@ class _Plan:
             self.changes.append(Change("create", located, None, None, patch.content))
 
     async def _delete(self, located: Located, current: Snapshot, left: str, patch: FilePatch) -> None:
-        if current.unsaved:
-            self.reasons.append(f"{located.shown} {UNSAVED}")
-        elif patch.hunks and left:
+        if not await self._is_saved(located, current):
+            return
+        if patch.hunks and left:
             self.reasons.append(f"{located.shown}: it has other lines than those the patch deletes with it")
         else:
             self.changes.append(await deletion(self._context, located, current))
 
     async def _move(self, located: Located, path: str, current: Snapshot, after: str) -> None:
-        if current.unsaved:
-            self.reasons.append(f"{located.shown} {UNSAVED}")
+        if not await self._is_saved(located, current):
             return
         before = current.text
         to = await self._locate(path)
@@ -128,6 +130,16 @@ class _Plan:
         if after != before:
             self.changes.append(Change("edit", to, None, before, after))
 
+    async def _is_saved(self, located: Located, current: Snapshot) -> bool:
+        """Whether a file has no unsaved changes, or such as will be saved before."""
+        if not current.unsaved:
+            return True
+        if not await is_own(located, current, self._context):
+            self.reasons.append(f"{located.shown} {UNSAVED}")
+            return False
+        self.unsaved.append(located)
+        return True
+
     async def _locate(self, path: str) -> Located | None:
         located = await self._context.folders.locate(path)
         if isinstance(located, PathProblem):
@@ -145,7 +157,7 @@ class _Plan:
         return True
 
 
-async def plan_patch(params: ApplyPatch, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
+async def plan_patch(params: ApplyPatch, call: ToolCall, context: ToolContext) -> Action | ToolResult:
     """Apply a patch."""
     files = parse(params.patch)
     if isinstance(files, PatchProblem):
@@ -155,7 +167,8 @@ async def plan_patch(params: ApplyPatch, _call: ToolCall, context: ToolContext) 
         await plan.add(patch)
     if plan.reasons:
         return error("\n".join(["The patch does not fit, and nothing was changed:", *plan.reasons]))
-    return action_for(*plan.changes, note="\n".join(plan.notes))
+    action = action_for(*plan.changes, note="\n".join(plan.notes))
+    return replace(action, prepare=saving(plan.unsaved, call, context))
 
 
 def _unmarked(hunk: PatchHunk, mark: str) -> PatchHunk:

@@ -5,7 +5,7 @@ All that brings them back is in the change: so what has no text, and what is too
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import Field
@@ -16,6 +16,7 @@ from outrider.tools.changes import action_for
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error
+from outrider.tools.unsaved import UNSAVED, is_own, saving
 from outrider.workspace.change import Change
 from outrider.workspace.disk import DiskProblem, folder_files, folders_in
 from outrider.workspace.overlay import ReadProblem, same_text
@@ -27,8 +28,6 @@ MOST_FOLDERS = 1000
 """Of a folder, with itself."""
 MOST_CHARACTERS = 10_000_000
 """Of all texts of a folder."""
-UNSAVED = "is open with unsaved changes; they have to be saved first"
-"""Why a file can neither be deleted nor renamed."""
 MOST_NAMED = 5
 """Files that a refusal names."""
 
@@ -55,7 +54,7 @@ async def deletion(context: ToolContext, located: Located, snapshot: Snapshot) -
     return Change("delete", located, None, before, None, found.encoding, found.mode)
 
 
-async def plan_delete(params: DeleteFile, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
+async def plan_delete(params: DeleteFile, call: ToolCall, context: ToolContext) -> Action | ToolResult:
     """Delete a file or a folder."""
     located = await context.folders.locate(params.path)
     if isinstance(located, PathProblem):
@@ -66,15 +65,19 @@ async def plan_delete(params: DeleteFile, _call: ToolCall, context: ToolContext)
 
     snapshot = await context.overlay.read(located)
     if isinstance(snapshot, ReadProblem) and snapshot.kind == "directory":
-        changes = await _of_folder(located, context, delete)
-        if isinstance(changes, str):
-            return error(f"The folder {located.shown} cannot be deleted: {changes}")
-        return action_for(*changes, title=f"Delete the folder {located.shown} ({_files(changes)})")
-    editable = await _editable(located, snapshot)
-    return editable if isinstance(editable, ToolResult) else action_for(await delete(located, editable))
+        found = await _of_folder(located, context, delete)
+        if isinstance(found, str):
+            return error(f"The folder {located.shown} cannot be deleted: {found}")
+        action = action_for(*found.changes, title=f"Delete the folder {located.shown} ({found.count})")
+        return replace(action, prepare=saving(found.unsaved, call, context))
+    editable = await _editable(located, snapshot, context)
+    if isinstance(editable, ToolResult):
+        return editable
+    unsaved = [located] if editable.unsaved else []
+    return replace(action_for(await delete(located, editable)), prepare=saving(unsaved, call, context))
 
 
-async def plan_rename(params: RenameFile, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
+async def plan_rename(params: RenameFile, call: ToolCall, context: ToolContext) -> Action | ToolResult:
     """Rename a file or a folder."""
     located = await context.folders.locate(params.from_)
     if isinstance(located, PathProblem):
@@ -84,13 +87,14 @@ async def plan_rename(params: RenameFile, _call: ToolCall, context: ToolContext)
         return error(to.message)
     snapshot = await context.overlay.read(located)
     is_folder = isinstance(snapshot, ReadProblem) and snapshot.kind == "directory"
-    editable = None if is_folder else await _editable(located, snapshot)
+    editable = None if is_folder else await _editable(located, snapshot, context)
     if isinstance(editable, ToolResult):
         return editable
     if (taken := await _taken(located, to, context)) is not None:
         return error(taken)
     if editable is not None:
-        return action_for(Change("rename", located, to, editable.text, editable.text))
+        action = action_for(Change("rename", located, to, editable.text, editable.text))
+        return replace(action, prepare=saving([located] if editable.unsaved else [], call, context))
     if to.path is None or located.path is None:
         return error(f"{to.shown} cannot be the name of a folder.")
     old, new = located.path, to.path
@@ -101,17 +105,31 @@ async def plan_rename(params: RenameFile, _call: ToolCall, context: ToolContext)
             return target.message
         return Change("rename", file, target, snapshot.text, snapshot.text)
 
-    changes = await _of_folder(located, context, rename)
-    if isinstance(changes, str):
-        return error(f"The folder {located.shown} cannot be renamed: {changes}")
+    found = await _of_folder(located, context, rename)
+    if isinstance(found, str):
+        return error(f"The folder {located.shown} cannot be renamed: {found}")
     if new.is_relative_to(old):
         return error(f"{to.shown} lies in {located.shown}, so that one cannot be moved there.")
-    return action_for(*changes, title=f"Rename the folder {located.shown} to {to.shown} ({_files(changes)})")
+    title = f"Rename the folder {located.shown} to {to.shown} ({found.count})"
+    return replace(action_for(*found.changes, title=title), prepare=saving(found.unsaved, call, context))
+
+
+@dataclass(frozen=True, slots=True)
+class _OfFolder:
+    """What becomes of the files of a folder."""
+
+    changes: list[Change]
+    unsaved: list[Located]
+    """Those that have to be saved before."""
+
+    @property
+    def count(self) -> str:
+        return f"{len(self.changes)} files" if len(self.changes) != 1 else "1 file"
 
 
 async def _of_folder(
     located: Located, context: ToolContext, change: Callable[[Located, Snapshot], Awaitable[Change | str]]
-) -> list[Change] | str:
+) -> _OfFolder | str:
     """The changes of all files of a folder; the folder goes with the last one. A text says why not."""
     if located.own or located.resolved is None or located.path is None:
         return "it belongs to Outrider itself." if located.own else "it is not on the disk."
@@ -133,6 +151,7 @@ async def _of_folder(
         return "it holds no files, so there is nothing to take back; a command can remove it."
     changes: list[Change] = []
     reasons: list[str] = []
+    unsaved: list[Located] = []
     size = 0
     for path in found:
         file = await context.folders.locate(str(located.path / path.relative_to(located.resolved)))
@@ -143,7 +162,9 @@ async def _of_folder(
         if isinstance(snapshot, ReadProblem):
             reasons.append(snapshot.message)
             continue
-        if snapshot.unsaved:
+        if snapshot.unsaved and await is_own(file, snapshot, context):
+            unsaved.append(file)
+        elif snapshot.unsaved:
             reasons.append(f"{file.shown} {UNSAVED}")
         size += len(snapshot.text)
         if size > MOST_CHARACTERS:
@@ -156,7 +177,7 @@ async def _of_folder(
     if reasons:
         more = f"; and {len(reasons) - MOST_NAMED} more" if len(reasons) > MOST_NAMED else ""
         return f"{'; '.join(reasons[:MOST_NAMED])}{more}."
-    return [*changes[:-1], replace(changes[-1], folder=located, folders=folders)]
+    return _OfFolder([*changes[:-1], replace(changes[-1], folder=located, folders=folders)], unsaved)
 
 
 async def _taken(located: Located, to: Located, context: ToolContext) -> str | None:
@@ -189,18 +210,18 @@ def _alike(source: Path | None, path: Path | None) -> str | None:
     return next((one.name for one in beside if one.name.casefold() == wanted and one != source), None)
 
 
-async def _editable(located: Located, snapshot: Snapshot | ReadProblem) -> Snapshot | ToolResult:
+async def _editable(
+    located: Located, snapshot: Snapshot | ReadProblem, context: ToolContext
+) -> Snapshot | ToolResult:
     if await asyncio.to_thread(is_link, located):
         return error(f"{located.shown} {IS_LINK}.")
     if isinstance(snapshot, ReadProblem):
         return error(snapshot.message)
     if snapshot.read_only:
         return error(f"{located.shown} cannot be edited: {snapshot.read_only}")
-    return error(f"{located.shown} {UNSAVED}.") if snapshot.unsaved else snapshot
-
-
-def _files(changes: list[Change]) -> str:
-    return f"{len(changes)} files" if len(changes) != 1 else "1 file"
+    if snapshot.unsaved and not await is_own(located, snapshot, context):
+        return error(f"{located.shown} {UNSAVED}.")
+    return snapshot
 
 
 def _shown(message: str, located: Located) -> str:

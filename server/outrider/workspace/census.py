@@ -99,7 +99,7 @@ class Census:
                 listed = await self.search.files()
                 if isinstance(listed, SearchProblem):
                     return Count(at, {}, unseen=listed.message)
-                if listed.truncated or len(listed.paths) > MOST_FILES:
+                if listed.truncated or len(listed.paths) + len(listed.odd) > MOST_FILES:
                     self._last = Count(0, {})
                     return Count(at, {}, unseen=f"the workspace has more than {MOST_FILES} files")
                 count = await asyncio.to_thread(self._count, at, listed)
@@ -111,7 +111,8 @@ class Census:
         files: dict[str, os.stat_result] = {}
         end = time.monotonic() + LOOK_SECONDS
         are_caches: dict[str, bool] = {}
-        for number, path in enumerate(listed.paths):
+        paths = (*listed.paths, *listed.odd)
+        for number, path in enumerate(paths):
             folder, _, name = path.rpartition("/")
             if (is_cache := are_caches.get(folder)) is None:
                 is_cache = are_caches[folder] = _CACHE_FOLDERS.search(f"{folder}/") is not None
@@ -127,7 +128,7 @@ class Census:
                 continue  # it went away meanwhile
             if stat.S_ISREG(status.st_mode):
                 files[path] = status
-        walk = Walk(listed.paths, files, self.is_shut, self._is_left_out, end)
+        walk = Walk(paths, files, self.is_shut, self._is_left_out, end)
         is_done = walk.through(listed.folders)
         return Count(at, files, unseen="" if is_done else _TOO_SLOW, entries=walk.entries)
 

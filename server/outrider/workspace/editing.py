@@ -45,7 +45,8 @@ UNCLEAR = (
 """What the model is told of an edit that may be in the text."""
 _WAYS: Final = (*("complete",) * 3, *("take back",) * 3, "tell")
 """How an edit at a wrong place is put right: each way once, and again while parts of it are applied."""
-_UNSAVED = "it is open with unsaved changes, which the change on the disk would leave out"
+UNSAVED = "it is open with unsaved changes, which the change on the disk would leave out"
+"""Why the file below a document is left alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ class Editing:
         if document is not None:
             found = await asyncio.to_thread(read_text, change.located)
             if not isinstance(found, Decoded) or not same_text(document.text, found.text):
-                return _UNSAVED
+                return UNSAVED
         problem = await asyncio.to_thread(on_disk.in_the_way, change, self._held)
         return f"{change.located.display} {problem.message}" if problem and problem.kind != "exists" else None
 
@@ -309,7 +310,7 @@ class Editing:
         exactly = found.text if isinstance(found, Decoded) else None
         if exactly is None or not same_text(document.text, exactly):
             kind = "unsupported" if change.operation == "edit" else "changed"
-            return NotWritten(kind, _UNSAVED, document.text)
+            return NotWritten(kind, UNSAVED, document.text)
         after = change.after and _as_on_disk(change.after, exactly)
         exact = replace(change, before=exactly, after=after)
         if change.operation in self._editor.traits.file_operations:
@@ -428,14 +429,17 @@ class Editing:
         return Written("disk", after, merged=False, made_folder=missing)
 
     async def _not_written(self, change: Change, problem: DiskProblem) -> NotWritten:
-        name = change.to.display if problem.kind == "exists" and change.to else change.located.display
+        located, is_place = change.located, problem.kind == "exists"
+        if change.to is not None and problem.kind == "not_found":
+            is_place = await asyncio.to_thread(on_disk.is_there, change)
+        name = change.to.display if is_place and change.to else located.display
         message = f"{name} {problem.message}"
         match problem.kind:
             case "changed" | "exists":
-                now = await self._overlay.read(change.located)
+                now = await self._overlay.read(located)
                 return NotWritten(problem.kind, message, now.text if isinstance(now, Snapshot) else None)
-            case "not_found":
-                return NotWritten("missing" if change.before is not None else "failed", message)
+            case "not_found" if not is_place and change.before is not None:
+                return NotWritten("missing", message)
             case _:
                 return NotWritten("failed", message)
 

@@ -5,8 +5,6 @@ What the result is does not depend on how ripgrep schedules its threads.
 """
 
 import asyncio
-import base64
-import json
 import os
 import re
 import shutil
@@ -16,25 +14,24 @@ import sysconfig
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any
 
 from outrider.ports.clock import Clock
+from outrider.ports.text import is_utf_8
 from outrider.processes import Collected, SpawnProblem, Supervisor, collect
 from outrider.workspace.disk import LEFT_OVER
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.encoding import BOM
 from outrider.workspace.overlay import SIZE_LIMIT, Overlay
 from outrider.workspace.paths import OWN_FOLDER, Folder, Folders, Located
+from outrider.workspace.printed import IN_ORDER, WITH_JSON, Line, read_json, read_lines
 
 _SECONDS = 30.0
 _QUICK_SECONDS = 3.0
 """How long a search may go without asking the system for the size of each file, which takes a quarter of its time."""
 _OUTPUT_LIMIT = 8 * 1024 * 1024
-_LINE_WIDTH = 400
 _COMMON = (
     "--no-config",
     "--no-messages",
@@ -104,6 +101,8 @@ class Files:
     paths: tuple[str, ...]
     """Absolute, below their folder as the client names it."""
     truncated: bool
+    odd: tuple[str, ...] = ()
+    """Those whose name is no UTF-8, as Python stands in for such bytes."""
     folders: tuple[str, ...] = ()
     """The workspace folders."""
 
@@ -211,7 +210,7 @@ class Search:
         is_one_file = located is not None and await asyncio.to_thread(_is_file, located)
         is_shut = _nothing_is if is_one_file else self._is_shut
         buffers = [one for one in buffers if one.resolved is None or not is_shut([str(one.resolved)])]
-        options = ["--json", "--crlf", f"--regexp={pattern}"]
+        options = ["--crlf", f"--regexp={pattern}"]
         counted = [*options, "--max-count", str(limit + 1), *_narrowed(glob)]
         # Both at once: a buffer is searched in less time than it takes to start a program.
         on_disk, in_buffers = await asyncio.gather(
@@ -240,22 +239,22 @@ class Search:
         matches: list[Match] = []
         truncated, note = False, ""
         for place in places:
+            read = read_json
             if admits.any_size:
-                found = await self._run(options, place)
+                found = await self._run([*WITH_JSON, *options], place)
             else:
-                found = await self._run(options, place, seconds=_QUICK_SECONDS)
+                found = await self._run([*WITH_JSON, *options], place, seconds=_QUICK_SECONDS)
                 if isinstance(found, Collected) and (found.truncated or found.timed_out):
                     options = [*options, *_NO_BIG_FILES]
-                    found = found if found.truncated else await self._run(options, place)
+                    found = found if found.truncated else await self._run([*WITH_JSON, *options], place)
             if isinstance(found, Collected) and found.truncated:
-                # Which part came first is a matter of chance, unless one thread goes from path to path.
-                found = await self._run([*options, "--sort", "path"], place)
+                found, read = await self._run([*IN_ORDER, *options], place), read_lines
             if isinstance(found, SearchProblem):
                 return found
             truncated = truncated or found.truncated
             if found.timed_out:
                 note = f"stopped after {_SECONDS:.0f} seconds"
-            matches += await asyncio.to_thread(_read_matches, found.stdout, place, admits)
+            matches += await asyncio.to_thread(_matches, read(found.stdout), place, admits)
         return SearchResult(tuple(matches), truncated, note=note)
 
     async def _matches_in_buffers(
@@ -265,10 +264,13 @@ class Search:
             return SearchResult((), truncated=False)
         # One after the other in one run: to start a program for each would take longer than to search.
         place = _Place(self._any_folder(), "-", str)
-        found = await self._run(options, place, await asyncio.to_thread(_joined, buffers))
+        joined, read = await asyncio.to_thread(_joined, buffers), read_json
+        found = await self._run([*WITH_JSON, *options], place, joined)
+        if isinstance(found, Collected) and found.truncated:
+            found, read = await self._run([*IN_ORDER, *options], place, joined), read_lines
         if isinstance(found, SearchProblem):
             return found
-        inner = await asyncio.to_thread(_read_matches, found.stdout, place, None)
+        inner = await asyncio.to_thread(_matches, read(found.stdout), place, None)
         return SearchResult(tuple(_told_apart(inner, buffers)), found.truncated)
 
     async def find(self, pattern: str, limit: int) -> FindResult | SearchProblem:
@@ -302,16 +304,20 @@ class Search:
         return FindResult(shown, len(ordered) > limit, unsaved, note)
 
     async def files(self) -> Files | SearchProblem:
-        """All files that are not ignored, each once; those whose name is no UTF-8 are left out."""
+        """All files that are not ignored, each once."""
         paths: dict[str, None] = {}
+        odd: dict[str, None] = {}
         truncated = False
         for folder in self._folders.folders:
             found = await self._run(["--files", "--null"], self._place(folder, "."))
             if isinstance(found, SearchProblem):
                 return found
             truncated = truncated or found.truncated or found.timed_out
-            paths.update(await asyncio.to_thread(_absolute, found.stdout, folder.path))
-        return Files(tuple(paths), truncated, tuple(str(folder.path) for folder in self._folders.folders))
+            readable, others = await asyncio.to_thread(_absolute, found.stdout, folder.path)
+            paths.update(readable)
+            odd.update(others)
+        folders = tuple(str(folder.path) for folder in self._folders.folders)
+        return Files(tuple(paths), truncated, tuple(odd), folders)
 
     async def _run(
         self,
@@ -494,18 +500,14 @@ def _is_big(path: str) -> bool:
         return False  # it went away meanwhile
 
 
-def _read_matches(output: bytes, place: _Place, admits: _Admits | None) -> list[Match]:
-    """The matches in ripgrep's JSON lines; a last line that was cut off is left out. None: all of them count."""
+def _matches(lines: Iterable[Line], place: _Place, admits: _Admits | None) -> list[Match]:
+    """The matches in what ripgrep printed. None: all of them count."""
     matches: list[Match] = []
     # Below what it is told to search ripgrep follows no link.
     real = os.path.realpath(place.cwd / place.target)
     admitted: dict[str, bool] = {}
-    for line in output.split(b"\n")[:-1]:
-        event: dict[str, Any] = json.loads(line)
-        if event["type"] != "match":
-            continue
-        data = event["data"]
-        path = _text_of(data["path"])
+    for line in lines:
+        path = line.path
         if admits is not None and path not in admitted:
             inner = path.removeprefix("./")
             whole = os.path.join(place.cwd, inner)  # noqa: PTH118 - an absolute path stays as it is
@@ -515,24 +517,8 @@ def _read_matches(output: bytes, place: _Place, admits: _Admits | None) -> list[
                 inner, whole, real + below if is_below else os.path.realpath(whole)
             )
         if admits is None or admitted[path]:
-            start = data["submatches"][0]["start"] if data["submatches"] else 0
-            text = _cut(_text_of(data["lines"]), start)
-            matches.append(Match(place.display(path), data["line_number"], text))
+            matches.append(Match(place.display(path), line.number, line.text))
     return matches
-
-
-def _text_of(value: dict[str, str]) -> str:
-    return value["text"] if "text" in value else base64.b64decode(value["bytes"]).decode("utf-8", "replace")
-
-
-def _cut(line: str, start_byte: int) -> str:
-    line = line.rstrip("\r\n")
-    if len(line) <= _LINE_WIDTH:
-        return line
-    start = len(line.encode("utf-8")[:start_byte].decode("utf-8", "ignore"))
-    first = max(0, min(start - _LINE_WIDTH // 4, len(line) - _LINE_WIDTH))
-    cut = line[first : first + _LINE_WIDTH]
-    return f"{'…' if first else ''}{cut}{'…' if first + _LINE_WIDTH < len(line) else ''}"
 
 
 def _read_paths(output: bytes, place: _Place, wanted: Callable[[str], bool]) -> list[str]:
@@ -540,16 +526,15 @@ def _read_paths(output: bytes, place: _Place, wanted: Callable[[str], bool]) -> 
     return [place.display(name) for name in names if wanted(name)]
 
 
-def _absolute(output: bytes, folder: Path) -> dict[str, None]:
+def _absolute(output: bytes, folder: Path) -> tuple[dict[str, None], dict[str, None]]:
+    """The paths that were printed, and beside them those that are no UTF-8."""
+    odd: list[str] = []
     try:
         names = output.decode().split("\0")[:-1]
     except UnicodeDecodeError:
-        names = list(_readable(output.split(b"\0")[:-1]))
+        all_names = [name.decode("utf-8", "surrogateescape") for name in output.split(b"\0")[:-1]]
+        names = [name for name in all_names if is_utf_8(name)]
+        odd = [name for name in all_names if not is_utf_8(name)]
     root = str(folder)
-    return {f"{root}/{name.removeprefix('./')}": None for name in names}
-
-
-def _readable(names: Iterable[bytes]) -> Iterator[str]:
-    for name in names:
-        with suppress(UnicodeDecodeError):
-            yield name.decode()
+    readable, others = ({f"{root}/{name.removeprefix('./')}": None for name in some} for some in (names, odd))
+    return readable, others
