@@ -1153,6 +1153,7 @@
 --- What was taken back in one file.
 ---@class outrider.UndonePath
 ---@field hunks integer
+---@field now? 'deleted'|'created'|'renamed'
 ---@field path string
 
 --- Tokens spent. `cost` is absent where it is unknown.

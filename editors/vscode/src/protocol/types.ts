@@ -1295,6 +1295,7 @@ export interface UndoResult {
 /** What was taken back in one file. */
 export interface UndonePath {
   hunks: number;
+  now?: "deleted" | "created" | "renamed";
   path: string;
 }
 
