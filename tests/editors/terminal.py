@@ -49,7 +49,8 @@ class Terminal:
 
     @property
     def text(self):
-        return "\n".join(self.lines)
+        """The lines in which there is something."""
+        return "\n".join(filter(None, self.lines))
 
     def keys(self, keys):
         os.write(self._master, keys.encode())
