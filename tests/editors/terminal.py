@@ -22,6 +22,11 @@ class _Screen(pyte.Screen):
         super().__init__(COLUMNS, ROWS)
         self._descriptor = descriptor
 
+    def report_device_status(self, mode, private=False):
+        # A private question is about an extension that pyte has not: no answer is the answer of a terminal without it.
+        if not private:
+            super().report_device_status(mode)
+
     def write_process_input(self, data):
         os.write(self._descriptor, data.encode())
 
