@@ -23,6 +23,11 @@ SETUP = """
   (add-to-list 'eglot-server-programs
                '(python-mode . ({command} :initializationOptions (:model {model} :stateDir {state})))))
 (add-hook 'python-mode-hook 'eglot-ensure)
+(defun outrider-run (task)
+  "Give Outrider a task."
+  (interactive "sTask: ")
+  (eglot-execute (eglot-current-server)
+                 `(:title "task" :command "outrider.run" :arguments [(:prompt ,task)])))
 """
 """The recipe of `editors/README.md`, and nothing that asks or writes beside it."""
 
@@ -170,3 +175,16 @@ def test_a_dismissed_question_is_no_yes_and_a_code_action_answers_it_later(emacs
     editor.take("Outrider: Allow once")
     editor.wait("Outrider, completed: Fixed.")
     editor.wait_for_buffer(AFTER)
+
+
+def test_a_task_is_given_as_a_command_and_cancelled_by_code_action(emacs):
+    editor = emacs(EDIT, {"text": "Never said."})
+    editor.keys("\x1bxoutrider-run\r")
+    editor.wait("Task:")
+    editor.keys("correct the price\r")
+    editor.wait("Choose an option: Reject")
+    editor.keys(QUIT)
+    editor.wait(lambda: "Choose an option" not in editor.text)
+    editor.take("Outrider: cancel turn")
+    editor.wait("Outrider, cancelled")
+    assert editor.buffer == BEFORE

@@ -121,6 +121,12 @@ def shows_the_question(editor):
     return all(title in editor.text for title in ("Edit tariff.py", "+    return hours * 2", " Review…"))
 
 
+def dismiss(editor):
+    editor.keys(ESCAPE)
+    # With the next key an Escape would be one key, that with Alt.
+    editor.wait(lambda: " Review…" not in editor.text)
+
+
 def undo_redo_type_and_take_back(editor):
     """What a person does with the edit that is in the buffer."""
     editor.keys("u")
@@ -129,6 +135,7 @@ def undo_redo_type_and_take_back(editor):
     editor.wait_for_buffer(AFTER)
     editor.keys("geo# typed by the person" + ESCAPE)
     editor.wait_for_buffer(AFTER + TYPED)
+    editor.wait(" NOR ")
     editor.take("Outrider: undo turn")
     editor.wait_for_buffer(BEFORE + TYPED)
     editor.take("Outrider: redo")
@@ -140,7 +147,7 @@ def test_a_task_by_code_action_edits_the_buffer_as_one_undo_step_and_undo_keeps_
     editor = asking(call("read_file", path="tariff.py"), EDIT, {"text": "Fixed."})
     editor.take(DO)
     editor.wait(lambda: shows_the_question(editor))
-    assert BEFORE.startswith(editor.buffer), "nothing is changed before the answer"
+    assert editor.buffer == BEFORE
     editor.keys(NEXT + RETURN)
     editor.wait("Outrider, completed: Fixed.")
     editor.wait_for_buffer(AFTER)
@@ -161,8 +168,8 @@ def test_a_dismissed_question_is_no_yes_and_a_code_action_answers_it_later(askin
     editor = asking(EDIT, {"text": "Fixed."})
     editor.take(DO)
     editor.wait(lambda: shows_the_question(editor))
-    editor.keys(ESCAPE)
-    editor.wait_for_buffer(BEFORE)
+    dismiss(editor)
+    assert editor.buffer == BEFORE
     editor.take("Outrider: Allow once — ")
     editor.wait("Outrider, completed: Fixed.")
     editor.wait_for_buffer(AFTER)
@@ -176,3 +183,13 @@ def test_where_it_cannot_ask_the_whole_task_goes_by_code_actions(silent):
     editor.wait_for_buffer(AFTER)
     assert editor.file.read_text() == BEFORE, "the edit must be in the buffer only"
     undo_redo_type_and_take_back(editor)
+
+
+def test_a_task_is_given_as_a_command_and_cancelled_by_code_action(asking):
+    editor = asking(EDIT, {"text": "Never said."})
+    editor.keys(':lsp-workspace-command outrider.run {"prompt": "correct the price"}' + RETURN)
+    editor.wait(lambda: shows_the_question(editor))
+    dismiss(editor)
+    editor.take("Outrider: cancel turn")
+    editor.wait("Outrider, cancelled")
+    assert editor.buffer == BEFORE

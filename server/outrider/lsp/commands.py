@@ -107,7 +107,7 @@ class Commands:
     def __init__(self, app: App) -> None:
         """Bind the commands to a house."""
         self._app = app
-        self._doing: set[asyncio.Future[Wire]] = set()
+        self._doing: set[asyncio.Future[Any]] = set()
         self._handlers: dict[str, Callable[[Any], Awaitable[Wire]]] = {
             RUN: self._run,
             EXPLORE: self._explore,
@@ -173,7 +173,7 @@ class Commands:
         except StoreReadError as error:
             raise CommandError(REQUEST_FAILED, error.problem.message, {"reason": "store_failed"}) from error
 
-    def _done(self, doing: "asyncio.Future[Wire]") -> None:
+    def _done(self, doing: "asyncio.Future[Any]") -> None:
         self._doing.discard(doing)
         if not doing.cancelled() and (problem := doing.exception()) and not isinstance(problem, CommandError):
             log.error("a command failed", exc_info=problem)
