@@ -25,6 +25,7 @@ language-servers = ["outrider"]
 TYPED = "    # typed by the person\n"
 """Helix gives a line that is opened the indent of the one above."""
 
+CHANGED = '"method":"textDocument/didChange"'
 ESCAPE, RETURN, NEXT = "\x1b", "\r", "\x0e"
 
 
@@ -68,6 +69,13 @@ class Helix(Terminal):
 
     def wait_for_buffer(self, text):
         self.wait(lambda: self.buffer == text)
+
+    def type(self, text):
+        """Type no faster than it is told of: 25.01 sends changes that follow each other at once in any order."""
+        for key in text:
+            told = self.log.count(CHANGED)
+            self.keys(key)
+            self.wait(lambda told=told: self.log.count(CHANGED) > told)
 
     def take(self, title):
         """Take the code action that begins so, as soon as it is offered."""
@@ -133,7 +141,9 @@ def undo_redo_type_and_take_back(editor):
     editor.wait_for_buffer(BEFORE)
     editor.keys("U")
     editor.wait_for_buffer(AFTER)
-    editor.keys("geo# typed by the person" + ESCAPE)
+    editor.keys("ge")
+    editor.type("o# typed by the person")
+    editor.keys(ESCAPE)
     editor.wait_for_buffer(AFTER + TYPED)
     editor.wait(" NOR ")
     editor.take("Outrider: undo turn")
