@@ -498,5 +498,5 @@ async def test_an_editor_that_waits_for_commands_is_answered_before_its_turn_is_
     assert editor.text("tariff.py").endswith("* 3\n")
     await editor.command("outrider.undo", {"wait": False})
     await editor.wait_for(
-        lambda: any("undo" in said.text for said in editor.said), "a message that nothing is left to undo"
+        lambda: any(said.text.endswith("has anything to take back") for said in editor.said), "the refusal"
     )
