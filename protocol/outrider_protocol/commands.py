@@ -241,12 +241,14 @@ class ResumeParams(Wire):
 class UndoParams(Wire):
     """What to take back; without `id` the latest of that scope. Without `sessionId` the latest session.
 
-    Without `scope` it is what the id names, and a turn where there is none.
+    Without `scope` it is what the id names, and a turn where there is none. `wait` is false for an editor that does
+    nothing until the command is answered: the answer is empty, and what was left as it is comes as a message.
     """
 
     session_id: str | None = None
     scope: UndoScope | None = None
     id: str | None = None
+    wait: bool = True
 
 
 class UndoResult(Wire):

@@ -484,3 +484,19 @@ async def test_any_prompt_is_a_task(prompt, begin):
     editor.open("tariff.py")
     assert (await editor.run(prompt))["outcome"] == "completed"
     assert "turn.finished" in types(editor)
+
+
+async def test_an_editor_that_waits_for_commands_is_answered_before_its_turn_is_undone(begin):
+    editor = await begin("eglot", [step(FIX), DONE], FULL)
+    editor.open("tariff.py")
+    await editor.run("Go.")
+    await editor.code_actions("tariff.py")
+    answered = await editor.take_action("Outrider: undo turn")
+    assert answered == {"changeId": "", "undone": [], "conflicts": [], "notUndoable": []}
+    assert editor.text("tariff.py").endswith("* 2\n"), "the edit comes after the answer"
+    await editor.event("undo.finished")
+    assert editor.text("tariff.py").endswith("* 3\n")
+    await editor.command("outrider.undo", {"wait": False})
+    await editor.wait_for(
+        lambda: any(said.text.endswith("has anything to take back") for said in editor.said), "the refusal"
+    )

@@ -235,7 +235,7 @@ async def _for_change(app: App, cursor: Cursor) -> list[dict[str, Any]]:
     if found is None:
         return []
     argument = {"sessionId": found[0], "scope": "hunk", "id": found[1]}
-    return [_action("undo this change", ACTION_KIND, UNDO, argument)]
+    return [_action("undo this change", ACTION_KIND, UNDO, _waited_for(app, argument))]
 
 
 async def _hunks_here(app: App, cursor: Cursor) -> set[tuple[str, bool]]:
@@ -259,12 +259,19 @@ def _for_sessions(app: App, here: set[tuple[str, bool]]) -> Iterator[dict[str, A
             break
     for session in reversed(running):
         if (session.id, False) in here or session.record.state.journal.to_undo("turn", None):
-            yield _action("undo turn", ACTION_KIND, UNDO, {"sessionId": session.id, "scope": "turn"})
+            yield _action(
+                "undo turn", ACTION_KIND, UNDO, _waited_for(app, {"sessionId": session.id, "scope": "turn"})
+            )
             break
     for session in reversed(running):
         if (session.id, True) in here or session.record.state.journal.to_redo():
-            yield _action("redo", ACTION_KIND, REDO, {"sessionId": session.id})
+            yield _action("redo", ACTION_KIND, REDO, _waited_for(app, {"sessionId": session.id}))
             break
+
+
+def _waited_for(app: App, argument: dict[str, Any]) -> dict[str, Any]:
+    """What to take back, told whether the answer may wait for it."""
+    return {**argument, "wait": False} if app.services.editor.traits.waits_for_commands else argument
 
 
 def _for_open_item(app: App, reviewed: str | None) -> Iterator[dict[str, Any]]:

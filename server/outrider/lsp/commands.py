@@ -107,7 +107,7 @@ class Commands:
     def __init__(self, app: App) -> None:
         """Bind the commands to a house."""
         self._app = app
-        self._doing: set[asyncio.Future[Wire]] = set()
+        self._doing: set[asyncio.Future[Any]] = set()
         self._handlers: dict[str, Callable[[Any], Awaitable[Wire]]] = {
             RUN: self._run,
             EXPLORE: self._explore,
@@ -173,7 +173,7 @@ class Commands:
         except StoreReadError as error:
             raise CommandError(REQUEST_FAILED, error.problem.message, {"reason": "store_failed"}) from error
 
-    def _done(self, doing: "asyncio.Future[Wire]") -> None:
+    def _done(self, doing: "asyncio.Future[Any]") -> None:
         self._doing.discard(doing)
         if not doing.cancelled() and (problem := doing.exception()) and not isinstance(problem, CommandError):
             log.error("a command failed", exc_info=problem)
@@ -217,10 +217,29 @@ class Commands:
         return _accepted(await self._app.sessions.resume(params.session_id)).status()
 
     async def _undo(self, params: UndoParams) -> UndoResult:
-        return self._told(_accepted(await self._app.sessions.undo(params, redo=False)))
+        return await self._take_back(params, redo=False)
 
     async def _redo(self, params: UndoParams) -> UndoResult:
-        return self._told(_accepted(await self._app.sessions.undo(params, redo=True)))
+        return await self._take_back(params, redo=True)
+
+    async def _take_back(self, params: UndoParams, *, redo: bool) -> UndoResult:
+        if params.wait:
+            return self._told(_accepted(await self._app.sessions.undo(params, redo=redo)))
+        doing = asyncio.ensure_future(self._take_back_meanwhile(params, redo=redo))
+        self._doing.add(doing)
+        doing.add_done_callback(self._done)
+        return UndoResult(change_id="", undone=[], conflicts=[], not_undoable=[])
+
+    async def _take_back_meanwhile(self, params: UndoParams, *, redo: bool) -> UndoResult:
+        """After the command was answered: a message is all that can still be said."""
+        try:
+            return self._told(_accepted(await self._app.sessions.undo(params, redo=redo)))
+        except CommandError as error:
+            self._app.services.editor.say("warning", f"Outrider: {error.message}")
+            raise
+        except StoreReadError as error:
+            self._app.services.editor.say("warning", f"Outrider: {error.problem.message}")
+            raise CommandError(REQUEST_FAILED, error.problem.message, {"reason": "store_failed"}) from error
 
     def _told(self, result: UndoResult) -> UndoResult:
         """Say what was left as it is: most clients show nothing of a command's result."""

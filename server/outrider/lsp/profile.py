@@ -17,6 +17,7 @@ class _Quirk:
 
     debounce_seconds: float = 0.0
     reject_first: bool = False
+    waits_for_commands: bool = False
     document_changes: bool = False
     file_operations: frozenset[FileOperationKind] = frozenset()
     """What it does well with files that are open, where it advertises that. Others lose what is typed meanwhile, or
@@ -29,8 +30,8 @@ _QUIRKS: Final[Mapping[str, _Quirk]] = {
     # Collects changes for 150 ms; takes `documentChanges` although it does not advertise them. A rename takes the buffer
     # along; a deletion throws it away with all that was typed, since it does not look at versions.
     "neovim": _Quirk(debounce_seconds=0.15, document_changes=True, file_operations=frozenset({"rename"})),
-    # Collects changes for `eglot-send-changes-idle-time`; RET takes the first action.
-    "eglot": _Quirk(debounce_seconds=0.5, reject_first=True),
+    # Collects changes for `eglot-send-changes-idle-time`, in which nothing may be going on; RET takes the first action.
+    "eglot": _Quirk(debounce_seconds=0.5, reject_first=True, waits_for_commands=True),
     # Return takes the first action. A deleted file stays open.
     "helix": _Quirk(reject_first=True, file_operations=frozenset({"rename"})),
     # Collects changes for 500 ms.
@@ -99,6 +100,7 @@ def profile_of(params: Mapping[str, Any]) -> ClientProfile:
             settle_seconds=_SETTLE_SECONDS,
             debounce_seconds=float(debounce),
             reject_first=quirk.reject_first,
+            waits_for_commands=quirk.waits_for_commands,
             can_disable_actions=_at(says, "textDocument", "codeAction", "disabledSupport") is True,
             file_operations=_file_operations(says, quirk),
             takes_items=_understands(params, ASK_EXTENSION),

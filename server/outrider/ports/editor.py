@@ -127,6 +127,8 @@ class EditorTraits:
     """Whether it can be asked what all its language servers and linters report."""
     save_ways: tuple[tuple[SaveWay, int], ...] = ()
     """How it can be asked to save, the best way first, each with the fewest documents that it works for."""
+    waits_for_commands: bool = False
+    """Whether it does nothing else until a command is answered: of an edit it tells only then."""
     tells_saves: bool = True
     """Whether it says that it saved a document; before that it tells what was typed."""
 

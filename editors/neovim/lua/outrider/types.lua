@@ -1130,11 +1130,13 @@
 
 --- What to take back; without `id` the latest of that scope. Without `sessionId` the latest session.
 ---
---- Without `scope` it is what the id names, and a turn where there is none.
+--- Without `scope` it is what the id names, and a turn where there is none. `wait` is false for an editor that does
+--- nothing until the command is answered: the answer is empty, and what was left as it is comes as a message.
 ---@class outrider.UndoParams
 ---@field id? string
 ---@field scope? 'hunk'|'step'|'turn'|'session'
 ---@field sessionId? string
+---@field wait? boolean
 
 --- The person takes changes back, or brings them back; what comes of it follows as `edit.*` events.
 ---@class outrider.UndoRequested

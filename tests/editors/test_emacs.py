@@ -1,0 +1,190 @@
+"""A real Emacs in a terminal, as it comes: eglot, no plugin, a person's keys."""
+
+import json
+import re
+import sys
+
+import pytest
+from neovim_driver import INSTALLED
+from terminal import Terminal
+
+EMACS = INSTALLED / "emacs"
+
+pytestmark = pytest.mark.skipif(
+    not EMACS.exists(), reason="Emacs is not installed: .ci/install-terminal-editors does that, on Debian"
+)
+
+BEFORE = "# outrider: two for each hour\ndef price(hours):\n    return hours * 3\n"
+AFTER = BEFORE.replace("* 3", "* 2")
+
+SETUP = """
+(setq inhibit-startup-screen t make-backup-files nil create-lockfiles nil native-comp-jit-compilation nil)
+(with-eval-after-load 'eglot
+  (add-to-list 'eglot-server-programs
+               '(python-mode . ({command} :initializationOptions (:model {model} :stateDir {state})))))
+(add-hook 'python-mode-hook 'eglot-ensure)
+(defun outrider-run (task)
+  "Give Outrider a task."
+  (interactive "sTask: ")
+  (eglot-execute (eglot-current-server)
+                 `(:title "task" :command "outrider.run" :arguments [(:prompt ,task)])))
+"""
+"""The recipe of `editors/README.md`, and nothing that asks or writes beside it."""
+
+CLEAR = "\x01\x0b"
+"""C-a C-k: takes away what the minibuffer holds already."""
+UNDO, REDO = "\x1f", "\x1b\x1f"
+"""C-/ and C-M-_"""
+QUIT = "\x07"
+PICK = "[eglot] Pick an action"
+END = "\x1b>"
+
+
+class Emacs(Terminal):
+    """An instance set up as `editors/README.md` says, with a file that holds an instruction comment."""
+
+    def __init__(self, folder, turns):
+        script = folder / "script.json"
+        script.write_text(json.dumps({"turns": turns}))
+        self.file = folder / "workspace" / "tariff.py"
+        self.file.parent.mkdir()
+        self.file.write_text(BEFORE)
+        init = folder / "init.el"
+        server = [sys.executable, "-m", "outrider", "serve"]
+        # Strings of JSON are strings of Emacs Lisp.
+        init.write_text(
+            SETUP.format(
+                command=" ".join(map(json.dumps, server)),
+                model=json.dumps(f"scripted:{script}"),
+                state=json.dumps(str(folder / "state")),
+            )
+        )
+        # Of a terminal by the name of xterm it asks more than there is to answer.
+        super().__init__(
+            [str(EMACS), "-Q", "-nw", "-l", str(init), str(self.file)],
+            self.file.parent,
+            {"TERM": "screen-256color", "HOME": str(folder)},
+        )
+        self.wait("Connected! Server `outrider'")
+
+    @property
+    def buffer(self):
+        """What the window shows of the buffer, without Flymake's margin."""
+        (mode_line,) = [number for number, line in enumerate(self.lines) if " F1  tariff.py" in line]
+        lines = [line[2:] for line in self.lines[1:mode_line]]
+        return "\n".join(lines).rstrip() + "\n"
+
+    def wait_for_buffer(self, text):
+        self.wait(lambda: self.buffer == text)
+
+    def actions(self):
+        """Ask for the code actions at the cursor: Emacs asks which one then."""
+        self.keys("\x1bxeglot-code-actions\r")
+        self.wait(PICK)
+
+    def take(self, title):
+        """Take the code action that begins so, as soon as it is offered."""
+
+        def taken():
+            self.actions()
+            self.keys(f"{title}\t\r")
+            self.wait(lambda: "[No match]" in self.text or PICK not in self.text)
+            if "[No match]" not in self.text:
+                return True
+            self.keys(QUIT)
+            self.wait(lambda: PICK not in self.text)
+            return False
+
+        self.wait(taken)
+
+    def said(self):
+        """The lines of *Messages*, which also has those that were overwritten at once."""
+        said = self.file.parent.parent / "said"
+        self.keys(f'\x1b:(with-current-buffer "*Messages*" (write-region nil nil "{said}"))\r')
+        self.wait(lambda: said.exists() and said.read_text())
+        return re.findall(r"Server reports \(type=\d\): (.*)", said.read_text())
+
+
+@pytest.fixture
+def emacs(tmp_path):
+    running = []
+
+    def start(*turns):
+        running.append(Emacs(tmp_path, turns))
+        return running[0]
+
+    yield start
+    for one in running:
+        one.close()
+
+
+def call(name, **arguments):
+    return {"tool_calls": [{"name": name, "input": arguments}]}
+
+
+EDIT = call("edit_file", path="tariff.py", old="hours * 3", new="hours * 2")
+TASK = (call("read_file", path="tariff.py"), EDIT, {"text": "Fixed."})
+
+
+def test_a_task_by_code_action_edits_the_buffer_as_one_undo_step_and_undo_keeps_what_was_typed(emacs):
+    editor = emacs(*TASK)
+    editor.actions()
+    editor.wait("(default Outrider: do “two for each hour”)")
+    editor.keys("\r")
+    editor.wait("Choose an option: Reject")
+    editor.wait("+    return hours * 2")
+    assert editor.buffer == BEFORE
+    editor.keys(CLEAR + "Allow once\r")
+    editor.wait("Outrider, completed: Fixed.")
+    editor.wait_for_buffer(AFTER)
+    assert editor.file.read_text() == BEFORE, "the edit must be in the buffer only"
+
+    editor.keys(UNDO)
+    editor.wait_for_buffer(BEFORE)
+    editor.keys(REDO)
+    editor.wait_for_buffer(AFTER)
+    editor.keys(END + "# typed by the person")
+    editor.wait_for_buffer(AFTER + "# typed by the person\n")
+    editor.take("Outrider: undo turn")
+    editor.wait_for_buffer(BEFORE + "# typed by the person\n")
+    editor.take("Outrider: redo")
+    editor.wait_for_buffer(AFTER + "# typed by the person\n")
+    # Emacs tells of an edit only when no command is being done: it must not be missed for that.
+    (said,) = editor.said()
+    assert said.startswith("Outrider, completed: Fixed.")
+
+
+def test_return_takes_the_harmless_answer(emacs):
+    editor = emacs(EDIT, {"text": "Left as it is."})
+    editor.actions()
+    editor.keys("\r")
+    editor.wait("Choose an option: Reject")
+    editor.keys("\r")
+    editor.wait("Outrider, completed: Left as it is.")
+    assert editor.buffer == BEFORE
+
+
+def test_a_dismissed_question_is_no_yes_and_a_code_action_answers_it_later(emacs):
+    editor = emacs(EDIT, {"text": "Fixed."})
+    editor.actions()
+    editor.keys("\r")
+    editor.wait("Choose an option: Reject")
+    editor.keys(QUIT)
+    editor.wait(lambda: "Choose an option" not in editor.text)
+    assert editor.buffer == BEFORE
+    editor.take("Outrider: Allow once")
+    editor.wait("Outrider, completed: Fixed.")
+    editor.wait_for_buffer(AFTER)
+
+
+def test_a_task_is_given_as_a_command_and_cancelled_by_code_action(emacs):
+    editor = emacs(EDIT, {"text": "Never said."})
+    editor.keys("\x1bxoutrider-run\r")
+    editor.wait("Task:")
+    editor.keys("correct the price\r")
+    editor.wait("Choose an option: Reject")
+    editor.keys(QUIT)
+    editor.wait(lambda: "Choose an option" not in editor.text)
+    editor.take("Outrider: cancel turn")
+    editor.wait("Outrider, cancelled")
+    assert editor.buffer == BEFORE

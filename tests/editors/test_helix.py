@@ -1,0 +1,205 @@
+"""A real Helix in a terminal, as it comes: a person's keys, no plugin. One that asks, and one that cannot."""
+
+import json
+import sys
+
+import pytest
+from neovim_driver import INSTALLED
+from terminal import Terminal
+
+BEFORE = "# outrider: two for each hour\ndef price(hours):\n    return hours * 3\n"
+AFTER = BEFORE.replace("* 3", "* 2")
+
+LANGUAGES = """
+[language-server.outrider]
+command = {command}
+args = ["-m", "outrider", "serve"]
+config = {{ model = {model}, stateDir = {state} }}
+
+[[language]]
+name = "python"
+language-servers = ["outrider"]
+"""
+"""The recipe of `editors/README.md`."""
+
+TYPED = "    # typed by the person\n"
+"""Helix gives a line that is opened the indent of the one above."""
+
+CHANGED = '"method":"textDocument/didChange"'
+ESCAPE, RETURN, NEXT = "\x1b", "\r", "\x0e"
+
+
+class Helix(Terminal):
+    """An instance set up as `editors/README.md` says, with a file that holds an instruction comment."""
+
+    def __init__(self, program, folder, turns):
+        script = folder / "script.json"
+        script.write_text(json.dumps({"turns": turns}))
+        self.file = folder / "workspace" / "tariff.py"
+        (self.file.parent / ".git").mkdir(parents=True)
+        self.file.write_text(BEFORE)
+        languages = folder / "config" / "helix" / "languages.toml"
+        languages.parent.mkdir(parents=True)
+        # Strings of JSON are strings of TOML.
+        values = {"command": sys.executable, "model": f"scripted:{script}", "state": str(folder / "state")}
+        languages.write_text(LANGUAGES.format_map({key: json.dumps(value) for key, value in values.items()}))
+        self._log = folder / "helix.log"
+        super().__init__(
+            [str(program), "-v", "--log", str(self._log), str(self.file)],
+            self.file.parent,
+            {
+                "TERM": "xterm-256color",
+                "HOME": str(folder),
+                "XDG_CONFIG_HOME": str(folder / "config"),
+                "XDG_CACHE_HOME": str(folder),
+            },
+        )
+        self.wait(lambda: '"method":"textDocument/didOpen"' in self.log)
+
+    @property
+    def log(self):
+        """What Helix says of the wire."""
+        return self._log.read_text() if self._log.exists() else ""
+
+    @property
+    def buffer(self):
+        """What the window shows of the buffer, without the line numbers."""
+        lines = [line for line in self.lines if line[:5].strip().isdigit()]
+        return "".join(f"{line[7:]}\n" for line in lines)
+
+    def wait_for_buffer(self, text):
+        self.wait(lambda: self.buffer == text)
+
+    def type(self, text):
+        """Type no faster than it is told of: 25.01 sends changes that follow each other at once in any order."""
+        for key in text:
+            told = self.log.count(CHANGED)
+            self.keys(key)
+            self.wait(lambda told=told: self.log.count(CHANGED) > told)
+
+    def take(self, title):
+        """Take the code action that begins so, as soon as it is offered."""
+
+        def taken():
+            self.keys(" a")
+            self.wait(lambda: "Outrider: write a task…" in self.text)
+            titles = [line[line.index("Outrider: ") :] for line in self.lines if "  Outrider: " in line]
+            found = [number for number, one in enumerate(titles) if one.startswith(title)]
+            self.keys(NEXT * found[0] + RETURN if found else ESCAPE)
+            self.wait(lambda: "Outrider: write a task…" not in self.text)
+            return found
+
+        assert self.wait(taken)
+
+
+def helix(name):
+    """A fixture that starts the Helix of a name."""
+
+    @pytest.fixture
+    def start(tmp_path):
+        program = INSTALLED / name
+        if not program.exists():
+            pytest.skip("Helix is not installed: .ci/install-terminal-editors does that, on Debian")
+        running = []
+
+        def one(*turns):
+            running.append(Helix(program, tmp_path, turns))
+            return running[0]
+
+        yield one
+        for editor in running:
+            editor.close()
+
+    return start
+
+
+asking = helix("hx")
+silent = helix("hx-25.01")
+
+
+def call(name, **arguments):
+    return {"tool_calls": [{"name": name, "input": arguments}]}
+
+
+EDIT = call("edit_file", path="tariff.py", old="hours * 3", new="hours * 2")
+DO = "Outrider: do “two for each hour”"
+
+
+def shows_the_question(editor):
+    return all(title in editor.text for title in ("Edit tariff.py", "+    return hours * 2", " Review…"))
+
+
+def dismiss(editor):
+    editor.keys(ESCAPE)
+    # With the next key an Escape would be one key, that with Alt.
+    editor.wait(lambda: " Review…" not in editor.text)
+
+
+def undo_redo_type_and_take_back(editor):
+    """What a person does with the edit that is in the buffer."""
+    editor.keys("u")
+    editor.wait_for_buffer(BEFORE)
+    editor.keys("U")
+    editor.wait_for_buffer(AFTER)
+    editor.keys("ge")
+    editor.type("o# typed by the person")
+    editor.keys(ESCAPE)
+    editor.wait_for_buffer(AFTER + TYPED)
+    editor.wait(" NOR ")
+    editor.take("Outrider: undo turn")
+    editor.wait_for_buffer(BEFORE + TYPED)
+    editor.take("Outrider: redo")
+    editor.wait_for_buffer(AFTER + TYPED)
+    assert "Outrider left as it is" not in editor.log
+
+
+def test_a_task_by_code_action_edits_the_buffer_as_one_undo_step_and_undo_keeps_what_was_typed(asking):
+    editor = asking(call("read_file", path="tariff.py"), EDIT, {"text": "Fixed."})
+    editor.take(DO)
+    editor.wait(lambda: shows_the_question(editor))
+    assert editor.buffer == BEFORE
+    editor.keys(NEXT + RETURN)
+    editor.wait("Outrider, completed: Fixed.")
+    editor.wait_for_buffer(AFTER)
+    assert editor.file.read_text() == BEFORE, "the edit must be in the buffer only"
+    undo_redo_type_and_take_back(editor)
+
+
+def test_return_takes_the_harmless_answer(asking):
+    editor = asking(EDIT, {"text": "Left as it is."})
+    editor.take(DO)
+    editor.wait(lambda: shows_the_question(editor))
+    editor.keys(RETURN)
+    editor.wait("Outrider, completed: Left as it is.")
+    editor.wait_for_buffer(BEFORE)
+
+
+def test_a_dismissed_question_is_no_yes_and_a_code_action_answers_it_later(asking):
+    editor = asking(EDIT, {"text": "Fixed."})
+    editor.take(DO)
+    editor.wait(lambda: shows_the_question(editor))
+    dismiss(editor)
+    assert editor.buffer == BEFORE
+    editor.take("Outrider: Allow once — ")
+    editor.wait("Outrider, completed: Fixed.")
+    editor.wait_for_buffer(AFTER)
+
+
+def test_where_it_cannot_ask_the_whole_task_goes_by_code_actions(silent):
+    editor = silent(EDIT, {"text": "Fixed."})
+    editor.take(DO)
+    editor.take("Outrider: Allow once — ")
+    editor.wait("Outrider, completed: Fixed.")
+    editor.wait_for_buffer(AFTER)
+    assert editor.file.read_text() == BEFORE, "the edit must be in the buffer only"
+    undo_redo_type_and_take_back(editor)
+
+
+def test_a_task_is_given_as_a_command_and_cancelled_by_code_action(asking):
+    editor = asking(EDIT, {"text": "Never said."})
+    editor.keys(':lsp-workspace-command outrider.run {"prompt": "correct the price"}' + RETURN)
+    editor.wait(lambda: shows_the_question(editor))
+    dismiss(editor)
+    editor.take("Outrider: cancel turn")
+    editor.wait("Outrider, cancelled")
+    assert editor.buffer == BEFORE
