@@ -381,7 +381,7 @@ async def test_promise_5_a_file_that_a_command_deletes_comes_back(begin, workspa
     assert (await editor.run("Go."))["outcome"] == "completed"
     assert "tariff.py (deleted)" in results(editor)["run"][1]
     undone = await editor.command("outrider.undo", {"scope": "step"})
-    assert undone["undone"] == [{"path": "tariff.py", "hunks": 1, "now": "created"}]
+    assert undone["undone"] == [{"path": "tariff.py", "hunks": 1}]
     assert (workspace / "tariff.py").read_bytes() == before
 
 

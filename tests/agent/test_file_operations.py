@@ -48,14 +48,14 @@ async def test_promise_5_the_delete_of_an_open_file_comes_back_and_goes_again(pr
     assert (editor.desk.uri("tariff.py") not in editor.desk.buffers) == by_editor
     for _ in range(2):
         undone = await editor.command("outrider.undo", {})
-        assert undone["undone"] == [{"path": "tariff.py", "hunks": 1, "now": "created"}]
+        assert undone["undone"] == [{"path": "tariff.py", "hunks": 1}]
         assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
         assert editor.disk("tariff.py") == PRICE
         assert (workspace / "tariff.py").stat().st_mode & 0o777 == 0o755
         (listed,) = (await editor.command("outrider.changes", {}))["changes"]
         assert [hunk["state"] for hunk in listed["hunks"]] == ["undone"]
         redone = await editor.command("outrider.redo", {})
-        assert redone["undone"] == [{"path": "tariff.py", "hunks": 1, "now": "deleted"}]
+        assert redone["undone"] == [{"path": "tariff.py", "hunks": 1}]
         assert not (workspace / "tariff.py").exists()
 
 
@@ -174,7 +174,7 @@ async def test_what_is_typed_into_the_document_of_a_deleted_file_is_the_persons(
     if typed:
         editor.type("tariff.py", typed, at=(0, 0))
     undone = await editor.command("outrider.undo", {})
-    assert undone["undone"] == [{"path": "tariff.py", "hunks": 1, "now": "created"}]
+    assert undone["undone"] == [{"path": "tariff.py", "hunks": 1}]
     assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
     assert editor.disk("tariff.py") == PRICE
     assert editor.text("tariff.py") == f"{typed}{PRICE}"

