@@ -728,8 +728,6 @@ class UndonePath(Wire):
 
     path: str
     hunks: int
-    now: Literal["deleted", "created", "renamed"] | None = None
-    """What became of the file by it, where it is not only another text; absent in logs of old."""
 
 
 class Conflict(Wire):

@@ -1,12 +1,7 @@
 """A file that somebody deleted since: an undo that makes it again makes it as it was."""
 
-from copy import deepcopy
-from dataclasses import replace
-
 import pytest
 from scripting import DONE, call, step
-
-from outrider.testing.profiles import PROFILES
 
 FULL = {"permissionMode": "full"}
 TAKE = {"Take the undo", "Take the redo"}
@@ -141,10 +136,7 @@ async def test_a_rename_says_how_it_stands(begin, workspace):
 
 async def test_both_versions_are_named_where_they_cannot_be_shown(begin, workspace):
     (workspace / "ten.txt").write_text(LINES)
-    capabilities = deepcopy(PROFILES["stock"].capabilities)
-    del capabilities["window"]["showDocument"]
-    profile = replace(PROFILES["stock"], capabilities=capabilities)
-    editor = await begin(profile, [step(LATER), DONE], FULL, answers=["Open both"])
+    editor = await begin("never-shows-document", [step(LATER), DONE], FULL, answers=["Open both"])
     await editor.run("Go.")
     (workspace / "ten.txt").write_text(LINES.replace("line 10", "mine"))
     await editor.command("outrider.undo", {})

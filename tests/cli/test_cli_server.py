@@ -115,7 +115,7 @@ def test_a_path_with_hidden_characters_is_answered_by_a_rule_and_breaks_no_table
     assert (tmp_path / "workspace" / path).read_text() == "x\n"
     shown = "esc\\x1b[31m\\n\\t.txt"
     assert f"create  {shown}" in outrider("changes").stdout
-    assert outrider("undo").stdout == f"taken back: {shown} (deleted)\n"
+    assert outrider("undo").stdout == f"taken back: {shown} (1 hunk)\n"
 
 
 def test_an_undo_says_what_is_missing(outrider):

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path, PurePath
-from typing import Literal
 
 from outrider.agent.below import below_documents, with_those
 from outrider.agent.context import TurnContext
@@ -37,8 +36,6 @@ NOT_THERE = "it is not there any more: somebody deleted it, or moved it away"
 """Why a file that the session made is not taken away."""
 NOT_BY_UNDO = "no undo took it away, but somebody who deleted it, or moved it"
 """Why such a file is not made again."""
-_Became = Literal["deleted", "created", "renamed"]
-_BECAME: dict[str, _Became] = {"delete": "deleted", "create": "created", "rename": "renamed"}
 TIMES_TRIED = 3
 """A change whose file is changed while it is taken back is worked out again."""
 TIMES_ASKED = 2
@@ -108,8 +105,6 @@ class _Report:
     change_id: str = ""
     """The latest change that was made."""
     undone: dict[str, int] = field(default_factory=dict[str, int])
-    became: dict[str, _Became] = field(default_factory=dict[str, _Became])
-    """What the last change that made a file come, go or move made of it, by path."""
     conflicts: list[Conflict] = field(default_factory=list[Conflict])
     not_undoable: list[NotUndoable] = field(default_factory=list[NotUndoable])
 
@@ -188,10 +183,7 @@ class TakingBack:
         report = self._report
         return UndoResult(
             change_id=report.change_id,
-            undone=[
-                UndonePath(path=path, hunks=hunks, now=report.became.get(path))
-                for path, hunks in report.undone.items()
-            ],
+            undone=[UndonePath(path=path, hunks=hunks) for path, hunks in report.undone.items()],
             conflicts=report.conflicts,
             not_undoable=report.not_undoable,
         )
@@ -345,8 +337,6 @@ class TakingBack:
         if isinstance(made, Written):
             self._report.undone[record.path] = self._report.undone.get(record.path, 0) + len(hunks)
             self._report.change_id = change_id
-            if change.operation != "edit":
-                self._report.became[record.path] = _BECAME[change.operation]
             self._emptied |= set(emptied(record, change))
             self._made |= {made.made_folder} if made.made_folder is not None else set()
             self._modes |= modes_around(self._journal, record, change)

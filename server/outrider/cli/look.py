@@ -151,14 +151,6 @@ async def events(
     return ExitCode.COMPLETED
 
 
-_BECAME: Final = {
-    "deleted": ("deleted", "deleted again"),
-    "created": ("made again", "made again"),
-    "renamed": ("renamed back", "renamed again"),
-}
-"""What an undo, or a redo, made of a file, where it is not only another text."""
-
-
 async def undo(
     workspace: Path,
     options: Object,
@@ -187,8 +179,9 @@ async def undo(
         return refused.code
     taken, cannot = ("brought back", "redone") if redo else ("taken back", "undone")
     for row in cast("list[Object]", done["undone"]):
-        became = _BECAME.get(row.get("now", ""), ("", ""))[redo] or counted(row["hunks"], "hunk")
-        console.print(Text(f"{taken}: {one_line(row['path'])} ({became})", style="green"))
+        console.print(
+            Text(f"{taken}: {one_line(row['path'])} ({counted(row['hunks'], 'hunk')})", style="green")
+        )
     for row in cast("list[Object]", done["conflicts"]):
         place = f"{one_line(row['path'])}:{row['line']}"
         console.print(Text(f"left as it is: {place}: {visible(row['reason'])}", style="yellow"))

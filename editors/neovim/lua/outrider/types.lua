@@ -1155,7 +1155,6 @@
 --- What was taken back in one file.
 ---@class outrider.UndonePath
 ---@field hunks integer
----@field now? 'deleted'|'created'|'renamed'
 ---@field path string
 
 --- Tokens spent. `cost` is absent where it is unknown.

@@ -1296,7 +1296,6 @@ export interface UndoResult {
 /** What was taken back in one file. */
 export interface UndonePath {
   hunks: number;
-  now?: "deleted" | "created" | "renamed";
   path: string;
 }
 
