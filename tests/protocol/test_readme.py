@@ -258,7 +258,7 @@ def test_every_title_is_described(page: Page) -> None:
     assert {quoted(row["title"])[0] for row in page.table("Titles", "title").rows} == titles
     others = {
         *names.COMMAND_NAMES, names.EVENT_NOTIFICATION, names.STREAM_NOTIFICATION,
-        names.TOOL_REQUEST, names.ASK_REQUEST, names.ASK_EXTENSION, names.SAVE_REQUEST, names.SAVE_EXTENSION, names.DIAGNOSTICS_REQUEST, names.DIAGNOSTICS_EXTENSION, names.CONFIGURATION_SECTION, names.ACTION_PREFIX, names.ACTION_KIND,
+        names.TOOL_REQUEST, names.ASK_REQUEST, names.ASK_EXTENSION, names.SAVE_REQUEST, names.SAVE_EXTENSION, names.DIAGNOSTICS_REQUEST, names.DIAGNOSTICS_EXTENSION, names.CONFIGURATION_SECTION, names.TRUST_ITEM, names.ACTION_PREFIX, names.ACTION_KIND,
     }  # fmt: skip
     constants = {value for name, value in vars(names).items() if name.isupper() and isinstance(value, str)}
     assert constants == titles | others, "a constant is of no kind that this test knows"

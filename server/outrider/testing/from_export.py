@@ -95,7 +95,7 @@ def _told(tape: Tape, export: Export, name: str) -> Scenario:
         answers=list(_answers(tape)),
         expect=Expect(
             outcome=outcome,
-            reason=finished[-1].data["reason"] if finished else None,
+            reason=finished[-1].data["reason"] if finished and not _is_changed_by_command(tape) else None,
             contains=list(_course(tape)),
             files={path: text for path, text in after.items() if path not in opened},
             buffers={path: text for path, text in after.items() if path in opened and text is not None},
@@ -135,6 +135,14 @@ def _settings(tape: Tape) -> dict[str, Any]:
 
 
 # --- what the editor brings --------------------------------------------------------------------------------
+
+
+def _is_changed_by_command(tape: Tape) -> bool:
+    """Whether a command changed files, of which the scenario may know none: then nothing is changed there."""
+    return any(
+        event.type in {"workspace.changed", "workspace.touched"} and "callId" in event.data
+        for event in tape.events
+    )
 
 
 def _not_told(tape: Tape) -> str | None:
