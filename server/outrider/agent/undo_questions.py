@@ -86,7 +86,7 @@ class Questions:
         if isinstance(made, str):
             self._services.editor.say("warning", made)
             return
-        shown = [await self._services.editor.show(paper.as_uri()) for paper in made]
+        shown = await asyncio.gather(*(self._services.editor.show(paper.as_uri()) for paper in made))
         if not all(shown):
             mine, other = made
             paths = f"as it is: {mine}; with the {self.what}: {other}"
