@@ -25,6 +25,8 @@ SHARE: Final = 1 / 16
 """Of the context window, that a map may have at most."""
 BYTES_PER_TOKEN: Final = 3
 """Names and numbers have more tokens than prose."""
+FEWEST_FILES: Final = 20
+"""Files from which on a map is worth its tokens, where nobody asked for it: fewer are seen at a glance."""
 MOST_WORDS: Final = 500
 """Of a task, that are looked for among the names."""
 
@@ -53,7 +55,8 @@ class MapOfTurn:
             return
         tokens = min(settings.repository_map.tokens, int(context_window * SHARE))
         turn = self._record.state.turns[self._turn_id]
-        drawing = self._services.maps.draw(self._focus(turn), tokens * BYTES_PER_TOKEN)
+        fewest = 0 if settings.repository_map.enabled else FEWEST_FILES
+        drawing = self._services.maps.draw(self._focus(turn), tokens * BYTES_PER_TOKEN, fewest)
         self._begun = True
         self._drawing = asyncio.create_task(drawing, name="draw the repository map")
 

@@ -20,12 +20,13 @@ class Focus:
 class Maps(Protocol):
     """Draws maps. It takes its time: nobody should wait for it who has something else to do."""
 
-    async def draw(self, focus: Focus, size: int) -> list[str] | None:
+    async def draw(self, focus: Focus, size: int, fewest: int = 0) -> list[str] | None:
         """The names that matter for what is at hand.
 
         Args:
             focus: What is at hand.
             size: The most bytes of the map.
+            fewest: Files that the workspace must have.
 
         Returns:
             Blocks of lines, one for each file; None where no map can be had.

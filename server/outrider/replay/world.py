@@ -142,7 +142,7 @@ class RecordedSettings:
 class NoMaps:
     """Draws none: the maps of the log are let in like everything that came from outside."""
 
-    async def draw(self, focus: Focus, size: int) -> list[str] | None:
+    async def draw(self, focus: Focus, size: int, fewest: int = 0) -> list[str] | None:
         """None."""
         return None
 

@@ -109,7 +109,7 @@ class RepositoryMap:
         self._soon: asyncio.TimerHandle | None = None
         self._numbers = count(1)
 
-    async def draw(self, focus: Focus, size: int) -> list[str] | None:
+    async def draw(self, focus: Focus, size: int, fewest: int = 0) -> list[str] | None:
         """See `Maps.draw`. Files that appeared since the latest look are not in it yet."""
         at_hand = dict.fromkeys([*focus.open, *focus.read, *focus.edited])
         if self._roots != self._roots_now():
@@ -122,6 +122,8 @@ class RepositoryMap:
                 return None
             try:
                 await self._tell_texts()
+                if len(self._listed) < fewest:
+                    return None
                 listed = {path: self._listed[path] for path in at_hand if path in self._listed}
                 if listed:
                     await self._ask("update", files=listed)
