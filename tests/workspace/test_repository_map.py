@@ -68,6 +68,14 @@ async def test_ignored_and_secret_files_are_none_of_its_business(desk, make_map)
     assert await drawn(maps) == "a.py\n  function seen 1"
 
 
+async def test_of_a_handful_of_files_there_is_a_map_only_for_those_who_want_one(desk, make_map):
+    desk.write("a.py", "def seen(): pass\n")
+    maps, _ = make_map()
+    assert await drawn(maps) == "a.py\n  function seen 1"
+    assert await maps.draw(Focus(), 10_000, fewest=2) is None
+    assert await maps.draw(Focus(), 10_000, fewest=1) is not None
+
+
 async def test_it_gets_no_key_and_no_path_beyond_its_own(desk, make_map):
     desk.write("a.py", "def seen(): pass\n")
     maps, _ = make_map(env={"LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")})
