@@ -125,7 +125,10 @@ class EditMeasures:
         return self._big
 
     def _agent(self, root: Path, server: ModelServer) -> Agent:
-        more: dict[str, Any] = {**model_options(server), "permissionMode": "full"}
+        # The map of a new workspace is drawn for some seconds beside the first turn: it has rows of its own.
+        more: dict[str, Any] = {
+            **model_options(server), "permissionMode": "full", "repositoryMap": {"enabled": False}
+        }  # fmt: skip
         return Agent(
             False, root, outrider_options(self._folder / f"state_of_edits{next(self._numbers)}", more)
         )
