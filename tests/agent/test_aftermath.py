@@ -359,3 +359,27 @@ async def test_an_undo_names_what_a_background_job_may_have_done(begin, workspac
     await editor.run("Go.")
     undone = await editor.command("outrider.undo", {})
     assert [one["what"] for one in undone["notUndoable"]] == ["what the background job job_1 changed"]
+
+
+@pytest.mark.parametrize("profile", ["stock", "vscode"])
+async def test_an_unsaved_edit_is_undone_though_a_command_changed_the_same_place_below_it(
+    profile, begin, workspace
+):
+    (workspace / "a.txt").write_text("one\ntwo\nthree\n")
+    edit = call("edit_file", path="a.txt", old="two\n", new="two\nagent\n")
+    command = call("run_command", command="printf 'one\\ntwo\\ncommand\\nthree\\n' > a.txt", called="run")
+    editor = await begin(profile, [step(edit), step(command), DONE], FULL)
+
+    def answer(question):
+        return next((one for one in question.titles if one == "Run without saving"), "Keep mine")
+
+    editor.answers = answer
+    editor.open("a.txt")
+    await editor.run("Go.")
+    assert editor.text("a.txt") == "one\ntwo\nagent\nthree\n"
+    undone = await editor.command("outrider.undo", {"scope": "session"})
+    assert editor.text("a.txt") == "one\ntwo\nthree\n"
+    assert undone["conflicts"] == []
+    assert "the open document is without that" in named(undone)["a.txt"]
+    redone = await editor.command("outrider.redo", {"scope": "session"})
+    assert editor.text("a.txt") == "one\ntwo\nagent\nthree\n", redone

@@ -444,3 +444,17 @@ def test_where_git_finds_no_conflict_the_undo_is_the_same(folder: Path, lines: l
             assert not weave.is_held(strand)
             weave.switch(strand)
     assert weave.text == wanted
+
+
+def test_a_text_that_the_file_had_is_that_text_again_whatever_lies_between() -> None:
+    session = Session("a\nfirst\nb\n")
+    one = session.applied("a\nsecond\nb\n")
+    two = session.applied("a\nthird\nb\n")
+    session.text = "a\nfirst\nb\n"  # as a checkout leaves it
+    file = session.file()
+    assert not file.is_on(one, 1)
+    assert not file.is_on(two, 1)
+    file.switch(one, 1)
+    assert file.text == "a\nsecond\nb\n"
+    file.switch(two, 1)
+    assert file.text == "a\nthird\nb\n"

@@ -78,7 +78,7 @@ async def take_back(
         looked = await standing(services, state)
     folded = looked.files
     # Where the texts leave nothing to do, what the log names is passed over, and that is no error.
-    below = {} if redo else await below_documents(services, journal, folded)
+    below = await below_documents(services, journal, folded)
     parts = choose(scope, params.id, with_those(below, stands_in(folded))) or choose(scope, params.id)
     by_hand = _by_hand(journal, folded, parts, choose(scope, params.id), params, redo=redo)
     parts = [one for one in parts if one not in by_hand] if redo else parts
@@ -89,7 +89,7 @@ async def take_back(
     taking = TakingBack(services, context, journal, folded, ending, redo=redo)
     result = await taking.take(parts, [] if redo else by_hand)
     left = [one for one in left if await is_left(services, one)]
-    stays = [below[part.record.change_id] for part in parts if part.record.change_id in below]
+    stays = [] if redo else [below[one.record.change_id] for one in parts if one.record.change_id in below]
     reason = NOT_BY_UNDO if redo else NOT_THERE
     stays += [NotUndoable(what=one.record.path, reason=reason) for one in by_hand]
     named = {one.what: one for one in [*lasting(left), *stays, *result.not_undoable]}

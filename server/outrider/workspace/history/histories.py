@@ -25,6 +25,8 @@ _ALIKE = 0.5
 """How alike two short texts of one file are at least, where they have fewer lines in common."""
 _SHORT = 2_000
 """Characters of such a text at most."""
+_MOST_REMEMBERED = 200
+"""Texts of a file whose strands are remembered."""
 HunkState = Literal["applied", "undone", "altered", "conflict"]
 
 
@@ -64,6 +66,8 @@ class FileHistory:
     """The text that it had when somebody else took it away: it is the same file if it comes back with it."""
     _lost: Weave | None = None
     """All that was in it then."""
+    _stood: dict[tuple[int, int], bytes] = field(default_factory=dict[tuple[int, int], bytes])
+    """How its strands stood when it had a text, in which life and by the hash of it."""
 
     @property
     def key(self) -> str:
@@ -85,7 +89,23 @@ class FileHistory:
             elif not is_alike(text, self._left):
                 self._begin_life()
             self.exists = text is not None
-        self.weave.catch_up(text or "")
+        if text is None or text == self.text or not self._is_back_at(text):
+            self.weave.catch_up(text or "")
+
+    def _is_back_at(self, text: str) -> bool:
+        """Let the strands stand as they did when the file had this very text, if it had it in this life."""
+        standing = self._stood.get((self.life, hash(text)))
+        is_same = standing is not None and all(
+            strand < len(standing) and bool(standing[strand]) == self.weave.is_on(strand)
+            for strand in self.whole
+        )
+        self._remember()
+        return standing is not None and is_same and self.weave.go_back_to(standing, text)
+
+    def _remember(self) -> None:
+        self._stood[self.life, hash(self.text)] = self.weave.standing
+        if len(self._stood) > _MOST_REMEMBERED:
+            del self._stood[next(iter(self._stood))]
 
     def _begin_life(self) -> None:
         self._lost = None
@@ -125,6 +145,7 @@ class FileHistory:
         """Make a change."""
         if record.operation == "create" and not self.exists:
             self._begin_life()
+        self._remember()
         strands = self.weave.put(after or "") or [self.weave.empty()]
         if record.operation in {"create", "delete"}:
             # The text is one hunk then.

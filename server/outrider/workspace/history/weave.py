@@ -74,6 +74,22 @@ class Weave:
         self._on[strand] = not self._on[strand]
         self._text = None
 
+    @property
+    def standing(self) -> bytes:
+        """Which strands are in the text."""
+        return bytes(self._on)
+
+    def go_back_to(self, standing: bytes, text: str) -> bool:
+        """Let the strands stand as they stood once, if that comes to `text` line by line; else nothing changes."""
+        now, text_now = self._on, self._text
+        # What came later was not in it.
+        self._on = [bool(one) for one in standing.ljust(len(now), b"\0")]
+        self._text = None
+        if self._shown(self._visible()) == split_lines(text):
+            return True
+        self._on, self._text = now, text_now
+        return False
+
     def put(self, text: str) -> list[int]:
         """Make the text `text`; gives a strand for each hunk, from top to bottom."""
         return self._put(text, recognise=False)
