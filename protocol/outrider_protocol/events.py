@@ -780,6 +780,12 @@ class WorkspaceChanged(EventData):
     or of one that has others now."""
     mode_after: FileMode | None = None
     """By a command: the permission bits that the file has now, where it changed them."""
+    folder: str | None = None
+    """By a command: the topmost folder that went with the file."""
+    folders: list[GoingFolder] | None = None
+    """By a command: that folder and those in it that lie above the file; they come back with it."""
+    made_folder: str | None = None
+    """By a command: the topmost folder that came with the file, as for an edit."""
     place: str | None = None
     """By a command: the real path of the file, where `path` in the session's folders does not tell it, as for an edit."""
     unsure: bool | None = None

@@ -383,3 +383,35 @@ async def test_an_unsaved_edit_is_undone_though_a_command_changed_the_same_place
     assert "the open document is without that" in named(undone)["a.txt"]
     redone = await editor.command("outrider.redo", {"scope": "session"})
     assert editor.text("a.txt") == "one\ntwo\nagent\nthree\n", redone
+
+
+async def test_folders_that_a_command_made_go_with_their_files(begin, workspace):
+    (workspace / "there").mkdir()
+    command = "mkdir -p made/deep there/deep && echo 1 > made/deep/a.txt && echo 1 > there/deep/a.txt"
+    editor = await begin("stock", [step(call("run_command", command=command)), DONE], FULL)
+    await editor.run("Go.")
+    await editor.command("outrider.undo", {})
+    assert not (workspace / "made").exists()
+    assert [*(workspace / "there").iterdir()] == []
+    await editor.command("outrider.redo", {})
+    assert (workspace / "made/deep/a.txt").read_text() == "1\n"
+    (workspace / "made/mine.txt").write_text("mine\n")
+    await editor.command("outrider.undo", {})
+    assert [*(workspace / "made").iterdir()] == [workspace / "made/mine.txt"]
+
+
+async def test_folders_that_a_command_deleted_come_back_as_they_were(begin, workspace):
+    (workspace / "private/deep").mkdir(parents=True, mode=0o755)
+    (workspace / "private").chmod(0o700)
+    (workspace / "private/deep").chmod(0o750)
+    (workspace / "private/deep/a.txt").write_text("a\n")
+    (workspace / "private/b.txt").write_text("b\n")
+    editor = await begin("stock", [step(call("run_command", command="rm -r private")), DONE], FULL)
+    await editor.run("Go.")
+    assert not (workspace / "private").exists()
+    await editor.command("outrider.undo", {})
+    assert (workspace / "private").stat().st_mode & 0o777 == 0o700
+    assert (workspace / "private/deep").stat().st_mode & 0o777 == 0o750
+    assert (workspace / "private/deep/a.txt").read_text() == "a\n"
+    await editor.command("outrider.redo", {})
+    assert not (workspace / "private").exists()

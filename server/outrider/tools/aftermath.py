@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -26,11 +26,11 @@ from outrider.tools.told import MOST_COMPARED, telling
 from outrider.workspace.census import CLOCK_STEP, Count, Difference, differences
 from outrider.workspace.disk import mode_of
 from outrider.workspace.encoding import Decoded, NoText, decode
-from outrider.workspace.entries import EntryDifference, entry_differences
+from outrider.workspace.entries import EntryDifference, entry_differences, folders_only_in
 from outrider.workspace.marks import Mark, mark_of
 from outrider.workspace.overlay import ReadProblem, read_text, same_text, unusual, unusual_mode
 from outrider.workspace.paths import Folders, Located
-from outrider_protocol.events import TouchedFile, WorkspaceChanged, WorkspaceTouched
+from outrider_protocol.events import GoingFolder, TouchedFile, WorkspaceChanged, WorkspaceTouched
 
 log = logging.getLogger(__name__)
 
@@ -88,6 +88,10 @@ class _Changed:
     now: Decoded | ReadProblem
     bits: int | None
     is_known: bool = True
+    came: Sequence[Path] = ()
+    """The folders that came with it, the topmost first."""
+    went: Mapping[Path, int] = field(default_factory=dict[Path, int])
+    """Those that went with it, with their permission bits."""
 
 
 @dataclass(slots=True)
@@ -158,7 +162,7 @@ async def record(context: ToolContext, call: ToolCall, command: str, before: Bef
     finally:
         before.meanwhile.stop()
     notes = _Notes()
-    for one in [*changed, *others]:
+    for one in [_with_folders(one, before.count, after) for one in (*changed, *others)]:
         await _record(context, call, _shown(command), one, before.meanwhile, notes)
     unseen = before.count.unseen or after.unseen
     if touched or unseen:
@@ -191,6 +195,18 @@ async def _record(
     (notes.unshown if unshown else notes.known if one.is_known else notes.others).append(_named(one))
     if event.change_id is None or (isinstance(one.now, ReadProblem) and one.now.kind != "not_found"):
         notes.lost.append(one.was.shown)
+
+
+def _with_folders(one: _Changed, before: Count, after: Count) -> _Changed:
+    """With the folders that came or went with a file, as far as both looks tell."""
+    path = one.was.located.path
+    if path is None or before.unseen or after.unseen:
+        return one
+    if not isinstance(one.was.content, Decoded) and isinstance(one.now, Decoded):
+        return replace(one, came=tuple(folders_only_in(after.entries, before.entries, path)))
+    if isinstance(one.was.content, Decoded) and not isinstance(one.now, Decoded):
+        return replace(one, went=folders_only_in(before.entries, after.entries, path))
+    return one
 
 
 async def _is_open(context: ToolContext, changed: Sequence[_Changed]) -> bool:
@@ -410,6 +426,10 @@ async def _event(
     if was is not None and now is not None and None not in {changed.was.bits, changed.bits}:
         differs = changed.was.bits != changed.bits
         mode, mode_after = (changed.was.bits, changed.bits) if differs else (None, None)
+
+    def shown_folder(folder: Path | None) -> str | None:
+        return None if folder is None else context.folders.display_of(folder.as_uri())
+
     event = WorkspaceChanged(
         path=changed.was.path,
         hunks=await asyncio.to_thread(wire_hunks, was or "", now or ""),
@@ -420,6 +440,9 @@ async def _event(
         encoding=_encoding(changed),
         mode=None if mode is None else f"{mode:03o}",
         mode_after=None if mode_after is None else f"{mode_after:03o}",
+        folder=shown_folder(next(iter(changed.went), None)),
+        folders=_going(changed.went),
+        made_folder=shown_folder(next(iter(changed.came), None)),
         place=context.place_of(changed.was.located),
         unsure=True if unsure else None,
         unshown=True if unshown else None,
@@ -427,6 +450,13 @@ async def _event(
         whole=False if told and not told.whole else None,
     )
     return event, blobs
+
+
+def _going(folders: Mapping[Path, int]) -> list[GoingFolder] | None:
+    top = next(iter(folders), None)
+    if top is None:
+        return None
+    return [GoingFolder(path=str(one.relative_to(top)), mode=f"{mode:03o}") for one, mode in folders.items()]
 
 
 def _text(content: Decoded | ReadProblem) -> str | None:

@@ -144,6 +144,23 @@ def entry_differences(
         yield EntryDifference(Path(path), now.kind, "created", None, now)
 
 
+def folders_only_in(one: Mapping[str, Entry], other: Mapping[str, Entry], path: Path) -> dict[Path, int]:
+    """The folders above a file that are in one look and not in another, the topmost first, with their permission bits.
+
+    Args:
+        one: The one look.
+        other: The other one; what it has under none of its names is not there then, or holds ignored files alone.
+        path: The file.
+    """
+    found: dict[Path, int] = {}
+    for folder in path.parents:
+        entry = one.get(str(folder))
+        if entry is None or entry.kind != "folder" or str(folder) in other:
+            break
+        found[folder] = _mode(entry.status)
+    return dict(reversed(found.items()))
+
+
 def _is_still(path: str, was: Entry) -> bool:
     try:
         return stat.S_IFMT(os.lstat(path).st_mode) == stat.S_IFMT(was.status.st_mode)

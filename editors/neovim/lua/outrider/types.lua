@@ -1213,7 +1213,10 @@
 ---@field callId? string
 ---@field changeId? string
 ---@field encoding? 'utf-16-le'|'utf-16-be'
+---@field folder? string
+---@field folders? outrider.GoingFolder[]
 ---@field hunks outrider.WireHunk[]
+---@field madeFolder? string
 ---@field mode? string
 ---@field modeAfter? string
 ---@field path string

@@ -1362,7 +1362,10 @@ export interface WorkspaceChanged {
   callId?: string;
   changeId?: string;
   encoding?: "utf-16-le" | "utf-16-be";
+  folder?: string;
+  folders?: GoingFolder[];
   hunks: WireHunk[];
+  madeFolder?: string;
   mode?: string;
   modeAfter?: string;
   path: string;
