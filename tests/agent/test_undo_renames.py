@@ -190,6 +190,20 @@ async def test_the_action_in_a_file_that_a_command_moved_brings_the_other_one_ba
     assert not (workspace / "a.txt").exists()
 
 
+async def test_of_equal_files_that_a_command_moved_the_one_of_the_same_name_comes_back(begin, workspace):
+    for name in "abcde":
+        (workspace / f"{name}.txt").write_text(TEN)
+    move = step(call("run_command", command="mkdir to && mv ?.txt to/"))
+    editor = await begin("stock", [move, DONE], FULL)
+    await editor.run("Go.")
+    changes = (await editor.command("outrider.changes", {}))["changes"]
+    for name in "cbead":
+        made = next(one["changeId"] for one in changes if one["path"] == f"to/{name}.txt")
+        await editor.command("outrider.undo", {"scope": "hunk", "id": made})
+        assert (workspace / f"{name}.txt").read_text() == TEN
+        assert not (workspace / f"to/{name}.txt").exists()
+
+
 async def test_a_file_that_a_command_moved_stays_where_the_other_one_cannot_come_back(begin, workspace):
     (workspace / "a.txt").write_text(TEN)
     move = step(call("run_command", command="mv a.txt b.txt"))

@@ -8,7 +8,7 @@ A pure projection. It reads nothing but event data, keeps hashes and not texts, 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Literal, cast
 
 from outrider.ports.events import LoggedEvent
@@ -492,9 +492,15 @@ def _only(part: Part, number: int) -> list[Part]:
 
 def _with_the_other(parts: list[Part], chosen: Part, found: list[Part]) -> list[Part]:
     """What was found of a change, with what a command that moved a file did to the other of its two paths."""
-    others = [one for one in parts if are_a_move(one.record, chosen.record)][:1]
+    moves = [one for one in parts if are_a_move(one.record, chosen.record)]
+    # Of several equal files the one that has the name is more likely to be it.
+    others = sorted(moves, key=lambda one: _name(one.record) != _name(chosen.record))[:1]
     # As an undo takes them: the file that comes back is first.
     return sorted([*found, *others], key=lambda one: one.record.operation == "create")
+
+
+def _name(record: ChangeRecord) -> str:
+    return PurePath(record.path).name
 
 
 def are_a_move(one: ChangeRecord, other: ChangeRecord) -> bool:
