@@ -254,7 +254,9 @@ def _others(folders: Folders, before: Before, after: Count) -> tuple[list[_Chang
     touched: list[TouchedFile] = []
     roots = [(folder.path, Path(os.path.realpath(folder.path))) for folder in folders.folders]
     left = MOST_CHARACTERS
-    for one in differences(before.count, after):
+    # A search lists files in no order.
+    found = sorted(differences(before.count, after), key=lambda one: (one.kind == "created", one.path))
+    for one in found:
         located = folders.locate_now(bytes_spelled_out(str(one.path)))
         if not isinstance(located, Located) or located.own:
             continue
