@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 import outrider_protocol as names
+from outrider.cli.hunk_review import REVIEW_KEY, HunkReview, ReviewedChange, changes_of
 from outrider.cli.render import Renderer, essential_argument
 from outrider.cli.terminal import Keyboard, visible
 from outrider.lsp.client import Question
@@ -55,6 +56,8 @@ class OpenItem:
     free_form: bool = False
     has_buttons: bool = True
     """Whether it can be answered with a `window/showMessageRequest`."""
+    changes: Sequence[ReviewedChange] = ()
+    """For an edit: what can be decided one by one."""
 
 
 class OpenItems:
@@ -63,6 +66,7 @@ class OpenItems:
     def __init__(self) -> None:
         self._calls: dict[str, tuple[str, str]] = {}
         self._items: dict[str, OpenItem] = {}
+        self._proposed: dict[str, dict[str, Any]] = {}
 
     def __iter__(self) -> Iterator[OpenItem]:
         return iter(self._items.values())
@@ -75,6 +79,8 @@ class OpenItems:
                 self._calls[data["callId"]] = data["name"], essential_argument(data["name"], data["input"])
             case "tool.finished":
                 self._calls.pop(data["callId"], None)
+            case "edit.proposed":
+                self._proposed[data["changeId"]] = data
             case "approval.requested":
                 self._add(data | {"kind": "approval"})
             case "question.asked":
@@ -106,6 +112,8 @@ class OpenItems:
 
     def _add(self, data: dict[str, Any]) -> None:
         tool, argument = self._calls.get(data.get("callId", ""), ("", ""))
+        ids = cast("list[str]", data.get("changeIds", []))
+        proposed = [self._proposed[one] for one in ids] if self._proposed.keys() >= set(ids) else []
         self._items[data["id"]] = OpenItem(
             id=data["id"],
             kind=data["kind"],
@@ -115,6 +123,8 @@ class OpenItems:
             detail=data.get("detail", ""),
             free_form=bool(data.get("allowFreeForm", False)),
             has_buttons=bool(data.get("options")),
+            # What was reviewed before has other hunks than were proposed.
+            changes=() if data.get("reviewed") else changes_of(proposed),
         )
 
 
@@ -179,7 +189,7 @@ class Answerer:
     rules: Rules
     keyboard: Keyboard | None
     answer_command: Callable[[dict[str, Any]], Awaitable[object]]
-    """Sends `outrider.answer`, for what no button can say: a note, a free text."""
+    """Sends `outrider.answer`, for what no button can say: a note, a free text, a review."""
     used: set[str] = field(default_factory=set[str])
     """The rules that have allowed something."""
     always: str | None = None
@@ -217,13 +227,16 @@ class Answerer:
             self._say(f"  {number}  {visible(title)}")
         if note:
             self._say("  n  Reject with a note")
+        review = item is not None and len(item.changes) > 1 and names.ALLOW_ONCE in titles
+        if review:
+            self._say(f"  {REVIEW_KEY}  Decide about each of its changes")
         ways = ["a number"] if titles else []
         ways += ["n"] if note else []
+        ways += [REVIEW_KEY] if review else []
         ways += ["your answer in words"] if free else []
         hint = " or ".join(ways)
         while True:
-            self.renderer.console.print(f"  {hint}, Enter to leave it open: ", end="")
-            typed = await keyboard.line()
+            typed = await self._typed(keyboard, f"  {hint}, Enter to leave it open: ")
             choice = (typed or "").strip()
             if not choice:
                 return None
@@ -235,16 +248,32 @@ class Answerer:
                 self._say(f"  there is no {choice}: 1 to {len(titles)}", "yellow")
                 continue
             if note and item and choice.lower() == "n":
-                self.renderer.console.print("  what should it do instead? ", end="")
-                text = ((await keyboard.line()) or "").strip()
+                text = ((await self._typed(keyboard, "  what should it do instead? ")) or "").strip()
                 await self.answer_command(
                     {"id": item.id, "decision": "reject"} | ({"note": text} if text else {})
                 )
                 return None
+            if review and item and choice.lower() == REVIEW_KEY:
+                if await self._review(item, keyboard):
+                    return None
+                continue
             if free and item:
                 await self.answer_command({"id": item.id, "answer": choice})
                 return None
             self._say(f"  “{visible(choice)}” is none of them", "yellow")
+
+    async def _review(self, item: OpenItem, keyboard: Keyboard) -> bool:
+        """Have each change of an edit decided about; False where the person went back."""
+        review = HunkReview(item.changes, self._say, lambda text: self._typed(keyboard, text))
+        decided = await review.decide()
+        if decided is None:
+            return False
+        await self.answer_command({"id": item.id, "decision": "allow_once", "review": decided})
+        return True
+
+    async def _typed(self, keyboard: Keyboard, prompt: str) -> str | None:
+        self.renderer.console.print(prompt, end="")
+        return await keyboard.line()
 
     def _say(self, text: str, style: str = "") -> None:
         self.renderer.console.print(text, style=style)
