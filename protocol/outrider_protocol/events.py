@@ -634,7 +634,9 @@ class EditEvent(EventData):
     kept_mode: FileMode | None = None
     """Permission bits, in octal, that an edited file keeps, where they are not those of any new file: it is made again
     with them if somebody deletes it and the edit is taken back."""
-
+    hidden: list[Literal["bom", "crlf"]] | None = None
+    """What the file has and the open document, whose text counts here, does not show: a byte order mark, line ends with a
+    carriage return."""
     folder: str | None = None
     """The folder that goes with the file, which is its last one."""
     folders: list[GoingFolder] | None = None

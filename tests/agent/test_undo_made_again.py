@@ -143,3 +143,32 @@ async def test_both_versions_are_named_where_they_cannot_be_shown(begin, workspa
     papers = [str(path) for path in (workspace / ".outrider").glob("*.txt")]
     assert len(papers) == 2
     assert any(all(path in said.text for path in papers) for said in editor.said)
+
+
+@pytest.mark.parametrize(
+    ("profile", "raw"),
+    [
+        ("vscode", b"\xef\xbb\xbf" + LINES.encode()),
+        ("neovim-0.11", b"\xef\xbb\xbf" + LINES.encode()),
+        ("neovim-0.11", LINES.replace("\n", "\r\n").encode()),
+        ("eglot", LINES.replace("\n", "\r\n").encode()),
+        ("vscode", b"\xef\xbb\xbf" + LINES.replace("\n", "\r\n").encode()),
+    ],
+)
+async def test_a_file_that_was_open_then_is_made_again_with_what_its_document_did_not_show(
+    profile, raw, begin, workspace
+):
+    path = workspace / "ten.txt"
+    path.write_bytes(raw)
+    editor = await begin(profile, [step(LATER), DONE], FULL, answers=["Take the undo"])
+    editor.open("ten.txt")
+    await editor.run("Go.")
+    editor.save("ten.txt")
+    edited = path.read_bytes()
+    editor.close("ten.txt")
+    path.unlink()
+    undone = await editor.command("outrider.undo", {})
+    assert undone["conflicts"] == []
+    assert path.read_bytes() == raw
+    await editor.command("outrider.redo", {})
+    assert path.read_bytes() == edited

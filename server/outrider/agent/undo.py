@@ -315,7 +315,7 @@ class TakingBack:
         modes = (record.mode, record.mode_after) if record.mode_after is not None else (None, None)
         there, now = modes[::-1] if self._redo else modes
         if before is None:
-            exact, mode = file.as_deleted(after), there if file.mode == now else file.mode
+            exact, mode = file.to_the_byte(after), there if file.mode == now else file.mode
             return Change("create", located, None, None, exact, file.encoding, mode, under_document=True)
         if after is None:
             found = await self._context.overlay.on_disk(located)

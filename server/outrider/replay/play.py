@@ -179,8 +179,9 @@ _PLACES = {
     "to_place": "toPlace",
     "real_folders": "realFolders",
     "kept_mode": "keptMode",
+    "hidden": "hidden",
 }
-"""Where links led, and what files may be: no disk is looked at now."""
+"""Where links led, and what files are besides their texts: no disk is looked at now."""
 
 
 def _same(expected: LoggedEvent, got: Object) -> bool:

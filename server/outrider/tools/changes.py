@@ -13,6 +13,7 @@ from outrider.tools.result import ToolResult
 from outrider.workspace.change import Change, NotWritten, Written
 from outrider.workspace.diff import CONTEXT, LineHunk, line_hunks, split_lines, unified
 from outrider.workspace.encoding import apart
+from outrider.workspace.history.shown import hidden_in
 from outrider_protocol.events import (
     EditApplied,
     EditApplying,
@@ -202,6 +203,7 @@ async def _kept(context: ToolContext, change: Change) -> dict[str, Any]:
     return {
         "encoding": None if found.encoding == "utf-8" else found.encoding,
         "kept_mode": None if found.mode is None else f"{found.mode:03o}",
+        "hidden": hidden_in(change.before or "", found.text) or None,
     }
 
 

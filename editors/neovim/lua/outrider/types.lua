@@ -200,6 +200,7 @@
 ---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field folder? string
 ---@field folders? outrider.GoingFolder[]
+---@field hidden? ('bom'|'crlf')[]
 ---@field hunks outrider.WireHunk[]
 ---@field keptMode? string
 ---@field madeFolder? string
@@ -222,6 +223,7 @@
 ---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field folder? string
 ---@field folders? outrider.GoingFolder[]
+---@field hidden? ('bom'|'crlf')[]
 ---@field hunks outrider.WireHunk[]
 ---@field keptMode? string
 ---@field mode? string
@@ -243,6 +245,7 @@
 ---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field folder? string
 ---@field folders? outrider.GoingFolder[]
+---@field hidden? ('bom'|'crlf')[]
 ---@field hunks outrider.WireHunk[]
 ---@field keptMode? string
 ---@field mode? string
@@ -262,6 +265,7 @@
 ---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field folder? string
 ---@field folders? outrider.GoingFolder[]
+---@field hidden? ('bom'|'crlf')[]
 ---@field hunks outrider.WireHunk[]
 ---@field keptMode? string
 ---@field mode? string
@@ -277,6 +281,7 @@
 ---@field encoding? 'utf-16-le'|'utf-16-be'
 ---@field folder? string
 ---@field folders? outrider.GoingFolder[]
+---@field hidden? ('bom'|'crlf')[]
 ---@field hunks outrider.WireHunk[]
 ---@field keptMode? string
 ---@field mode? string

@@ -224,6 +224,7 @@ export interface EditApplied {
   encoding?: "utf-16-le" | "utf-16-be";
   folder?: string;
   folders?: GoingFolder[];
+  hidden?: ("bom" | "crlf")[];
   hunks: WireHunk[];
   keptMode?: string;
   madeFolder?: string;
@@ -247,6 +248,7 @@ export interface EditApplying {
   encoding?: "utf-16-le" | "utf-16-be";
   folder?: string;
   folders?: GoingFolder[];
+  hidden?: ("bom" | "crlf")[];
   hunks: WireHunk[];
   keptMode?: string;
   mode?: string;
@@ -269,6 +271,7 @@ export interface EditMerged {
   encoding?: "utf-16-le" | "utf-16-be";
   folder?: string;
   folders?: GoingFolder[];
+  hidden?: ("bom" | "crlf")[];
   hunks: WireHunk[];
   keptMode?: string;
   mode?: string;
@@ -289,6 +292,7 @@ export interface EditProposed {
   encoding?: "utf-16-le" | "utf-16-be";
   folder?: string;
   folders?: GoingFolder[];
+  hidden?: ("bom" | "crlf")[];
   hunks: WireHunk[];
   keptMode?: string;
   mode?: string;
@@ -305,6 +309,7 @@ export interface EditRejected {
   encoding?: "utf-16-le" | "utf-16-be";
   folder?: string;
   folders?: GoingFolder[];
+  hidden?: ("bom" | "crlf")[];
   hunks: WireHunk[];
   keptMode?: string;
   mode?: string;

@@ -12,7 +12,7 @@ from typing import Literal
 
 from outrider.ports.text import TextEncoding
 from outrider.workspace.history.journal import ChangeRecord, Journal, Part, hunk_id
-from outrider.workspace.history.shown import Shown
+from outrider.workspace.history.shown import Hidden, Shown, with_hidden
 from outrider.workspace.history.weave import Place, Weave
 from outrider.workspace.matching.similarity import similarity
 from outrider.workspace.overlay import is_alike, same_text
@@ -49,6 +49,8 @@ class FileHistory:
     """The last deletion, be it a change or an undo."""
     encoding: TextEncoding = "utf-8"
     """How it held its text when it was changed last."""
+    hidden: tuple[Hidden, ...] = ()
+    """What its open document did not show of it then."""
     mode: int | None = None
     """Its permission bits then, where they were not the usual ones."""
     life: int = 0
@@ -117,10 +119,11 @@ class FileHistory:
         if not is_alike(text, self.text):
             self.catch_up(text)
 
-    def as_deleted(self, text: str | None) -> str | None:
-        """A text of the file as its last deletion found it on the disk, if it is that one; else as it is."""
-        alike = text is not None and self.deleted is not None and same_text(text, self.deleted)
-        return self.deleted if alike else text
+    def to_the_byte(self, text: str | None) -> str | None:
+        """A text of the file as the disk had it: as its last deletion found it, if it is that one, or with what was hidden."""
+        if text is None or (self.deleted is not None and same_text(text, self.deleted)):
+            return self.deleted if text is not None else None
+        return with_hidden(text, self.hidden)
 
     def _whole_again(self, text: str | None) -> bool:
         """Whether somebody undid, or did again, just the creation or the deletion of the file."""
@@ -387,6 +390,7 @@ class Histories:
         file.look(before)
         if record.operation != "rename":
             put = record.mode if record.mode_after is None else record.mode_after
+            file.hidden = record.hidden
             file.encoding, file.mode = record.encoding, put if record.kept_mode is None else record.kept_mode
         if record.operation == "delete":
             file.deleted, file.gone = before, record

@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 
 from outrider.ports.events import LoggedEvent
 from outrider.ports.text import TextEncoding
+from outrider.workspace.history.shown import Hidden
 from outrider.workspace.paths import Folder, Folders, folders_of
 
 ChangeState = Literal["applying", "applied", "rejected"]
@@ -61,6 +62,8 @@ class ChangeRecord:
     """Permission bits of a file that was made, or taken away, where they were not the usual ones."""
     kept_mode: int | None = None
     """Those of an edited file, which keeps them."""
+    hidden: tuple[Hidden, ...] = ()
+    """What an edited file has and its open document did not show."""
     mode_after: int | None = None
     """The ones that it has since, where a command changed them."""
     folder: str | None = None
@@ -250,6 +253,7 @@ class Journal:
             encoding=data.get("encoding", "utf-8"),
             mode=int(data["mode"], 8) if "mode" in data else None,
             kept_mode=int(data["keptMode"], 8) if "keptMode" in data else None,
+            hidden=tuple(data.get("hidden", ())),
             mode_after=int(data["modeAfter"], 8) if "modeAfter" in data else None,
             folder=data.get("folder"),
             folders={one["path"]: int(one["mode"], 8) for one in data.get("folders", ())},

@@ -4,9 +4,14 @@ An editor may hide the byte order mark of a file and the kind of its line ends, 
 in an open document and on the disk.
 """
 
+from collections.abc import Container
 from dataclasses import dataclass
+from typing import Literal
 
 from outrider.workspace.encoding import BOM
+
+Hidden = Literal["bom", "crlf"]
+"""What an editor may not show of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +37,25 @@ class Shown:
             if self.text.startswith(BOM):
                 shown = BOM + shown
         return shown
+
+
+def hidden_in(text: str, on_disk: str) -> list[Hidden]:
+    """What an open document does not show of its file.
+
+    Args:
+        text: The document.
+        on_disk: The file.
+    """
+    hidden: list[Hidden] = []
+    if on_disk.startswith(BOM) and not text.startswith(BOM):
+        hidden.append("bom")
+    if "\r\n" in on_disk and "\r" not in text:
+        hidden.append("crlf")
+    return hidden
+
+
+def with_hidden(text: str, hidden: Container[Hidden]) -> str:
+    """A text with what a document did not show of it, if it shows it still not."""
+    if "crlf" in hidden and "\r" not in text:
+        text = text.replace("\n", "\r\n")
+    return BOM + text if "bom" in hidden and not text.startswith(BOM) else text
