@@ -82,6 +82,16 @@ def test_a_difference_brings_the_other_content(old: bytes, new: bytes) -> None:
     assert difference(old, old) == b""
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("end", [b"\r", b"%\r", b"\r\n", b"\n", b"\x0c"])
+def test_a_difference_of_lines_with_any_ends_comes_to_its_end(end: bytes) -> None:
+    old = b"".join(b"%d" % number + end for number in range(40)) + b"done\n"
+    for number in range(40):
+        for new in (old.replace(b"%d" % number + end, b"new" + end), old.replace(b"%d" % number + end, b"")):
+            assert patched(old, difference(old, new)) == new
+            assert patched(new, difference(new, old)) == old
+
+
 @given(LINES, st.binary(max_size=60) | LINES.map(lambda new: difference(b"another\n" * 9, new)))
 def test_what_is_no_difference_is_told_or_gives_something_else(old: bytes, delta: bytes) -> None:
     with suppress(ValueError):

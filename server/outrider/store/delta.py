@@ -4,6 +4,7 @@ Each hunk is a line `COPIED DROPPED ADDED`, three counts of bytes, and the bytes
 as in the other content. Finding the hunks takes time that is linear in the contents, and never needs to find the fewest.
 """
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,8 @@ several in a row may do."""
 
 _NEAR = 16_384
 """Bytes that are searched for what follows a change, before all that is left is compared."""
+
+_LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 
 _Hunk = tuple[int, int, int, int]
 """`start:end` of the old bytes or lines became `start:end` of the new ones."""
@@ -83,7 +86,7 @@ def _places(old: bytes, new: bytes) -> Iterator[_Hunk]:
 
 def _nearest(old: bytes, new: bytes) -> tuple[int, int] | None:
     """The nearest place where two lines in a row are the same in both."""
-    lines, new_lines = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    lines, new_lines = _lines(old), _lines(new)
     first: dict[tuple[bytes, bytes], int] = {}
     for index, pair in enumerate(pairwise(lines)):
         first.setdefault(pair, index)
@@ -99,11 +102,15 @@ def _nearest(old: bytes, new: bytes) -> tuple[int, int] | None:
     return sum(map(len, lines[: found[0]])), sum(map(len, new_lines[: found[1]]))
 
 
+def _lines(content: bytes) -> list[bytes]:
+    """Its lines with their ends. Only a line feed ends one: `splitlines` would find lines where `_places` knows none."""
+    return content.splitlines(keepends=True) if b"\r" not in content else _LINE.findall(content)
+
+
 def _line_places(old: bytes, new: bytes, hunk: _Hunk) -> list[_Hunk]:
     """What of a hunk is left if its lines are compared."""
     start, end, new_start, new_end = hunk
-    old_lines = old[start:end].splitlines(keepends=True)
-    new_lines = new[new_start:new_end].splitlines(keepends=True)
+    old_lines, new_lines = _lines(old[start:end]), _lines(new[new_start:new_end])
     old_at = list(accumulate(map(len, old_lines), initial=start))
     new_at = list(accumulate(map(len, new_lines), initial=new_start))
     return [
