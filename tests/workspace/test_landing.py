@@ -260,12 +260,14 @@ def test_hunks_that_are_sent_leave_the_same_text_and_keep_off_the_line_after_the
     old, new, end, new_end
 ):
     line_end = end or "\n"
-    before, planned = line_end.join(old) + end, line_end.join(new) + new_end
+    before, planned = line_end.join(old) + end, (new_end or line_end).join(new) + new_end
     hunks = text_hunks(before, planned)
     sent = before_the_end(before, hunks)
     assert apply_hunks(before, sent) == planned
     assert all(one.end <= other.start for one, other in pairwise(sent))
-    last_line_end = before.endswith(line_end) and planned.endswith(line_end)
+    assert not any(one.new.endswith("\r") for one in sent)
+    is_other = line_end == "\n" and planned.endswith("\r\n")
+    last_line_end = before.endswith(line_end) and planned.endswith(line_end) and not is_other
     if sent and last_line_end and len(before) > len(line_end):
         # The line end of the last line stays, so nothing need come behind it.
         assert sent[-1].end < len(before)

@@ -135,6 +135,9 @@ async def plan_write(params: WriteFile, _call: ToolCall, context: ToolContext) -
     content = params.content
     if "\r\n" in current.text and "\r\n" not in content:
         content = content.replace("\n", "\r\n")
+    elif current.source == "buffer" and "\n" in current.text and "\r" not in current.text:
+        # The line ends of an open document are its editor's: no edit changes them.
+        content = content.replace("\r\n", "\n")
     if current.text.startswith(BOM) and not content.startswith(BOM):
         content = BOM + content
     if content == current.text:

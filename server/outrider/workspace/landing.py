@@ -29,6 +29,8 @@ def before_the_end(text: str, hunks: Sequence[Hunk]) -> list[Hunk]:
     *others, last = hunks
     size = len(line_end)
     start, end, new = last.start, last.end - size, last.new
+    if line_end == "\n" and new.endswith("\r\n"):
+        return list(hunks)  # half of its line end would be left
     if new.endswith(line_end) and last.start <= end:
         new = new[:-size]
     elif (new.endswith(line_end) or not new) and text.endswith(line_end, 0, last.start):

@@ -1,0 +1,44 @@
+"""Line ends that meet others: those of an open document are its editor's."""
+
+import pytest
+from scripting import DONE, call, result, step
+
+FULL = {"permissionMode": "full"}
+PROFILES = ["vscode", "neovim-0.10", "neovim-0.11", "eglot", "stock"]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+async def test_a_whole_text_with_other_line_ends_gets_those_of_the_open_document(profile, begin, workspace):
+    (workspace / "f.txt").write_bytes(b"x\n")
+    write = call("write_file", path="f.txt", content="one\r\ntwo\r\n", overwrite=True, called="write")
+    editor = await begin(profile, [step(call("read_file", path="f.txt")), step(write), DONE], FULL)
+    editor.open("f.txt")
+    await editor.run("Go.")
+    assert result(editor, 1)[0] == "ok"
+    assert editor.text("f.txt") == "one\ntwo\n"
+    await editor.command("outrider.undo", {})
+    assert editor.text("f.txt") == "x\n"
+
+
+async def test_a_whole_text_with_other_line_ends_is_written_as_it_is_to_a_closed_file(begin, workspace):
+    (workspace / "f.txt").write_bytes(b"x\n")
+    write = call("write_file", path="f.txt", content="one\r\ntwo\r\n", overwrite=True)
+    editor = await begin("stock", [step(call("read_file", path="f.txt")), step(write), DONE], FULL)
+    await editor.run("Go.")
+    assert (workspace / "f.txt").read_bytes() == b"one\r\ntwo\r\n"
+    await editor.command("outrider.undo", {})
+    assert (workspace / "f.txt").read_bytes() == b"x\n"
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+async def test_an_undo_that_brings_other_line_ends_into_an_open_document_leaves_no_line_too_many(
+    profile, begin, workspace
+):
+    (workspace / "f.txt").write_bytes(b"one\r\ntwo\r\nthree\r\n")
+    editor = await begin(profile, [step(call("run_command", command="printf 'x\\n' > f.txt")), DONE], FULL)
+    editor.open("f.txt")
+    await editor.run("Go.")
+    editor.reload("f.txt")
+    undone = await editor.command("outrider.undo", {"scope": "session"})
+    assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
+    assert editor.text("f.txt").replace("\r\n", "\n") == "one\ntwo\nthree\n"
