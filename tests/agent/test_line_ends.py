@@ -1,7 +1,7 @@
 """Line ends that meet others: those of an open document are its editor's."""
 
 import pytest
-from scripting import DONE, call, result, step
+from scripting import DONE, call, result, results, step
 
 FULL = {"permissionMode": "full"}
 PROFILES = ["vscode", "neovim-0.10", "neovim-0.11", "eglot", "stock"]
@@ -42,3 +42,45 @@ async def test_an_undo_that_brings_other_line_ends_into_an_open_document_leaves_
     undone = await editor.command("outrider.undo", {"scope": "session"})
     assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
     assert editor.text("f.txt").replace("\r\n", "\n") == "one\ntwo\nthree\n"
+
+
+UNENDED = b"one\nlast without an end"
+
+
+@pytest.mark.parametrize("profile", ["neovim-0.10", "neovim-0.11", "vscode", "stock"])
+async def test_a_file_without_an_end_of_its_last_line_is_renamed_as_it_is(profile, begin, workspace):
+    (workspace / "a.txt").write_bytes(UNENDED)
+    rename = call("rename_file", **{"from": "a.txt", "to": "b.txt"})
+    editor = await begin(profile, [step(rename), DONE], FULL)
+    editor.open("a.txt")
+    await editor.run("Go.")
+    assert (workspace / "b.txt").read_bytes() == UNENDED
+    undone = await editor.command("outrider.undo", {})
+    assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
+    assert (workspace / "a.txt").read_bytes() == UNENDED
+
+
+@pytest.mark.parametrize("profile", ["neovim-0.10", "neovim-0.11"])
+async def test_a_document_whose_last_line_is_ended_in_the_file_alone_is_saved(profile, begin, workspace):
+    (workspace / "a.txt").write_bytes(UNENDED)
+    turns = [
+        step(call("edit_file", path="a.txt", old="one", new="1")),
+        step(call("run_command", command="wc -c a.txt", called="first")),
+        step(call("run_command", command="true", called="second")),
+        step(call("delete_file", path="a.txt", called="delete")),
+        DONE,
+    ]
+    editor = await begin(profile, turns, FULL)
+    editor.open("a.txt")
+
+    def answer(_question):
+        editor.save("a.txt")
+        return "Save and continue"
+
+    editor.answers = answer
+    await editor.run("Go.")
+    assert not (workspace / "a.txt").exists(), results(editor)["delete"]
+    assert len(editor.questions) == 1
+    assert "not saved" not in str([results(editor)[one] for one in ("first", "second")])
+    await editor.command("outrider.undo", {})
+    assert (workspace / "a.txt").read_bytes() == UNENDED + b"\n"

@@ -153,7 +153,7 @@ def test_saves_are_counted_and_may_bring_the_text() -> None:
     store.open(URI, "", 4, "x  \n")
     store.save(URI)
     store.save(URI, "x\n")
-    assert store.get(URI) == Document(URI, "", 4, "x\n", 2)
+    assert store.get(URI) == Document(URI, "", 4, "x\n", 2, is_saved=True)
 
 
 async def test_waiting_sees_every_state_in_between() -> None:

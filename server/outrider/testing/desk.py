@@ -207,6 +207,8 @@ class Desk:
         if moved is not None:
             buffer = self.load(change["newUri"])
             buffer.replace_text(moved.text)
+            if self.profile.final_newline == "disk":
+                self.save(buffer)  # such editors write a file to rename it
             outcome.opened.append(buffer)
         return None
 

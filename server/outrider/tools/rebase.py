@@ -10,7 +10,7 @@ from outrider.tools.result import ToolResult, error
 from outrider.workspace.change import Change
 from outrider.workspace.diff import split_lines
 from outrider.workspace.encoding import apart
-from outrider.workspace.overlay import as_seen
+from outrider.workspace.overlay import as_seen, is_saved_as
 from outrider.workspace.paths import Located
 from outrider.workspace.rebase import Clash, carried_over, clash
 
@@ -74,7 +74,8 @@ async def _clash(
         )
     # An editor may hide the mark of a file and the kind of its line ends, then or now.
     known = None if seen is None or seen.text is None else as_seen(seen.text, change.before)
-    if seen is None or known == change.before:
+    is_same = known is not None and change.operation == "delete" and is_saved_as(known, change.before)
+    if seen is None or known == change.before or is_same:
         return None
     if action.whole or change.after is None or known is None:
         return _changed(change.located.display, change.before, Clash(0, len(split_lines(change.before))))

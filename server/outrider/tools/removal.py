@@ -19,7 +19,7 @@ from outrider.tools.result import ToolResult, error
 from outrider.tools.unsaved import UNSAVED, is_own, saving
 from outrider.workspace.change import Change
 from outrider.workspace.disk import DiskProblem, folder_files, folders_in
-from outrider.workspace.overlay import ReadProblem, same_text
+from outrider.workspace.overlay import ReadProblem, is_saved_as
 from outrider.workspace.paths import IS_LINK, Located, PathProblem, dangling, is_link
 
 MOST_FILES = 200
@@ -50,7 +50,7 @@ async def deletion(context: ToolContext, located: Located, snapshot: Snapshot) -
     found = await context.overlay.on_disk(located)
     if found is None:
         return Change("delete", located, None, snapshot.text, None, snapshot.encoding)
-    before = found.text if same_text(snapshot.text, found.text) else snapshot.text
+    before = found.text if is_saved_as(snapshot.text, found.text) else snapshot.text
     return Change("delete", located, None, before, None, found.encoding, found.mode)
 
 

@@ -171,6 +171,8 @@ class Document:
     """How often it was saved since it was opened."""
     outdated: bool = False
     """Whether we changed its file, or took it away, and nothing has happened to it since: the file is what counts."""
+    is_saved: bool = False
+    """Whether it was saved with this text."""
 
 
 class _Buffer:
@@ -182,6 +184,7 @@ class _Buffer:
         self.version = version
         self.saves = 0
         self.outdated = False
+        self.is_saved = False
         self.lines = split_lines(_with_whole_pairs(text))
         self._document: Document | None = None
 
@@ -189,15 +192,17 @@ class _Buffer:
         if self._document is None:
             text = "".join(self.lines)
             self._document = Document(
-                self.uri, self.language_id, self.version, text, self.saves, self.outdated
+                self.uri, self.language_id, self.version, text, self.saves, self.outdated, self.is_saved
             )
         return self._document
 
     def update(self, lines: list[str], version: int) -> None:
         self.lines, self.version, self.outdated, self._document = lines, version, False, None
+        self.is_saved = False
 
     def saved(self) -> None:
         self.saves, self.outdated, self._document = self.saves + 1, False, None
+        self.is_saved = True
 
     def set_outdated(self) -> None:
         self.outdated, self._document = True, None

@@ -24,7 +24,7 @@ from outrider.workspace.held import HeldFiles
 from outrider.workspace.landing import Landing, before_the_end, clashes, places_of, without_part
 from outrider.workspace.merge import merge
 from outrider.workspace.one_by_one import OneByOne
-from outrider.workspace.overlay import Overlay, ReadProblem, read_text, same_text, why_read_only
+from outrider.workspace.overlay import Overlay, ReadProblem, is_saved_as, read_text, same_text, why_read_only
 from outrider.workspace.paths import Located
 
 _CHANGED = "the text is not the one the change was worked out for"
@@ -140,7 +140,7 @@ class Editing:
         document = await self._overlay.document_of(change.located)
         if document is not None:
             found = await asyncio.to_thread(read_text, change.located)
-            if not isinstance(found, Decoded) or not same_text(document.text, found.text):
+            if not isinstance(found, Decoded) or not is_saved_as(document.text, found.text):
                 return UNSAVED
         problem = await asyncio.to_thread(on_disk.in_the_way, change, self._held)
         return f"{change.located.display} {problem.message}" if problem and problem.kind != "exists" else None
@@ -304,11 +304,11 @@ class Editing:
             return NotWritten(
                 "unsupported", "the editor cannot be told to change it, and it is not on the disk"
             )
-        if not same_text(document.text, change.before or ""):
+        if not is_saved_as(document.text, change.before or ""):
             return NotWritten("changed", _CHANGED, document.text)
         found = await asyncio.to_thread(read_text, change.located)
         exactly = found.text if isinstance(found, Decoded) else None
-        if exactly is None or not same_text(document.text, exactly):
+        if exactly is None or not is_saved_as(document.text, exactly):
             kind = "unsupported" if change.operation == "edit" else "changed"
             return NotWritten(kind, UNSAVED, document.text)
         after = change.after and _as_on_disk(change.after, exactly)
@@ -385,9 +385,17 @@ class Editing:
         found = await self._overlay.read(to)
         if isinstance(found, ReadProblem):
             return NotWritten("failed", f"the editor took it away, and {found.message}")
+        await self._as_it_was(change, to)
         same = same_text(found.text, change.after or "")
         after = change.after if same else found.text
         return Written("disk", after, merged=unsaved or not same, made_folder=missing)
+
+    async def _as_it_was(self, change: Change, to: Located) -> None:
+        """Take back what an editor that writes a file to rename it did to its last line: it was to be renamed."""
+        after, found = change.after or "", await asyncio.to_thread(read_text, to)
+        if isinstance(found, Decoded) and found.text != after and is_saved_as(after, found.text):
+            back = Change("edit", to, None, found.text, after, found.encoding)
+            await asyncio.to_thread(on_disk.write, back, self._held)
 
     async def remove_folders(self, folders: Sequence[Located]) -> None:
         """Remove folders of the workspace, those in which there is nothing."""

@@ -96,6 +96,14 @@ def same_text(buffer: str, disk: str) -> bool:
     return buffer == disk or ("\r" in disk and "\r" not in buffer and buffer == disk.replace("\r\n", "\n"))
 
 
+def is_saved_as(buffer: str, disk: str) -> bool:
+    """Whether a buffer has nothing that the disk has not: some editors (Vim) end the last line in the file alone."""
+    is_unended = bool(buffer) and not buffer.endswith(("\n", "\r"))
+    return same_text(buffer, disk) or (
+        is_unended and any(same_text(buffer + end, disk) for end in ("\n", "\r\n"))
+    )
+
+
 def is_alike(one: str | None, other: str | None) -> bool:
     """Whether two texts are one, of which an editor shows the one or the other without mark and line ends."""
     if one is None or other is None:
@@ -314,7 +322,8 @@ def _is_unsaved(document: Document, disk: Decoded | ReadProblem) -> bool:
     if document.outdated:
         return False
     if isinstance(disk, Decoded):
-        return not same_text(document.text, disk.text)
+        is_same = is_saved_as if document.is_saved else same_text
+        return not is_same(document.text, disk.text)
     return not _is_missing(disk) or bool(document.text)
 
 
