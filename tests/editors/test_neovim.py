@@ -311,3 +311,19 @@ def test_an_edit_at_the_end_of_the_file_leaves_no_line_behind(neovim, edit, want
         f"vim.fn.getline('$') == {json.dumps(LAST.rstrip())} and vim.fn.line('$') == {BEFORE.count(chr(10))}"
     )
     assert nvim.text == BEFORE
+
+
+def test_a_file_whose_last_line_has_no_end_is_renamed_as_it_is_and_back(neovim):
+    rename = call("rename_file", **{"from": "unended.txt", "to": "moved.txt"})
+    nvim = neovim([rename, {"text": "Done."}], ["Allow once"])
+    unended, moved = (nvim.file.parent / name for name in ("unended.txt", "moved.txt"))
+    unended.write_bytes(b"one\nlast")
+    nvim.ex(f"edit {unended}")
+    nvim.command("outrider.run", {"prompt": "rename it"})
+    nvim.wait("_G.progress[#_G.progress] == 'end'")
+    assert moved.read_bytes() == b"one\nlast"
+    assert not unended.exists()
+    undone = nvim.command("outrider.undo", {})["result"]
+    assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
+    assert unended.read_bytes() == b"one\nlast"
+    assert not moved.exists()
