@@ -63,7 +63,7 @@ def read_options(options: Options, arguments: Sequence[Word]) -> Reads | str:
             if word.is_glob:  # whoever looks the files up sees whether one is called like an option
                 taken.operands.append(word)
                 continue
-            if word.may_be_option or word.prefix.startswith("-"):
+            if word.may_be_option or word.prefix.startswith("-") or not word.is_one:
                 return f"{word.source} may be an option"
             taken.operands.append(word)
         elif text == "-" or not text.startswith("-"):
@@ -78,8 +78,8 @@ def _option(options: Options, text: str, rest: list[Word], taken: _Taken) -> str
         key, equals, value = text.partition("=")
         name = key.lstrip("-")
         if name in options.long_valued:
-            if not equals and not rest:
-                return f"{text} lacks a value"
+            if not equals and (not rest or not rest[0].is_one):
+                return f"{text} lacks a value" if not rest else f"{rest[0].source} may be an option"
             _value(options, key, Word(text, value) if equals else rest.pop(0), taken)
             return None
         if name not in options.long:
@@ -91,8 +91,8 @@ def _option(options: Options, text: str, rest: list[Word], taken: _Taken) -> str
     for number, letter in enumerate(letters):
         if letter in options.valued:
             value = letters[number + 1 :]
-            if not value and not rest:
-                return f"{text} lacks a value"
+            if not value and (not rest or not rest[0].is_one):
+                return f"{text} lacks a value" if not rest else f"{rest[0].source} may be an option"
             _value(options, f"-{letter}", Word(text, value) if value else rest.pop(0), taken)
             return None
         if letter not in options.short:

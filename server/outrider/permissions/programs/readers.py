@@ -87,7 +87,8 @@ _TABLE: Final[Mapping[str, Options]] = {
     "md5sum": _HASHES, "sha1sum": _HASHES, "sha256sum": _HASHES, "sha512sum": _HASHES, "b2sum": _HASHES, "cksum": Options(),
     "hexdump": Options("bcCdovx", "ens"),
     "od": Options("abcdfilosvx", "AjNStw", names("address-radix skip-bytes read-bytes format width output-duplicates")),
-    "xxd": Options("abeiEpu", "cglos", most=1),
+    "xxd": Options(long=names("a b C e E i p ps postscript plain u autoskip bits include uppercase"), single_dash=True, most=1,
+                   long_valued=names("c cols g groupsize l len o offset s seek")),
     "strings": Options("ad", "nt", names("all bytes radix")),
     "pwd": Options("LP", operands="none"),
     "whoami": Options(operands="none"), "id": Options("agGnruzZ", operands="texts"), "groups": _NO_FILES, "arch": Options(operands="none"),
@@ -119,12 +120,15 @@ def _find(arguments: Sequence[Word]) -> Reads | str:
             return f"{word.source} may be an option"
         if text in {"-exec", "-execdir"}:
             while rest and rest[0].text not in {";", "+"}:
-                rest.pop(0)
+                if rest.pop(0).text is None:  # it may be the end of what is run
+                    return f"an argument of {text} is not known"
             rest = rest[1:]
         elif text in _FIND_VALUED:
             if not rest:
                 return f"{text} lacks a value"
             value = rest.pop(0)
+            if not value.is_one:
+                return f"{value.source} may be an option"
             if text in {"-newer", "-anewer", "-cnewer", "-samefile"}:
                 paths.append(value)
         elif text not in _FIND:
@@ -169,7 +173,8 @@ def _sed(arguments: Sequence[Word]) -> Reads | str:
 
 def _only_shows(script: str) -> bool:
     address = r"(?:\d+|\$|/[^/\\{};\n]*/)"
-    command = r"(?:[pdqD=]|s(?P<d>[/|#,@])[^\\\n]*?(?P=d)[^\\\n]*?(?P=d)[gpiI0-9]*)"
+    part = r"(?:(?!(?P=d))[^\\\n])*"
+    command = rf"(?:[pdqD=]|s(?P<d>[/|#,@]){part}(?P=d){part}(?P=d)[gpiI0-9]*)"
     one = re.compile(rf"\s*(?:{address}(?:,{address})?)?\s*!?\s*{command}\s*")
     parts = [script] if re.match(r"\s*[^;]*s[/|#,@]", script) else script.split(";")
     return all(one.fullmatch(part) for part in parts if part.strip()) and bool(script.strip())

@@ -72,6 +72,7 @@ class _Scan:
         self._bare = bytearray()
         """What stands outside of quotes, with a mark for what does not: braces and brackets count only there."""
         self._plain = True
+        self._one = True
 
     def run(self) -> Read | str:
         at = self._start
@@ -86,16 +87,16 @@ class _Scan:
         if at == self._start:
             return "a word is missing"
         if b"[" in self._bare and b"]" in self._bare[self._bare.index(b"[") :]:
-            self._unknown(self._before(b"["))
+            self._unknown(self._before(b"["), one=False)
         if _BRACES.search(self._bare):
-            self._unknown(self._before(b"{"))
+            self._unknown(self._before(b"{"), one=False)
         source = self._source[self._start : at].decode("utf-8", "replace")
         try:
             text = None if self._prefix is not None else self._known.decode()
             prefix = "" if self._prefix is None else self._prefix.decode()
         except UnicodeDecodeError:
             return "a word is no Unicode"
-        return Read(Word(source, text, prefix, self._plain), at)
+        return Read(Word(source, text, prefix, self._plain, self._one), at)
 
     def _unquoted(self, at: int, char: int) -> int | str:
         source = self._source
@@ -118,12 +119,12 @@ class _Scan:
                 self._unknown()  # the locale may say something else
                 return self._double_quoted(at + 2)
             case 0x24 | 0x60 | 0x3C | 0x3E:
-                return self._hole(at)
+                return self._hole(at, quoted=False)
             case 0x7E if at == self._start or source[at - 1] in b"=:":  # ~
                 self._unknown(bytes(self._known) + b"~")
                 return at + 1
             case 0x2A | 0x3F:  # * ?
-                self._unknown()
+                self._unknown(one=False)
                 self._add(source[at : at + 1])
                 return at + 1
             case _:
@@ -160,7 +161,7 @@ class _Scan:
                     )
                 at += 2
                 continue
-            came = self._hole(at)
+            came = self._hole(at, quoted=True)
             if isinstance(came, str):
                 return came
             at = came
@@ -188,7 +189,7 @@ class _Scan:
         self._add(bytes(decoded), bare=False)
         return at + 1
 
-    def _hole(self, at: int) -> int | str:
+    def _hole(self, at: int, *, quoted: bool) -> int | str:
         source, hole = self._source, self._holes.get(at)
         self._plain = False
         if hole is None:
@@ -203,7 +204,9 @@ class _Scan:
             match = _VARIABLE.match(source, at)
             if match is None or match.end() != hole.end:
                 return "a variable is not understood"
-        self._unknown()
+        # In quotes only the positional parameters are several words (Bash Reference Manual, "Special Parameters").
+        is_one = hole.kind == "process" or (quoted and b"@" not in source[at : hole.end])
+        self._unknown(one=is_one)
         self._bare += b"\0"
         return hole.end
 
@@ -211,8 +214,9 @@ class _Scan:
         self._known += text
         self._bare += text if bare else b"\0" * max(1, len(text))
 
-    def _unknown(self, prefix: bytes | None = None) -> None:
+    def _unknown(self, prefix: bytes | None = None, *, one: bool = True) -> None:
         self._plain = False
+        self._one = self._one and one
         before = bytes(self._known) if prefix is None else prefix
         if self._prefix is None or len(before) < len(self._prefix):
             self._prefix = before
