@@ -2,7 +2,6 @@
 
 import re
 from fnmatch import translate
-from pathlib import PurePath
 
 _NAMES = (
     ".env", ".env.*", "*.env", ".envrc", ".netrc", "_netrc", ".pgpass", ".htpasswd", ".npmrc", ".pypirc",
@@ -15,7 +14,7 @@ _TEMPLATES = (".example", ".sample", ".template", ".dist")
 
 def is_secret_file(path: str) -> bool:
     """Whether a file of that path is likely to hold secrets; one that says it is an example is not."""
-    return is_secret_name(PurePath(path).name)
+    return is_secret_name(path.rstrip("/").rpartition("/")[2])
 
 
 def is_secret_name(name: str) -> bool:

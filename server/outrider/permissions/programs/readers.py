@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from outrider.permissions.programs.git import git_reads
@@ -9,7 +10,9 @@ from outrider.permissions.programs.options import Check, Options, Reads, names, 
 from outrider.permissions.shell.model import Program, Word
 
 _HASHES: Final = Options(
-    "bctwz", "", names("binary check tag text zero quiet status strict warn ignore-missing")
+    "btwz",
+    "",
+    names("binary tag text zero"),  # what they check is named in a file
 )
 _HEAD: Final = Options(
     "qvz", "nc", names("quiet verbose silent zero-terminated lines bytes"), names("lines bytes"), numbers=True
@@ -56,6 +59,7 @@ _TABLE: Final[Mapping[str, Options]] = {
               "files-without-match files-with-matches count initial-tab null before-context after-context context color colour"),
         names("regexp file max-count before-context after-context context include exclude exclude-dir exclude-from label binary-files"),
         paths=names("-f --file --exclude-from"), patterns=names("-e -f --regexp --file"), operands="pattern", numbers=True,
+        below=names("-r -d --recursive --directories"),
     ),
     "rg": Options(
         "abcFHhiIlnNopPqsSUvwx0.", "ABCeEfgjmMrtT",
@@ -68,6 +72,7 @@ _TABLE: Final[Mapping[str, Options]] = {
         names("after-context before-context context color colors encoding engine file glob iglob max-columns max-count max-depth "
               "max-filesize path-separator regexp replace sort sortr threads type type-not"),
         paths=names("-f --file"), patterns=names("-e -f --regexp --file --files --type-list"), operands="pattern",
+        below=names("*"), hidden=names("-. --hidden"),
     ),
     "stat": Options("fLt", "c", names("dereference file-system format printf terse"), names("format printf")),
     "file": Options("bhiknNprs0", "F", names("brief mime mime-type mime-encoding no-dereference keep-going separator no-pad")),
@@ -82,7 +87,8 @@ _TABLE: Final[Mapping[str, Options]] = {
     "dirname": Options("z", "", names("zero"), operands="texts"),
     "diff": Options("abBcdeEiNnpqrstTuwyZ", "CIUWxF", names("normal brief report-identical-files unified context side-by-side "
                     "ignore-case ignore-all-space ignore-blank-lines ignore-space-change ignore-trailing-space minimal recursive text "
-                    "color strip-trailing-cr new-file exclude width show-c-function"), names("exclude width")),
+                    "color strip-trailing-cr new-file exclude width show-c-function"), names("exclude width"),
+                    below=names("*"), follows=True),
     "cmp": Options("bls", "in", names("print-bytes ignore-initial verbose bytes quiet silent")),
     "md5sum": _HASHES, "sha1sum": _HASHES, "sha256sum": _HASHES, "sha512sum": _HASHES, "b2sum": _HASHES, "cksum": Options(),
     "hexdump": Options("bcCdovx", "ens"),
@@ -272,4 +278,8 @@ def only_reads(program: Program) -> Reads | str:
         reads = check(arguments)
     else:
         return f"{name} is not known to only read"
-    return reads if isinstance(reads, str) else Reads((*reads.paths, *program.reads))
+    if isinstance(reads, str):
+        return reads
+    if name == "strings" and any((word.text or "").startswith("@") for word in reads.paths):
+        return "strings takes options from a file"
+    return replace(reads, paths=(*reads.paths, *program.reads)) if program.reads else reads

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from outrider.permissions.shell.heredoc import Heredoc, heredoc_of
 from outrider.permissions.shell.model import Word
 from outrider.permissions.shell.variables import is_harmless_name
-from outrider.permissions.shell.words import METACHARACTERS, Hole, read_word
+from outrider.permissions.shell.words import METACHARACTERS, Hole, read_plain, read_word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -308,6 +308,11 @@ class _Walk:
             at = min(blank.end(), end) if blank else at
             if at >= end:
                 break
+            # Most words are plain: behind the first one they can be neither assignments nor redirections.
+            if simple.words and (plain := read_plain(self._source, at, end, holes)):
+                simple.words.append(plain.word)
+                at = plain.end
+                continue
             came = self._token(at, end, holes, simple)
             if came is None:
                 return

@@ -7,7 +7,7 @@ agree, the word is a problem and nothing is believed.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from outrider.permissions.shell.model import Word
 
@@ -15,6 +15,7 @@ METACHARACTERS: Final = frozenset(b"|&;()<> \t\n")
 """What ends a word (Bash Reference Manual, "Definitions")."""
 
 _PLAIN: Final = re.compile(rb"[A-Za-z0-9_@%+=:,./^-]+(?=[|&;()<> \t\n]|\Z)")
+_REDIRECTS: Final = (b"<", b">")
 _VARIABLE: Final = re.compile(rb"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-])")
 _UNQUOTED_STOP: Final = re.compile(rb"[\\'\"`$|&;()<> \t\n*?\[\]{}~]")
 _QUOTED_STOP: Final = re.compile(rb"[\\\"`$]")
@@ -38,12 +39,20 @@ class Hole:
     kind: Literal["command", "process", "value"]
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """A word, and where it ends."""
+class Read(NamedTuple):
+    """A word, and where it ends; a tuple, because there are many of them."""
 
     word: Word
     end: int
+
+
+def read_plain(source: bytes, start: int, limit: int, holes: Mapping[int, Hole]) -> Read | None:
+    """The word that begins at `start`, if it is a plain one that cannot be the number of a redirection."""
+    match = _PLAIN.match(source, start, limit)
+    if match is None or (end := match.end()) in holes or source[end : end + 1] in _REDIRECTS:
+        return None
+    text = match[0].decode()
+    return Read(Word(text, text, "", True), end)
 
 
 def read_word(source: bytes, start: int, limit: int, holes: Mapping[int, Hole]) -> Read | str:
