@@ -1,6 +1,7 @@
 """A server in a process that lacks what Windows lacks, as far as that can be taken away here: it only looks so."""
 
 import asyncio
+import fcntl
 import importlib
 import os
 import select
@@ -25,14 +26,11 @@ for needed in (
     importlib.import_module(needed)
 importlib.import_module("pygls.lsp.server")
 
-locked = set()
-
-
 def locking(descriptor, _mode, _length):
-    found = os.fstat(descriptor)
-    if (found.st_dev, found.st_ino) in locked:
-        raise PermissionError(13, "locked")
-    locked.add((found.st_dev, found.st_ino))
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # freed with the descriptor, as there
+    except BlockingIOError as error:
+        raise PermissionError(13, "locked") from error
 
 
 def not_there(*_arguments, **_options):
@@ -53,10 +51,12 @@ for name in (
     "setsid",
     "getuid",
     "set_blocking",
+    "listxattr",
 ):
     if hasattr(os, name):
         delattr(os, name)
 os.O_BINARY = 0
+os.kill = not_there  # it would send a signal to the whole console
 os.supports_dir_fd.clear()
 del select.poll, select.PIPE_BUF, signal.SIGHUP, signal.SIGKILL
 asyncio.get_event_loop_policy()
