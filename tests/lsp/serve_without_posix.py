@@ -26,6 +26,7 @@ for needed in (
     importlib.import_module(needed)
 importlib.import_module("pygls.lsp.server")
 
+
 def locking(descriptor, _mode, _length):
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # freed with the descriptor, as there

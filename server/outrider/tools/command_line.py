@@ -175,10 +175,18 @@ class _Place:
         folder, name = os.path.split(os.path.join(self._base, text))  # noqa: PTH118 - as above
         if name in {"", ".", ".."}:
             return os.path.realpath(os.path.join(self._base, text))  # noqa: PTH118
-        if folder not in self._real:
-            self._real[folder] = os.path.realpath(folder)
-        path = os.path.join(self._real[folder], name)  # noqa: PTH118
+        path = os.path.join(self._real_folder(folder), name)  # noqa: PTH118
         return os.path.realpath(path) if os.path.islink(path) else path  # noqa: PTH114
+
+    def _real_folder(self, folder: str) -> str:
+        if folder not in self._real:
+            above, name = os.path.split(folder)
+            if not name or name in {".", ".."} or folder == self._base:
+                self._real[folder] = os.path.realpath(folder)
+            else:
+                path = os.path.join(self._real_folder(above), name)  # noqa: PTH118
+                self._real[folder] = os.path.realpath(path) if os.path.islink(path) else path  # noqa: PTH114
+        return self._real[folder]
 
     def _looked_up(self, text: str) -> str | None:
         resolved = self._resolved(text)

@@ -28,6 +28,7 @@ _BRACED: Final = re.compile(
 )
 _SUM: Final = re.compile(rb"\$(?:\(\(|\[)[0-9 +\-*/%()<>=!&|^~,?:]*(?:\)\)|\])")
 _COMPARES: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"})
+_ENDS_WORD: Final = METACHARACTERS | {0x60}
 _MAY_EXPAND: Final = re.compile(rb"[$`]|[<>]\(")
 _DECLARES: Final = frozenset({"local", "declare", "typeset", "readonly", "export"})
 
@@ -304,12 +305,13 @@ class _Walk:
             simple.source = self._source[start:end].decode("utf-8", "replace")
         at = start
         while True:
-            blank = _BLANK.match(self._source, at)
-            at = min(blank.end(), end) if blank else at
+            if blank := _BLANK.match(self._source, at, end):
+                at = blank.end()
             if at >= end:
                 break
-            # Most words are plain: behind the first one they can be neither assignments nor redirections.
-            if simple.words and (plain := read_plain(self._source, at, end, holes)):
+            # Most words are plain, and neither assignments nor redirections.
+            plain = read_plain(self._source, at, end, holes)
+            if plain is not None and (simple.words or "=" not in plain.word.source):
                 simple.words.append(plain.word)
                 at = plain.end
                 continue
@@ -321,7 +323,7 @@ class _Walk:
             at = came
         if heredoc is not None:
             self._rest_of_line(heredoc)
-        elif end < len(self._source) and self._source[end] not in METACHARACTERS | {0x60}:
+        elif end < len(self._source) and self._source[end] not in _ENDS_WORD:
             self.problem("it is not clear where a word ends")
 
     def _rest_of_line(self, heredoc: Heredoc) -> None:
