@@ -16,6 +16,7 @@ from outrider.permissions.rules import RUN
 from outrider.permissions.secret_files import is_secret_file
 from outrider.permissions.shell.model import Program, Word
 from outrider.permissions.shell.reading import read_command
+from outrider.tools.git_settings import why_git_runs_more
 from outrider.workspace.paths import OWN_FOLDER, Folders, PathProblem
 from outrider_protocol.events import RulePattern
 
@@ -74,6 +75,7 @@ class _Place:
         self._known: dict[str, str | None] = {}
         self._real: dict[str, str] = {}
         self._shut: dict[str, str | None] = {}
+        self._of_git: str | None = None
 
     def why_not(self, program: Program) -> str | None:
         """Why a program is not known to only read inside the workspace, None if it is."""
@@ -81,6 +83,8 @@ class _Place:
         if isinstance(reads, str):
             return reads
         outside = next((problem for word in reads.paths if (problem := self._outside(word))), None)
+        if outside is None and program.name == "git":
+            return self._why_git_runs_more()
         return outside or (self._why_not_below(reads) if reads.below else None)
 
     def names_shut(self, program: Program) -> str | None:
@@ -132,6 +136,11 @@ class _Place:
                     elif self._why_shut((one.path,)) is not None:
                         return f"it comes to {one.name}, which may hold keys"
         return None
+
+    def _why_git_runs_more(self) -> str | None:
+        if self._of_git is None:
+            self._of_git = why_git_runs_more(os.path.realpath(self._base)) or ""
+        return self._of_git or None
 
     def _texts(self, word: Word) -> list[str]:
         return [word.text] if word.text is not None else list(islice(self._matches(word), MOST_MATCHES + 1))
