@@ -117,8 +117,6 @@ class Place:
         """All there is on the disk but the server's own log: names, modes, contents, times of change."""
         seen = {}
         for path in sorted([self.outside, *self.workspace.rglob("*"), *Path("/tmp").glob("read-only-made*")]):
-            if path == self.workspace / ".git" / "index":  # `git status` may note there what it has looked at
-                continue
             found = path.lstat()
             content = path.read_bytes() if stat.S_ISREG(found.st_mode) else None
             is_folder = stat.S_ISDIR(found.st_mode)
