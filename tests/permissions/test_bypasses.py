@@ -224,6 +224,7 @@ ROWS = [
     ("xxd -r a x", "ask", "it writes"), ("xxd -ps a.py x", "ask", "it writes: -ps takes no value"), ("xxd -l 8 a.py", "allow", "it shows"), ("tree -o x", "ask", "it writes"), ("curl x", "ask", "it reaches out"),
     ("cat a.py", "allow", "it reads"), ("cat --unknown a.py", "ask", "an option that is not known"), ("cat $x", "ask", "it could be any file"),
     ("cat \"$x\"", "ask", "it could be an option"), ("cat *.py", "allow", "the files that it stands for are in the workspace"),
+    ("set", "ask", "it shows the environment"), ("set -e; ls", "allow", "it only stops at a failure"), ("declare -p", "ask", "it shows the variables"),
     ("env", "ask", "it shows the environment"), ("printenv", "ask", "it shows the environment"),
     # where it reads
     ("cat /etc/passwd", "ask", "outside"), ("cat ../x", "ask", "outside"), ("cat link", "ask", "a link that leads out"),

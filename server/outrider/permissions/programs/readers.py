@@ -239,13 +239,17 @@ def _cd(arguments: Sequence[Word]) -> Reads | str:
     return Reads((arguments[0],))
 
 
-def _set(_arguments: Sequence[Word]) -> Reads | str:
+def _nothing(_arguments: Sequence[Word]) -> Reads | str:
     return Reads()  # what else it can do is a problem of the line
+
+
+def _set(arguments: Sequence[Word]) -> Reads | str:
+    return Reads() if arguments else "it shows the environment"
 
 
 _CHECKS: Final[Mapping[str, Check]] = {
     "find": _find, "sed": _sed, "date": _date, "printf": _printf, "command": _command, "env": _env, "printenv": _env,
-    "test": _test, "[": _test, "cd": _cd, "set": _set, "local": _set, "shift": _set, "git": git_reads,
+    "test": _test, "[": _test, "cd": _cd, "set": _set, "local": _nothing, "shift": _nothing, "git": git_reads,
     "jq": _jq,
 }  # fmt: skip
 
