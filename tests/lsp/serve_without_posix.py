@@ -5,9 +5,11 @@ import fcntl
 import importlib
 import os
 import select
+import shutil
 import signal
 import sys
 import types
+from pathlib import Path
 
 # What the standard library needs of the real system is loaded before that is hidden.
 for needed in (
@@ -32,6 +34,12 @@ def locking(descriptor, _mode, _length):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # freed with the descriptor, as there
     except BlockingIOError as error:
         raise PermissionError(13, "locked") from error
+
+
+def which(name, mode=os.X_OK, path=None):
+    """The programs here have no `.exe`."""
+    found = (Path(folder) / name for folder in (path or os.environ["PATH"]).split(os.pathsep))
+    return next((str(one) for one in found if os.access(one, mode)), None)
 
 
 def not_there(*_arguments, **_options):
@@ -63,6 +71,7 @@ del select.poll, select.PIPE_BUF, signal.SIGHUP, signal.SIGKILL
 asyncio.get_event_loop_policy()
 asyncio.unix_events._UnixSelectorEventLoop.add_signal_handler = not_there
 sys.platform = "win32"
+shutil.which = which
 
 sys.argv = ["outrider", "serve"]
 importlib.import_module("outrider.__main__").main()

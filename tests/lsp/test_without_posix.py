@@ -28,6 +28,9 @@ CLOSED = [
     {"name": "delete_file", "input": {"path": "gone.md"}, "id": "delete"},
     {"name": "read_file", "input": {"path": "way/secret.md"}, "id": "link"},
     {"name": "read_file", "input": {"path": "docs"}, "id": "folder"},
+    {"name": "search", "input": {"pattern": "hours"}, "id": "search"},
+    {"name": "find_files", "input": {"pattern": "**/*.py"}, "id": "find"},
+    {"name": "list_files", "input": {"path": "."}, "id": "list"},
 ]
 
 
@@ -73,9 +76,12 @@ async def test_files_that_are_closed_are_read_changed_and_brought_back(workspace
         assert done["outcome"] == "completed", done
         told = {event["data"]["callId"]: event["data"] for event in editor.events_of("tool.finished")}
         status = {name: one["status"] for name, one in told.items()}
-        assert status == dict.fromkeys(("read", "edit", "create", "rename", "gone", "delete"), "ok") | {
+        assert status == dict.fromkeys(("read", "edit", "create", "rename", "gone", "delete", "search", "find", "list"), "ok") | {
             "link": "denied", "folder": "error",
-        }, [one["content"] for one in told.values()]  # fmt: skip
+        }, [one["content"][:90] for one in told.values()][-4:]  # fmt: skip
+        assert "tariff.py:" in told["search"]["content"]
+        assert "tariff.py" in told["find"]["content"]
+        assert "README.md" in told["list"]["content"]
         assert before.strip().splitlines()[0] in told["read"]["content"]
         assert (workspace / "README.md").read_text() == before.replace("# Parking", "# Parked")
         assert (workspace / "docs" / "b.md").read_text() == "one\n"
