@@ -27,7 +27,7 @@ from outrider.models.survey import LOCAL_SERVERS, Offer, Surveyed, offers
 from outrider.permissions.decide import narrowest
 from outrider.permissions.guarded import Guarded
 from outrider.permissions.ledger import LEDGER, Ledger
-from outrider.permissions.secret_files import is_secret_name
+from outrider.permissions.secret_files import is_secret_file
 from outrider.permissions.trust import TRUST, TrustFile
 from outrider.ports.clock import Clock, SteppingClock, SystemClock
 from outrider.ports.editor import Editor
@@ -492,7 +492,7 @@ def _left_out(state_dir: Path, guarded: Guarded) -> Callable[[str], bool]:
 
 def _shut(guarded: Guarded) -> Callable[[str], bool]:
     """Which files are shut."""
-    return lambda path: is_secret_name(path.rpartition("/")[2]) or guarded.why_ignored(path) is not None
+    return lambda path: is_secret_file(path) or guarded.why_ignored(path) is not None
 
 
 def _own(state_dir: Path) -> Callable[[str], bool]:

@@ -16,12 +16,77 @@ TOOLS = [
     *((tool["name"], tool["inputSchema"]) for tool in CLIENT_TOOLS),
 ]  # fmt: skip
 """Every tool with its schema."""
-STUBS = [
-    "rm", "touch", "mv", "cp", "ln", "mkdir", "chmod", "tee", "dd", "truncate", "install", "python3", "perl", "awk", "make",
-    "curl", "wget", "ssh", "npm", "sh", "dash", "sleep", "nohup", "setsid", "timeout", "env", "xargs", "nice", "sudo", "kill",
-    "ed", "patch", "tar", "rsync", "crontab", "at",
-]  # fmt: skip
-"""Programs that write, start others or stay: in their places stand some that only leave a mark."""
+READERS = frozenset(
+    [
+        "arch",
+        "basename",
+        "cal",
+        "cat",
+        "cmp",
+        "column",
+        "comm",
+        "cut",
+        "date",
+        "df",
+        "diff",
+        "dirname",
+        "du",
+        "echo",
+        "expand",
+        "expr",
+        "false",
+        "file",
+        "find",
+        "fmt",
+        "fold",
+        "git",
+        "grep",
+        "groups",
+        "head",
+        "hexdump",
+        "id",
+        "jq",
+        "join",
+        "ls",
+        "md5sum",
+        "nl",
+        "nproc",
+        "od",
+        "paste",
+        "printf",
+        "pwd",
+        "readlink",
+        "realpath",
+        "rev",
+        "rg",
+        "sed",
+        "seq",
+        "sha1sum",
+        "sha256sum",
+        "sleep",
+        "sort",
+        "stat",
+        "strings",
+        "tac",
+        "tail",
+        "test",
+        "tr",
+        "tree",
+        "true",
+        "tty",
+        "uname",
+        "uniq",
+        "uptime",
+        "wc",
+        "which",
+        "whoami",
+        "xxd",
+        "[",
+    ]
+)
+"""What may run: written down here once more, apart from the tables that decide it."""
+STARTERS = frozenset(["env", "nice", "nohup", "sh", "setsid", "stdbuf", "time", "timeout", "xargs"])
+"""What starts others, and is looked through: it may run, with one of those behind it."""
 
 _PATHS = [
     "tariff.py", "./tariff.py", "made.txt", "sub/made.txt", "README.md", "tests", ".", "..", "../outside.txt", "{outside}", ".git/config",
@@ -38,6 +103,9 @@ _COMMANDS = [
     "nohup sleep 300 &", "setsid sleep 300", "sleep 300 & disown", "(sleep 300 &)", "python3 -c 'open(\"made.txt\",\"w\")'", "make", "eval touch made.txt",
     "command touch made.txt", "exec touch made.txt", "cd .. && echo x > outside.txt", "cp tariff.py {outside}", "printf x > {outside}",
     "echo x > link.py", "[ -n \"$(touch made.txt)\" ]", "ls >made.txt", "ls 2>made.txt", "ls &>made.txt", "git log >| made.txt", "mkdir -p sub", "ls\ntouch made.txt",
+    "timeout 9 ls", "nohup setsid sleep 300 >/dev/null 2>&1 &", "(setsid nohup sleep 300 &) &", "env sleep 300 & ls", "sh -c 'sleep 300 & sleep 300 & ls'",
+    "/bin/sleep 300 &", "/usr/bin/env touch made.txt", "exec -a ls sleep 300", "sleep 300 | sleep 300 &", "coproc sleep 300", "n=1; timeout $n touch made.txt",
+    "n='1 touch'; timeout 5$n made.txt", "n='1 -o made.txt'; sort -k $n tariff.py", "sed 's/h/x/;e touch made.txt /p' tariff.py", "xxd -ps tariff.py made.txt",
     "git config user.name x", "git stash", "git fetch", "uniq tariff.py made.txt", "date -s 2020-01-01", "less tariff.py", "xxd tariff.py made.txt", "tree -o made.txt",
 ]  # fmt: skip
 _PATCHES = [

@@ -126,3 +126,35 @@ async def test_a_rule_that_names_the_file_is_a_yes_and_a_wide_one_is_not(begin, 
     editor.answers = person
     await editor.run("Go.")
     assert [status for status, _ in results(editor).values()] == ["denied", "ok"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "command", ["cat .env", "cat < .env", "cat notes.txt", "cat private/a.txt", "head -c 99 .e*"]
+)
+async def test_a_command_that_names_it_is_no_way_around_it(mode, command, begin, secret, rules):
+    rules('[[rule]]\ndecision = "allow"\ntool = "run_command"\ncommand = "cat"\n')
+    (secret / "notes.txt").symlink_to(".env")
+    (secret / ".outriderignore").write_text("private/\n")
+    (secret / "private").mkdir()
+    (secret / "private" / "a.txt").write_text(KEY)
+    run = call("run_command", command=command, called="run")
+    editor = await begin(
+        "stock", [step(run), step(run | {"id": "again"}), DONE], {"permissionMode": mode},
+        answers=["Allow for this session"],
+    )  # fmt: skip
+    await editor.run("Go.")
+    (question,) = editor.questions
+    assert "is shut: " in question.message
+    assert "Always allow…" not in question.titles
+    assert [status for status, _ in results(editor).values()] == ["ok", "ok"]
+
+
+@pytest.mark.parametrize("command", ["grep -r TOKEN .", "rg --hidden TOKEN", "diff -r . sub"])
+async def test_a_command_that_only_reads_does_not_come_to_it_unasked(command, begin, secret):
+    (secret / "sub").mkdir()
+    run = call("run_command", command=command, called="run")
+    editor = await begin("stock", [step(run), DONE], {"permissionMode": "auto-edit"}, answers=["Reject"])
+    await editor.run("Go.")
+    assert results(editor)["run"][0] == "denied"
+    assert ".env, which may hold keys" in editor.questions[0].message

@@ -8,9 +8,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import psutil
 import pytest
 from hypothesis import Phase, given, settings
-from read_only_calls import CLIENT_TOOLS, STEPS, STUBS, TOOLS
+from read_only_calls import CLIENT_TOOLS, READERS, STARTERS, STEPS, TOOLS
 from scripting import DONE, call, results, step
 from well_formed import assert_well_formed
 
@@ -30,7 +31,7 @@ decision = "allow"
 tool = "edit"
 path = "**"
 """
-FULL = {"permissionMode": "full", "limits": {"commandSeconds": 5}}
+FULL = {"permissionMode": "full", "limits": {"commandSeconds": 2}}
 WAYS = {
     "explore": (FULL, {"mode": "explore"}, None),
     "plan": (FULL, {"mode": "plan"}, None),
@@ -42,8 +43,25 @@ WAYS = {
 EXAMPLES = int(os.environ.get("READ_ONLY_EXAMPLES", "6"))
 
 
+SEARCH_PATH = os.environ["PATH"].split(os.pathsep)
+MARK = '#!/bin/sh\nprintf \'%s\\n\' "${0##*/} $*" >>"${0%/*}/../ran"\n'
+
+
+def programs():
+    """All that the machine has in its search path, by name."""
+    found = {}
+    for folder in filter(os.path.isdir, SEARCH_PATH):
+        for one in os.scandir(folder):
+            if one.name not in found and os.access(one.path, os.X_OK):
+                found[one.name] = one.path
+    return found
+
+
 class Place:
-    """A workspace with what can be broken in it and beside it, and programs that leave a mark when they run."""
+    """A workspace with what can be broken in it and beside it, and programs that write down that they run.
+
+    In the search path stands every program of the machine: those that may run are what they are, others do nothing else.
+    """
 
     def __init__(self, base):
         self.base = base
@@ -63,22 +81,42 @@ class Place:
         (config / "rules.toml").write_text(RULES)
         self.stubs = base / "stubs"
         self.stubs.mkdir()
-        for name in STUBS:
+        (base / "mark").write_text(MARK)
+        (base / "mark").chmod(0o755)
+        for name, path in programs().items():
             stub = self.stubs / name
-            stub.write_text(f'#!/bin/bash\necho "{name} $*" >>"{self.ran}"\n')
-            stub.chmod(0o755)
+            if name == "bash":  # runs what was decided about
+                stub.symlink_to(path)
+            elif name in READERS | STARTERS:
+                stub.write_text(f'{MARK}exec {path} "$@"\n')
+                stub.chmod(0o755)
+            else:
+                os.link(base / "mark", stub)
 
     def say(self, trust):
         path = os.path.realpath(self.workspace)
         config = self.base / "workspace.home" / "config" / "outrider"
         (config / "trust.toml").write_text(f'[[folder]]\npath = "{path}"\ntrust = "{trust}"\n')
 
+    def processes(self):
+        """Those on the whole machine that a command of this place started, whoever is their parent by now."""
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if str(self.stubs) in process.environ().get("PATH", ""):
+                    found.append(" ".join(process.cmdline()))
+            except psutil.Error:  # it ended, or belongs to somebody else
+                continue
+        return found
+
+    def started(self):
+        """The programs that ran."""
+        return self.ran.read_text().splitlines() if self.ran.exists() else []
+
     def looks(self):
         """All there is on the disk but the server's own log: names, modes, contents, times of change."""
         seen = {}
         for path in sorted([self.outside, *self.workspace.rglob("*"), *Path("/tmp").glob("read-only-made*")]):
-            if path == self.workspace / ".git" / "index":  # `git status` may note there what it has looked at
-                continue
             found = path.lstat()
             content = path.read_bytes() if stat.S_ISREG(found.st_mode) else None
             is_folder = stat.S_ISDIR(found.st_mode)
@@ -92,6 +130,11 @@ def person(question):
     return titles[0] if titles else Dismiss()
 
 
+def table():
+    """The processes below this one."""
+    return {(process.pid, process.create_time()) for process in psutil.Process().children(recursive=True)}
+
+
 async def play(steps, way):
     options, params, said = WAYS[way]
     with tempfile.TemporaryDirectory() as folder:
@@ -100,14 +143,14 @@ async def play(steps, way):
             place.say(said)
         text = json.dumps(steps).replace("{outside}", str(place.outside))
         turns = [step(call("list_files", path="."), *calls) for calls in json.loads(text)]
-        path = f"{place.stubs}:{os.environ['PATH']}"
         before = place.looks()
+        children = table()
         async with start_session(
             "stock",
             place.workspace,
             scripted(place.workspace, [*turns, DONE]),
             options,
-            connection=embedded(place.workspace, env={"PATH": path}),
+            connection=embedded(place.workspace, env={"PATH": str(place.stubs)}),
             answers=person,
             tools=CLIENT_TOOLS,
             tool_answers=lambda _: "done",
@@ -127,11 +170,14 @@ async def play(steps, way):
             assert place.looks() == before
             assert (editor.text("tariff.py"), editor.dirty("tariff.py")) == (buffer, True)
             assert editor.edits == []
-            assert not place.ran.exists(), place.ran.read_text()
+            assert [ran for ran in place.started() if ran.split()[0] not in READERS | STARTERS] == []
+            assert place.processes() == []
             assert editor.tool_calls == []
             assert (await editor.command("outrider.jobs"))["jobs"] == []
             editor.events and assert_well_formed(editor.events)
-            return results(editor)
+            came = results(editor)
+        assert table() == children
+        return came, place.started()
 
 
 @pytest.mark.timeout(0)
@@ -151,7 +197,23 @@ def test_every_tool_there_is_is_among_those_that_are_called():
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_only_reads_runs_all_the_same(way):
-    ran = asyncio.run(
-        play([[call("run_command", command="git status --short; grep -c hours tariff.py", called="c")]], way)
+    command = (
+        "git status --short; timeout 9 grep -c hours tariff.py; nohup setsid sleep 300 >/dev/null 2>&1 &"
     )
-    assert ran["c"][0] == "ok", ran["c"]
+    came, started = asyncio.run(play([[call("run_command", command=command, called="c")]], way))
+    assert came["c"][0] == "ok", came["c"]
+    assert {"git", "timeout", "grep"} <= {line.split()[0] for line in started}
+    assert "processes it left behind were ended" in came["c"][1]
+
+
+def test_a_program_that_is_not_on_the_list_would_be_seen():
+    """The programs of the place tell on themselves, and the machine's table shows what they leave."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(Path(folder))
+        env = {"PATH": str(place.stubs)}
+        subprocess.run(["bash", "-c", "touch x; ls >/dev/null"], env=env, cwd=place.workspace, check=True)
+        assert [line.split()[0] for line in place.started()] == ["touch", "ls"]
+        assert place.processes() == []
+        with subprocess.Popen([str(place.stubs / "sleep"), "300"], env=env) as left:
+            assert len(place.processes()) == 1
+            left.kill()

@@ -102,6 +102,6 @@ def test_slips(outrider, tmp_path):
         assert outrider(*wrong)[0] == 2
     (tmp_path / "work" / "r.toml").write_text("[[rule]]\nx = 1\n")
     code, out, errors = outrider("check", "ls", "--json", "--rules", "r.toml")
-    assert "line 1" in errors
+    assert "line 2" in errors
     assert json.loads(out)["decision"] == "deny"
     assert outrider("list", "--rules", "r.toml")[0] == 1

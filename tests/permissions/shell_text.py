@@ -49,7 +49,7 @@ AROUND = (
     "! {}", "time {}", "[[ a == a ]] && {}", "[ a = a ] && {}", "x=$({}) rm 4", "x=$({})", "cat <({})", "sh -c '{}'",
     'bash -c "{}"', "eval '{}'", "env A=1 {}", "nohup {}", "timeout 5 {}", "{} >y", "{} 2>&1", "{} <<<a", "echo a | xargs -n1 {}",
     "echo a | xargs -I{{}} {} {{}}", "coproc {}", "git() {{ {}; }}; git", "cd . && {}", "until ! {}; do rm 5; break; done",
-    "for ((i=0;i<1;i++)); do {}; done", "(({}))", "command {}", "exec {}", "builtin {}", "set -e; {}", "x=1; {}", "select i in a; do {}; done",
+    "for ((i=0;i<1;i++)); do {}; done", "(({}))", "command {}", "exec {}", "timeout 5$v {}", "env A=$v {}", 'env A="$v" {}', "nice -n $v {}", "env A=1$(echo a) {}", "cd a && command {}", "builtin {}", "set -e; {}", "x=1; {}", "select i in a; do {}; done",
     "if true; then {}; else rm 6; fi", "function g {{ {}; }}; g", "cat <<EOF\n$({})\nEOF", "cat <<'EOF'\n{}\nEOF",
 )  # fmt: skip
 END = "the-end-of-a-call"
@@ -143,6 +143,7 @@ class RecordingBash:
             env={
                 "PATH": str(self._bin),
                 "x": "rm w",
+                "v": "1 rm",
                 "LC_ALL": "C.UTF-8",
                 "HOME": "/home",
                 "WRITTEN": str(written),

@@ -10,12 +10,36 @@ PROTECTED = [
     ".exrc", ".dir-locals.el", ".bashrc", "home/.zshenv", ".profile", ".envrc", "fish/config.fish",
     ".github/workflows/ci.yml", "sub/.github/workflows/deep/ci.yml", ".gitlab-ci.yml", "Jenkinsfile", ".circleci/config.yml",
     "package-lock.json", "web/yarn.lock", "poetry.lock", "Cargo.lock", "go.sum", ".outriderignore", ".GIT/config",
-    "PACKAGE-LOCK.JSON", ".outrider/rules.toml",
+    "PACKAGE-LOCK.JSON", ".outrider/rules.toml", ".git", "sub/.git", ".forgejo/workflows/ci.yml", "pixi.lock", "app/pubspec.lock",
 ]  # fmt: skip
 ORDINARY = [
     "README.md", "git/config", ".gitignore", "vscode/settings.json", "src/lock.py", "package.json", ".github/README.md",
     "docs/.github.md", "x.bashrc.md", "cargo.lock.md", "settings.json",
 ]  # fmt: skip
+
+
+SECRET = [
+    ".env", ".env.local", ".env-prod", ".env_test", "prod.env", "sub/.ENV", ".envrc", "id_ed25519", "server.key", "AuthKey_X.p8", ".netrc", ".npmrc",
+    ".yarnrc.yml", ".pypirc", "credentials.json", ".aws/credentials", ".aws/config", ".kube/config", "kubeconfig", ".docker/config.json",
+    ".git-credentials", "prod.tfvars", "terraform.tfstate", "service-account-prod.json", "app-firebase-adminsdk-x.json", ".vault-token",
+    "application_default_credentials.json", ".m2/settings.xml", ".config/gh/hosts.yml", ".cargo/credentials.toml", ".composer/auth.json",
+]  # fmt: skip
+NOT_SECRET = [
+    ".env.example", ".env.sample", ".env-example", "env.py", "config.json", "src/config", "settings.xml", "app/auth.json", "hosts.yml", "key.py",
+    "environment.ts", "docs/credentials-howto.md", "secret.py", "public.asc", "nuget.config", "gradle.properties",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", SECRET)
+def test_what_holds_keys_by_its_name_is_shut(path):
+    guard = Guarded([]).why("read", [names(path)])
+    assert guard is not None
+    assert guard.kind == "shut"
+
+
+@pytest.mark.parametrize("path", NOT_SECRET)
+def test_what_only_looks_like_it_can_be_read(path):
+    assert Guarded([]).why("read", [names(path)]) is None
 
 
 def names(path, root="/home/ada/hello"):

@@ -97,10 +97,10 @@ async def test_two_servers_write_at_once(ledger, tmp_path):
     [
         ("[[rule]]\ntool = ", 2),
         ('[[rule]]\ntool = "x"\n\n[[rule]]\ntool = "y"\ndecision = "deny"\n', 1),
-        ('[[rule]]\ntool = "x"\ndecision = "deny"\n\n[[rule]]\ntool = "y"\ndecision = "no"\n', 5),
-        ('[[rule]]\ntool = "x"\ndecision = "deny"\ncomand = "rm"\n', 1),
+        ('[[rule]]\ntool = "x"\ndecision = "deny"\n\n[[rule]]\ntool = "y"\ndecision = "no"\n', 7),
+        ('[[rule]]\ntool = "x"\ndecision = "deny"\ncomand = "rm"\n', 4),
         ('[[rule]]\ntool = "run_command"\ndecision = "deny"\ncommand = "\'"\n', 1),
-        ('[[rule]]\ntool = "x"\ndecision = "deny"\nhits = true\n', 1),
+        ('[[rule]]\ntool = "x"\ndecision = "deny"\nhits = true\n', 4),
         ('# x\nallow = "all"\n', 2),
     ],
 )

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from outrider.workspace import disk
+from outrider.workspace import folder as folders
 from outrider.workspace.disk import DiskProblem
 
 OLD, NEW = b"old\n", b"new\n"
@@ -19,6 +20,15 @@ OLD, NEW = b"old\n", b"new\n"
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture(params=["by descriptor", "by path"], autouse=True)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """With folder descriptors, and as on Windows, which has none."""
+    if request.param == "by path":
+        monkeypatch.setattr(disk, "HAS_DESCRIPTORS", False)
+        monkeypatch.setattr(folders, "HAS_DESCRIPTORS", False)
+    return request.param
 
 
 @pytest.fixture
@@ -56,9 +66,13 @@ WRITES: dict[str, Callable[[Path], DiskProblem | None]] = {
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 @pytest.mark.parametrize("moment", ["fsync", "flock", "link", "replace", "unlink"])
 def test_a_folder_swapped_for_a_link_in_the_middle_leads_nowhere(
-    folder: Path, outside: Path, monkeypatch: pytest.MonkeyPatch, write: Any, moment: str
+    folder: Path, outside: Path, monkeypatch: pytest.MonkeyPatch, write: Any, moment: str, way: str
 ) -> None:
     """The folder is another one from some call of the system on, as if somebody had been quicker."""
+    if way == "by path" and moment in {"replace", "unlink"}:
+        pytest.skip(
+            "a path may be swapped between the look and the call itself, which only descriptors prevent"
+        )
     module = fcntl if moment == "flock" else os
     real = getattr(module, moment)
 
@@ -74,7 +88,9 @@ def test_a_folder_swapped_for_a_link_in_the_middle_leads_nowhere(
     assert names(outside) == ["a.py"]
     assert (outside / "a.py").read_bytes() == OLD
     was = folder / "was"
-    assert not [name for name in names(was if was.exists() else folder / "sub") if name.endswith(".tmp")]
+    assert way == "by path" or not [
+        name for name in names(was if was.exists() else folder / "sub") if name.endswith(".tmp")
+    ]
 
 
 def test_mode_and_attributes_stay(folder: Path) -> None:

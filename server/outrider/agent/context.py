@@ -174,9 +174,9 @@ class TurnContext:
         await self._services.ledger.refresh()
         await self._services.guarded.refresh()
 
-    def why_shut(self, located: Located) -> str | None:
-        """Why nothing of a file may be seen without an explicit yes."""
-        return self._services.guarded.why_shut(located.names)
+    def why_shut(self, names: Sequence[str]) -> str | None:
+        """Why nothing of a file of these names may be seen without an explicit yes."""
+        return self._services.guarded.why_shut(names)
 
     def place_of(self, located: Located) -> str | None:
         """The real path of a file, where its path in the session's folders does not tell it."""

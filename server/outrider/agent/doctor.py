@@ -13,7 +13,6 @@ from outrider.models.catalog import ModelProblem
 from outrider.permissions.trust import Trust
 from outrider.processes import SpawnProblem, can_run_commands, collect, shell_argv
 from outrider.store.problem import StoreProblem
-from outrider.workspace.disk import can_reach_files
 from outrider.workspace.search import find_ripgrep
 from outrider_protocol.commands import Check
 
@@ -82,8 +81,6 @@ async def _log(services: Services) -> Check:
 async def _commands(services: Services) -> Check:
     if not can_run_commands():
         detail = "commands are not run on Windows, so the tools for them are not offered"
-        if not can_reach_files():
-            detail += "; files are read and edited as far as they are open in the editor"
         return Check(name="commands", status="warn", detail=detail)
     result = await collect(
         services.supervisor,

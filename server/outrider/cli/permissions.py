@@ -14,6 +14,7 @@ from outrider.app import surroundings
 from outrider.cli.run import ExitCode
 from outrider.cli.terminal import visible
 from outrider.permissions.decide import Access, decide
+from outrider.permissions.guarded import Guarded
 from outrider.permissions.ledger import LEDGER, Ledger, LedgerProblem
 from outrider.permissions.rules import RUN, Rule
 from outrider.ports.clock import SystemClock
@@ -64,7 +65,10 @@ def check(
         around = surroundings()
         user, _ = read_user_file(around.user_settings)
         mode = from_layers((str(around.user_settings), user)).settings.permission_mode
-    looked = look_at(command, folders_of(((workspace.name, workspace.as_uri()),)), workspace)
+    guarded = Guarded([workspace])
+    guarded.refresh_now()
+    folders = folders_of(((workspace.name, workspace.as_uri()),))
+    looked = look_at(command, folders, workspace, guarded.why_shut)
     access = Access("execute", command=looked)
     ruling = ledger.ruling(RUN, access, mode)
     judgement = decide(access, mode, frozenset[str](), ruling)

@@ -28,6 +28,8 @@ class Command:
     """Files of the workspace that it runs: path → hash of the content."""
     ran: Sequence[str | None] = ()
     """For each program: the hash of the file of the workspace that it runs; None for none."""
+    shut: str | None = None
+    """Why a file that it names is shut: nothing of that may be seen without an explicit yes."""
 
     @property
     def only_reads(self) -> bool:
@@ -42,7 +44,7 @@ class Command:
     @property
     def allowing(self) -> tuple[tuple[Pattern, str | None], ...]:
         """The same, each with the hash of the script that it runs."""
-        if self.line.problems:
+        if self.line.problems or self.shut is not None:
             return ()
         found: list[tuple[Pattern, str | None]] = []
         for number, (program, why) in enumerate(zip(self.line.programs, self.reads, strict=True)):
@@ -102,7 +104,7 @@ class _Sorted:
             if rule.decision == decision
         ]
         self.allowing: dict[str | None, list[tuple[Rule, Pattern]]] = {}
-        for rule in rules:
+        for rule in sorted(rules, key=lambda rule: not rule.is_exact):  # what says most comes first
             if rule.decision == "allow" and (pattern := rule.pattern) is not None:
                 self.allowing.setdefault(pattern.words[0], []).append((rule, pattern))
 

@@ -87,6 +87,8 @@ def decide(
         return Judgement("deny", f"the session is read-only: no {access.effect} is possible")
     if ruling is not None and ruling.verdict == "ask":
         return Judgement("ask", ruling.reason, "rule", ruling.ids, guard.reason if guard else "")
+    if guard is None and access.command is not None and access.command.shut is not None:
+        guard = Guard("shut", access.command.shut)
     if guard is not None and not _is_settled(guard, access, mode, grants, ruling):
         return Judgement("ask", guard.reason, warning=guard.reason)
     if access.ends_own:

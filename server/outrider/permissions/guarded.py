@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 IGNORE_FILE: Final = ".outriderignore"
 
 _OBEYED: Final = {
-    "it belongs to git": (".git/*", ".gitmodules", ".githooks/*", ".husky/*", ".pre-commit-config.yaml"),
+    "it belongs to git": (".git", ".git/*", ".gitmodules", ".githooks/*", ".husky/*", ".pre-commit-config.yaml"),
     "editors obey it": (
         ".vscode/*", ".idea/*", ".zed/*", ".helix/*", ".devcontainer/*", ".devcontainer.json", "*.code-workspace",
         "*.sublime-project", ".dir-locals.el", ".dir-locals-2.el", ".exrc", ".nvimrc", ".nvim.lua", ".vimrc", ".lvimrc",
@@ -33,11 +33,13 @@ _OBEYED: Final = {
     "it says what runs for others": (
         ".github/workflows/*", ".github/actions/*", ".gitlab-ci.yml", ".circleci/*", ".buildkite/*", ".travis.yml",
         ".drone.yml", ".woodpecker.yml", ".woodpecker/*", "azure-pipelines.yml", "bitbucket-pipelines.yml", "jenkinsfile",
+        ".gitea/workflows/*", ".forgejo/workflows/*", ".cirrus.yml", ".semaphore/*", "appveyor.yml", ".appveyor.yml",
     ),
     "a package manager writes it": (
         "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb", "deno.lock",
         "poetry.lock", "uv.lock", "pdm.lock", "pipfile.lock", "cargo.lock", "go.sum", "gemfile.lock", "composer.lock",
         "flake.lock", "mix.lock", "package.resolved", "packages.lock.json", "gradle.lockfile", "podfile.lock",
+        "requirements.lock", "pixi.lock", "conda-lock.yml", "pubspec.lock", "shard.lock", "rebar.lock", "renv.lock", "stack.yaml.lock",
     ),
     "it says what Outrider may see": (IGNORE_FILE, ".outrider/*"),
 }  # fmt: skip

@@ -77,7 +77,8 @@ def parse_rules(path: Path, text: str, *, may_allow: bool, workspace: str | None
         place = f"{path}, line {lines[number] if number < len(lines) else 1}"
         rule = _rule(value, workspace)
         if isinstance(rule, str):
-            return RulesFile(path, problem=f"{place}: {rule}")
+            start = lines[number] if number < len(lines) else 1
+            return RulesFile(path, problem=f"{path}, line {_line_within(text, start, rule)}: {rule}")
         if rule.decision == "allow" and not may_allow:
             messages.append(f"{place}: a workspace cannot allow anything; “{rule.text}” is ignored")
         elif problem := problem_of(rule):
@@ -94,6 +95,17 @@ def _line_of(text: str, key: str) -> int:
         if re.match(rf"\s*\[*\s*['\"]?{re.escape(key)}\b", line):
             return number
     return 1
+
+
+def _line_within(text: str, start: int, problem: str) -> int:
+    """The line of a rule in which the key stands that its problem names; its first one where none does."""
+    for number, line in enumerate(text.splitlines()[start:], start=start + 1):
+        if re.match(r"\s*\[", line):
+            break
+        key = re.match(r"\s*['\"]?([\w-]+)['\"]?\s*=", line)
+        if key and re.search(rf"(?:^|'){re.escape(key[1])}(?:'| must )", problem):
+            return number
+    return start
 
 
 def _rule(value: Any, workspace: str | None) -> Rule | str:

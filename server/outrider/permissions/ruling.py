@@ -20,13 +20,15 @@ class Ruling:
     rule: str | None = None
     """The first of them, in words."""
     names_files: bool = False
-    """Whether each of them names one file, so that nothing was meant but that."""
+    """Whether each of them names one file, or all the words of a command, so that nothing was meant but that."""
 
 
 def _ruling(verdict: Decision, rules: Sequence[Rule], reason: str | None = None) -> Ruling:
     found = tuple(dict.fromkeys(rules))
     told = "; ".join(rule.text for rule in found)
-    names = all(rule.path is not None and not set(rule.path) & set("*?[") for rule in found)
+    names = all(
+        rule.is_exact or (rule.path is not None and not set(rule.path) & set("*?[")) for rule in found
+    )
     return Ruling(verdict, reason or f"rule: {told}", tuple(rule.id for rule in found), found[0].text, names)
 
 

@@ -1,24 +1,47 @@
 """Which files are likely to hold secrets, by their names alone. Their texts are not looked at where nobody asked."""
 
 import re
+from collections.abc import Mapping
 from fnmatch import translate
-from pathlib import PurePath
+from typing import Final
 
-_NAMES = (
-    ".env", ".env.*", "*.env", ".envrc", ".netrc", "_netrc", ".pgpass", ".htpasswd", ".npmrc", ".pypirc",
-    ".git-credentials", "credentials", "credentials.*", "secrets.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks",
-    "*.keystore", "*.kdbx", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519",
+_NAMES: Final = (
+    ".env*", "*.env", ".netrc", "_netrc", ".pgpass", ".my.cnf", ".mylogin.cnf", ".htpasswd", ".npmrc", ".yarnrc", ".yarnrc.yml",
+    ".pypirc", ".dockercfg", ".dockerconfigjson", ".s3cfg", ".boto", ".terraformrc", ".vault-token", ".git-credentials", "credentials",
+    "credentials.*", "secrets.*", "*.pem", "*.key", "*.p8", "*.p12", "*.pfx", "*.ppk", "*.jks", "*.keystore", "*.kdbx", "*.ovpn",
+    "kubeconfig", "*.kubeconfig", "*.tfvars", "*.tfvars.json", "*.tfstate", "*.tfstate.backup", "service-account*.json",
+    "service_account*.json", "*firebase-adminsdk*.json", "client_secret*.json", "application_default_credentials.json",
+    "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk",
 )  # fmt: skip
-_SECRET = re.compile("|".join(map(translate, _NAMES)))
-_TEMPLATES = (".example", ".sample", ".template", ".dist")
+_IN_FOLDERS: Final[Mapping[str, frozenset[str]]] = {
+    "config.json": frozenset({".docker"}),
+    "config": frozenset({".kube", ".aws"}),
+    "settings.xml": frozenset({".m2"}),
+    "gradle.properties": frozenset({".gradle"}),
+    "nuget.config": frozenset({".nuget"}),
+    "auth.json": frozenset({".composer", "composer", "containers"}),
+    "hosts.yml": frozenset({"gh", "glab-cli"}),
+    "accesstokens.json": frozenset({".azure"}),
+    "msal_token_cache.json": frozenset({".azure"}),
+    "access_tokens.db": frozenset({"gcloud"}),
+}
+"""Names that say nothing by themselves, and the folders in which programs keep tokens under them."""
+_SECRET: Final = re.compile("|".join(map(translate, _NAMES)))
+_TEMPLATES: Final = (
+    ".example",
+    ".sample",
+    ".template",
+    ".dist",
+    "-example",
+    "_example",
+    "-sample",
+    "_sample",
+)
 
 
 def is_secret_file(path: str) -> bool:
     """Whether a file of that path is likely to hold secrets; one that says it is an example is not."""
-    return is_secret_name(PurePath(path).name)
-
-
-def is_secret_name(name: str) -> bool:
-    """The same of the name alone, without its folders."""
-    name = name.casefold()
+    folder, _, name = path.rstrip("/").casefold().rpartition("/")
+    if name in _IN_FOLDERS:
+        return folder.rpartition("/")[2] in _IN_FOLDERS[name]
     return _SECRET.match(name) is not None and not name.endswith(_TEMPLATES)

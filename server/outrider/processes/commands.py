@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Literal
 
 from outrider.ports.clock import Clock
+from outrider.processes.alone import printed
 from outrider.processes.capture import Capture
-from outrider.processes.supervisor import Exit, Process, SpawnProblem, Supervisor
+from outrider.processes.supervisor import Exit, Process, SpawnProblem, Supervisor, can_run_commands
 
 CommandStatus = Literal["exited", "killed_timeout", "killed_idle", "cancelled", "lost"]
 
@@ -168,6 +169,10 @@ async def collect(
     Returns:
         What it printed until it ended or was stopped, or why it was not started. A cancel ends it.
     """
+    if not can_run_commands():
+        return await _collect_alone(
+            argv, cwd=cwd, env=env, clock=clock, stdin=stdin, seconds=seconds, limit=limit
+        )
     process = await supervisor.spawn(argv, cwd=cwd, env=env, stdin=stdin, merge_stderr=False)
     if isinstance(process, SpawnProblem):
         return process
@@ -206,4 +211,26 @@ async def collect(
         stderr=bytes(stderr),
         truncated=len(stdout) > limit,
         timed_out=timed_out,
+    )
+
+
+async def _collect_alone(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    clock: Clock,
+    stdin: bytes | None,
+    seconds: float,
+    limit: int,
+) -> Collected | SpawnProblem:
+    came = await printed(argv, cwd=cwd, env=env, clock=clock, stdin=stdin, seconds=seconds, limit=limit + 1)
+    if isinstance(came, str):
+        return SpawnProblem(came)
+    return Collected(
+        code=came.code,
+        stdout=came.stdout[:limit],
+        stderr=came.stderr[:_ERROR_LIMIT],
+        truncated=len(came.stdout) > limit,
+        timed_out=came.timed_out,
     )

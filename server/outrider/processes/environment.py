@@ -155,6 +155,8 @@ _QUIET = {
     "VISUAL": "true",  # comes before EDITOR
     "GIT_EDITOR": "true",
     "GIT_SEQUENCE_EDITOR": "true",
+    # Who only looks writes nothing: `git status` would note in the index what it has seen, and lock out the person's own git.
+    "GIT_OPTIONAL_LOCKS": "0",
     # The output is text for a model and a log, not for a terminal.
     "TERM": "dumb",
     "NO_COLOR": "1",

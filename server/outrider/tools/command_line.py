@@ -3,38 +3,53 @@
 import glob
 import hashlib
 import os
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from outrider.permissions.commands import Command, Part
+from outrider.permissions.programs.options import Reads
 from outrider.permissions.programs.patterns import runs_scripts
 from outrider.permissions.programs.readers import only_reads
 from outrider.permissions.rules import RUN
 from outrider.permissions.secret_files import is_secret_file
 from outrider.permissions.shell.model import Program, Word
 from outrider.permissions.shell.reading import read_command
+from outrider.tools.git_settings import why_git_runs_more
 from outrider.workspace.paths import OWN_FOLDER, Folders, PathProblem
 from outrider_protocol.events import RulePattern
 
 MOST_MATCHES: Final = 2000
 """Files that one pattern may stand for."""
+MOST_BELOW: Final = 20_000
+"""Names below the folders of one program that are looked at."""
 SCRIPT_BYTES: Final = 5_000_000
 _SHOWN: Final = 200
 """Characters of a part that an approval shows."""
 
 
-def look_at(text: str, folders: Folders, cwd: Path) -> Command:
+WhyShut = Callable[[Sequence[str]], str | None]
+"""Why a file of these absolute paths is shut for every tool, None if it is not."""
+
+
+def _shut_by_name(names: Sequence[str]) -> str | None:
+    return "files of that name hold secrets" if any(map(is_secret_file, names)) else None
+
+
+def look_at(text: str, folders: Folders, cwd: Path, why_shut: WhyShut = _shut_by_name) -> Command:
     """Take a command line apart, and look its paths up. Blocks; nothing runs.
 
     Args:
         text: The command line.
         folders: The workspace folders.
         cwd: Where it would run.
+        why_shut: Which files are shut; without it those with names of secrets.
     """
     line = read_command(text)
     base = cwd / line.folder if line.folder else cwd
-    places = [_Place(folders, cwd), _Place(folders, base)]
+    places = [_Place(folders, cwd, why_shut)]
+    places.append(_Place(folders, base, why_shut) if line.folder else places[0])
     reads: list[str | None] = []
     scripts: dict[str, str] = {}
     ran: list[str | None] = []
@@ -45,25 +60,93 @@ def look_at(text: str, folders: Folders, cwd: Path) -> Command:
         found = place.hashed(word) if word is not None else {}
         ran.append(next(iter(found.values()), None))
         scripts |= found
-    return Command(line, reads, scripts, ran)
+    shut = (places[min(number, 1)].names_shut(program) for number, program in enumerate(line.programs))
+    return Command(line, reads, scripts, ran, next(filter(None, shut), None))
 
 
 class _Place:
     """A folder where a part of a line runs."""
 
-    def __init__(self, folders: Folders, base: Path) -> None:
+    def __init__(self, folders: Folders, base: Path, why_shut: WhyShut) -> None:
         self._folders = folders
         self._base = str(base)
+        self._why_shut = why_shut
         self._roots = [os.path.realpath(folder.path) for folder in folders.folders]
         self._known: dict[str, str | None] = {}
         self._real: dict[str, str] = {}
+        self._shut: dict[str, str | None] = {}
+        self._of_git: str | None = None
 
     def why_not(self, program: Program) -> str | None:
         """Why a program is not known to only read inside the workspace, None if it is."""
         reads = only_reads(program)
         if isinstance(reads, str):
             return reads
-        return next((problem for word in reads.paths if (problem := self._outside(word))), None)
+        outside = next((problem for word in reads.paths if (problem := self._outside(word))), None)
+        if outside is None and program.name == "git":
+            return self._why_git_runs_more()
+        return outside or (self._why_not_below(reads) if reads.below else None)
+
+    def names_shut(self, program: Program) -> str | None:
+        """Why a file that is named in the words of a program is shut, None if none is."""
+        for word in (*program.argv[1:], *program.reads, *program.writes):
+            if word.text is not None:
+                if (why := self._named_shut(word.text)) is not None:
+                    return why
+            elif word.is_glob:
+                matches = islice(self._matches(word), MOST_MATCHES + 1)
+                if why := next(filter(None, map(self._named_shut, matches)), None):
+                    return why
+        return None
+
+    def _named_shut(self, text: str) -> str | None:
+        if text not in self._shut:
+            self._shut[text] = next(filter(None, map(self._why_path_shut, _paths_in(text))), None)
+        return self._shut[text]
+
+    def _why_path_shut(self, text: str) -> str | None:
+        path = os.path.join(self._base, text)  # noqa: PTH118 - one of many
+        if not os.path.lexists(path):
+            return None
+        why = self._why_shut((os.path.normpath(path), self._resolved(text)))
+        return None if why is None else f"{text} is shut: {why}"
+
+    def _why_not_below(self, reads: Reads) -> str | None:
+        """Why a program that goes through folders may come to a file that it must not show."""
+        left = MOST_BELOW
+        for text in [text for word in reads.paths for text in self._texts(word)]:
+            waiting = [self._resolved(text)]
+            while waiting:
+                try:
+                    found = list(os.scandir(waiting.pop()))
+                except OSError:  # it is no folder, or cannot be read
+                    continue
+                left -= len(found)
+                if left < 0:
+                    return f"{text} holds too many files to look for secrets"
+                for one in found:
+                    if one.name.startswith(".") and not reads.hidden:
+                        continue
+                    if one.is_symlink():
+                        if reads.follows:
+                            return f"it follows links, such as {one.name}"
+                    elif one.is_dir():
+                        if one.name != ".git":
+                            waiting.append(one.path)
+                    elif self._why_shut((one.path,)) is not None:
+                        return f"it comes to {one.name}, which may hold keys"
+        return None
+
+    def _why_git_runs_more(self) -> str | None:
+        if self._of_git is None:
+            self._of_git = why_git_runs_more(os.path.realpath(self._base)) or ""
+        return self._of_git or None
+
+    def _texts(self, word: Word) -> list[str]:
+        return [word.text] if word.text is not None else list(islice(self._matches(word), MOST_MATCHES + 1))
+
+    def _matches(self, word: Word) -> Iterator[str]:
+        return glob.iglob(word.source, root_dir=self._base)  # noqa: PTH207 - matches as bash does
 
     def hashed(self, word: Word) -> dict[str, str]:
         """The hash of a script, by its path, if it is one of the workspace."""
@@ -84,8 +167,7 @@ class _Place:
             return self._outside_path(word.text)
         if not word.is_glob or ".." in word.source or word.source.startswith("/"):
             return f"where {word.source} lies is not known"
-        found = glob.iglob(word.source, root_dir=self._base)  # noqa: PTH207 - matches as bash does
-        matches = list(islice(found, MOST_MATCHES + 1))
+        matches = list(islice(self._matches(word), MOST_MATCHES + 1))
         if len(matches) > MOST_MATCHES:
             return f"{word.source} stands for too many files"
         if any(match.startswith("-") for match in matches):
@@ -102,10 +184,18 @@ class _Place:
         folder, name = os.path.split(os.path.join(self._base, text))  # noqa: PTH118 - as above
         if name in {"", ".", ".."}:
             return os.path.realpath(os.path.join(self._base, text))  # noqa: PTH118
-        if folder not in self._real:
-            self._real[folder] = os.path.realpath(folder)
-        path = os.path.join(self._real[folder], name)  # noqa: PTH118
+        path = os.path.join(self._real_folder(folder), name)  # noqa: PTH118
         return os.path.realpath(path) if os.path.islink(path) else path  # noqa: PTH114
+
+    def _real_folder(self, folder: str) -> str:
+        if folder not in self._real:
+            above, name = os.path.split(folder)
+            if not name or name in {".", ".."} or folder == self._base:
+                self._real[folder] = os.path.realpath(folder)
+            else:
+                path = os.path.join(self._real_folder(above), name)  # noqa: PTH118
+                self._real[folder] = os.path.realpath(path) if os.path.islink(path) else path  # noqa: PTH114
+        return self._real[folder]
 
     def _looked_up(self, text: str) -> str | None:
         resolved = self._resolved(text)
@@ -114,9 +204,19 @@ class _Place:
         )
         if root is None or resolved[len(root) + 1 :].partition("/")[0].casefold() == OWN_FOLDER:
             return f"{text} is outside the workspace"
-        if is_secret_file(resolved) or is_secret_file(text):
+        if self._why_shut((os.path.join(self._base, text), resolved)) is not None:  # noqa: PTH118
             return f"{text} may hold keys"
         return None
+
+
+def _paths_in(text: str) -> Iterator[str]:
+    """What in a word may be a path: the whole, and what follows a sign that programs write before one."""
+    yield text
+    for sign in ("=", ":", "@"):
+        if sign in text:
+            yield text.rpartition(sign)[2]
+    if text.startswith("-") and len(text) > 2:
+        yield text[2:]
 
 
 def rules_for(command: Command) -> tuple[RulePattern, ...]:

@@ -50,7 +50,9 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
         return error(f"{located.display} is not a folder of the disk.")
     if "\0" in params.command:
         return error("a command cannot hold NUL bytes")
-    command = await asyncio.to_thread(look_at, params.command, context.folders, located.resolved)
+    command = await asyncio.to_thread(
+        look_at, params.command, context.folders, located.resolved, context.why_shut
+    )
     confined = await context.confine(shell_argv(params.command), located.resolved)
     if confined.refused:
         return error(confined.told)

@@ -166,8 +166,8 @@ class ToolContext(Protocol):
         """Take in what has changed in the files of rules."""
         ...
 
-    def why_shut(self, located: Located) -> str | None:
-        """Why nothing of a file may be seen without an explicit yes, None where it may."""
+    def why_shut(self, names: Sequence[str]) -> str | None:
+        """Why nothing of a file of these names may be seen without an explicit yes, None where it may."""
         ...
 
     def place_of(self, located: Located) -> str | None:

@@ -110,7 +110,7 @@ def _of_workspace(
         if wanted is not None:
             if located.display == wanted.display:
                 found.append(_Found(located.display, one))
-        elif located.inside and context.why_shut(located) is not None:
+        elif located.inside and context.why_shut(located.names) is not None:
             shut[located.display] = None
         elif located.inside:
             found.append(_Found(located.display, one))

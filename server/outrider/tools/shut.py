@@ -12,7 +12,7 @@ async def unseen(located: Located, context: ToolContext) -> ToolResult | None:
         located: The file.
         context: The turn.
     """
-    why = context.why_shut(located)
+    why = context.why_shut(located.names)
     if why is None or await context.seen(located.display) is not None:
         return None
     return error(f"{located.display} is shut: {why}. Read it first; the person decides about that.")

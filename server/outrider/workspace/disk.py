@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 import stat
+import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from outrider.workspace.descriptor_lock import try_lock
+from outrider.workspace.folder import HAS_DESCRIPTORS, Folder, flags, root
 
 DiskKind = Literal[
     "not_found", "directory", "too_big", "vanished", "unreadable", "exists", "changed", "failed"
@@ -26,14 +28,8 @@ Found = TypeVar("Found")
 EntryKind = Literal["file", "directory", "link", "other"]
 
 
-def flags(*names: str) -> int:
-    """Those of the flags of `os.open` that the system has."""
-    return sum({getattr(os, name, 0) for name in names})
-
-
-_FOLDER_FLAGS = flags("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC", "O_PATH")
 # Without O_NONBLOCK the opening of a FIFO waits for a writer.
-_READ_FLAGS = os.O_RDONLY | flags("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC")
+_READ_FLAGS = os.O_RDONLY | flags("O_NONBLOCK")
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 """What a file system without hard links says."""
@@ -46,8 +42,7 @@ _LOCK_TRIES = 400
 _LOCK_PAUSE = 0.005
 CHANGED = "was changed by somebody else meanwhile"
 _EXISTS = "exists already"
-_BY_FOLDER = os.open in os.supports_dir_fd
-_OUT_OF_REACH = "cannot be reached: what is not open in the editor needs Linux or macOS"
+_HOUR = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,30 +63,20 @@ class Name:
     """Where a link points to, as it says itself."""
 
 
-def can_reach_files() -> bool:
-    """Whether files can be reached without following links, folder by folder; not on Windows, which has no such calls."""
-    return _BY_FOLDER
-
-
 def list_folder(path: Path) -> list[Name] | DiskProblem:
     """The names in a folder, in no order; links are not followed."""
     try:
         with _folder(path) as folder:
-            readable = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
-            try:
-                with os.scandir(readable) as found:
-                    return [_name(readable, one) for one in found]
-            finally:
-                os.close(readable)
+            return [_name(folder, one) for one in folder.names()]
     except OSError as problem:
         return _problem(problem)
 
 
-def _name(folder: int, one: "os.DirEntry[str]") -> Name:
+def _name(folder: Folder, one: "os.DirEntry[str]") -> Name:
     if one.is_symlink():
         target = "?"
         with suppress(OSError):
-            target = os.readlink(one.name, dir_fd=folder)
+            target = folder.target(one.name)
         return Name(one.name, "link", target)
     if one.is_dir(follow_symlinks=False):
         return Name(one.name, "directory")
@@ -145,7 +130,7 @@ def make_folders(folders: Iterable[Path]) -> list[Path]:
     made: list[Path] = []
     for path in sorted(folders):
         with suppress(OSError), _folder(path.parent) as parent:
-            os.mkdir(path.name, dir_fd=parent)
+            parent.make(path.name)
             made.append(path)
     return made
 
@@ -154,15 +139,14 @@ def set_folder_modes(folders: Mapping[Path, int]) -> None:
     """Give folders their permission bits, as far as they are there; best effort."""
     for path in sorted(folders, reverse=True):  # one that is shut comes after those in it
         with suppress(OSError), _folder(path) as folder:
-            if stat.S_IMODE(os.stat(".", dir_fd=folder).st_mode) & 0o777 != folders[path]:
-                os.chmod(".", folders[path], dir_fd=folder)
+            folder.set_mode(folders[path])
 
 
 def remove_folders(folders: Iterable[Path]) -> None:
     """Remove folders, as far as there is nothing in them."""
     for path in sorted(folders, reverse=True):  # a folder comes after those in it
         with suppress(OSError), _folder(path.parent) as parent:
-            os.rmdir(path.name, dir_fd=parent)
+            parent.remove_folder(path.name)
 
 
 def read_bytes(path: Path, limit: int) -> bytes | DiskProblem:
@@ -178,7 +162,7 @@ def look_through(path: Path, look: Callable[[Iterator[bytes]], Found]) -> Found 
     """What `look` finds in a regular file of any size, which it gets piece by piece."""
     try:
         with _folder(path.parent) as folder:
-            file = os.open(path.name, _READ_FLAGS, dir_fd=folder)
+            file = folder.open(path.name, _READ_FLAGS)
             try:
                 if not stat.S_ISREG(os.fstat(file).st_mode):
                     return DiskProblem("unreadable", "is no regular file")
@@ -199,14 +183,14 @@ def replace(path: Path, before: bytes, after: bytes) -> DiskProblem | None:
         with _folder(path.parent) as folder:
             if problem := _differs(folder, path.name, before):
                 return problem
-            like = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
+            like = folder.status(path.name)
             if not like.st_mode & 0o222:
                 return DiskProblem("failed", "is write-protected")
             with _new_file(folder, after, (path.name, like)) as temporary, _alone_in(folder):
                 if problem := _differs(folder, path.name, before):
                     return problem
-                os.replace(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
-                _sync(folder)
+                folder.replace(temporary, path.name)
+                folder.sync()
     except OSError as problem:
         return _problem(problem)
     return None
@@ -224,7 +208,7 @@ def mode_of(path: Path) -> int | None:
 def set_mode(path: Path, now: int, mode: int) -> None:
     """Give a regular file other permission bits, if it has those of `now`; best effort."""
     with suppress(OSError), _folder(path.parent) as folder:
-        file = os.open(path.name, _READ_FLAGS, dir_fd=folder)
+        file = folder.open(path.name, _READ_FLAGS)
         try:
             status = os.fstat(file)
             if stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) & 0o777 == now:
@@ -248,7 +232,7 @@ def create(path: Path, content: bytes, *, parents: bool, mode: int | None = None
             _new_file(folder, content, None, mode) as temporary,
         ):
             problem = _link(folder, temporary, folder, path.name)
-            _sync(folder)
+            folder.sync()
             return problem
     except OSError as problem:
         return _problem(problem)
@@ -260,8 +244,8 @@ def delete(path: Path, before: bytes) -> DiskProblem | None:
         with _folder(path.parent) as folder, _alone_in(folder):
             if problem := _differs(folder, path.name, before):
                 return problem
-            os.unlink(path.name, dir_fd=folder)
-            _sync(folder)
+            folder.unlink(path.name)
+            folder.sync()
     except OSError as problem:
         return _problem(problem)
     return None
@@ -277,27 +261,27 @@ def rename(path: Path, to: Path, before: bytes, *, parents: bool) -> DiskProblem
                 if problem := _link(folder, path.name, other, to.name):
                     return problem
                 with suppress(FileNotFoundError):  # where there are no hard links it is moved already
-                    os.unlink(path.name, dir_fd=folder)
-                _sync(other)
-                _sync(folder)
+                    folder.unlink(path.name)
+                other.sync()
+                folder.sync()
     except OSError as problem:
         return _problem(problem)
     return None
 
 
-def _link(folder: int, name: str, other: int, new: str) -> DiskProblem | None:
+def _link(folder: Folder, name: str, other: Folder, new: str) -> DiskProblem | None:
     """Give a file a further name, which must not exist; where that cannot be, another one."""
     try:
-        os.link(name, new, src_dir_fd=folder, dst_dir_fd=other, follow_symlinks=False)
+        folder.link(name, other, new)
     except FileExistsError:
         return DiskProblem("exists", _EXISTS)
     except OSError as problem:
         if problem.errno not in _NO_LINKS:
             raise
         try:
-            os.stat(new, dir_fd=other, follow_symlinks=False)
+            other.status(new)
         except FileNotFoundError:
-            os.rename(name, new, src_dir_fd=folder, dst_dir_fd=other)
+            folder.move(name, other, new)
         else:
             return DiskProblem("exists", _EXISTS)
     return None
@@ -305,7 +289,7 @@ def _link(folder: int, name: str, other: int, new: str) -> DiskProblem | None:
 
 @contextmanager
 def _new_file(
-    folder: int, content: bytes, like: tuple[str, os.stat_result] | None, mode: int | None = None
+    folder: Folder, content: bytes, like: tuple[str, os.stat_result] | None, mode: int | None = None
 ) -> Generator[str, None, None]:
     """A file with that content that is on the disk, under a name of its own; afterwards the name is gone.
 
@@ -317,11 +301,11 @@ def _new_file(
     """
     _sweep(folder)
     name = f"{_PREFIX}{os.getpid()}-{secrets.token_hex(8)}{_SUFFIX}"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    wanted = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     # The process's umask makes the mode of a new file; one that replaces another is shut until it has its mode.
-    file = os.open(name, flags, 0o666 if like is None and mode is None else 0o600, dir_fd=folder)
+    file = folder.open(name, wanted, 0o666 if like is None and mode is None else 0o600)
     try:
-        try:
+        with _closing(file) as close:
             # Whoever sweeps sees by the lock that it is still being written, in another container too.
             with suppress(OSError):
                 try_lock(file)
@@ -330,27 +314,48 @@ def _new_file(
                 rest = rest[os.write(file, rest) :]
             if like is not None:
                 replaced, status = like
-                with suppress(PermissionError):
-                    os.fchown(file, status.st_uid, status.st_gid)
+                if sys.platform != "win32":
+                    with suppress(PermissionError):
+                        os.fchown(file, status.st_uid, status.st_gid)
                 _copy_attributes(folder, replaced, file)
-                os.fchmod(file, stat.S_IMODE(status.st_mode))
+                _set_file_mode(file, stat.S_IMODE(status.st_mode))
             elif mode is not None:
-                os.fchmod(file, mode & 0o777)
+                _set_file_mode(file, mode & 0o777)
             os.fsync(file)
+            if not HAS_DESCRIPTORS:  # Windows moves no file that is open
+                close()
             yield name
-        finally:
-            os.close(file)
     finally:
         with suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=folder)
+            folder.unlink(name)
 
 
-def _copy_attributes(folder: int, name: str, to: int) -> None:
+@contextmanager
+def _closing(file: int) -> Generator[Callable[[], None], None, None]:
+    """Have a descriptor closed at the end, or before, by what is given."""
+    waiting = [file]
+
+    def close() -> None:
+        while waiting:
+            os.close(waiting.pop())
+
+    try:
+        yield close
+    finally:
+        close()
+
+
+def _set_file_mode(file: int, mode: int) -> None:
+    if sys.platform != "win32":  # there a file is write-protected or not, and one that is, is not written
+        os.fchmod(file, mode)
+
+
+def _copy_attributes(folder: Folder, name: str, to: int) -> None:
     """Give a file the extended attributes of another one, access lists among them, as far as that can be."""
     if not hasattr(os, "listxattr"):
         return
     with suppress(OSError):
-        file = os.open(name, _READ_FLAGS, dir_fd=folder)
+        file = folder.open(name, _READ_FLAGS)
         try:
             for attribute in os.listxattr(file):
                 with suppress(OSError):
@@ -359,18 +364,24 @@ def _copy_attributes(folder: int, name: str, to: int) -> None:
             os.close(file)
 
 
-def _sweep(folder: int) -> None:
+def _sweep(folder: Folder) -> None:
     """Remove what writers that were killed left in a folder."""
     with suppress(OSError):  # a folder that cannot be read can still be written
-        readable = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
-        try:
-            with os.scandir(readable) as found:
-                left = [one.name for one in found if (left := _LEFT.fullmatch(one.name)) and _is_dead(left)]
-            for name in left:
-                with suppress(OSError):
-                    _remove_unlocked(readable, name)
-        finally:
-            os.close(readable)
+        for name in [one.name for one in folder.names() if _is_left(folder, one.name)]:
+            with suppress(OSError):
+                _remove_unlocked(folder, name)
+
+
+def _is_left(folder: Folder, name: str) -> bool:
+    left = _LEFT.fullmatch(name)
+    if left is None:
+        return False
+    if sys.platform != "win32":
+        return _is_dead(left)
+    # There nobody can be asked whether he lives without being disturbed (`os.kill`), and no file is written for that long.
+    with suppress(OSError):
+        return time.time() - folder.status(name).st_mtime > _HOUR
+    return False
 
 
 def _is_dead(left: re.Match[str]) -> bool:
@@ -383,27 +394,25 @@ def _is_dead(left: re.Match[str]) -> bool:
     return False
 
 
-def _remove_unlocked(folder: int, name: str) -> None:
-    file = os.open(name, _READ_FLAGS, dir_fd=folder)
-    try:
+def _remove_unlocked(folder: Folder, name: str) -> None:
+    file = folder.open(name, _READ_FLAGS)
+    with _closing(file) as close:
         try_lock(file)
-        os.unlink(name, dir_fd=folder)
-    finally:
-        os.close(file)
+        if not HAS_DESCRIPTORS:  # Windows takes no file away that is open
+            close()
+        folder.unlink(name)
 
 
 @contextmanager
-def _alone_in(folder: int) -> Generator[None, None, None]:
+def _alone_in(folder: Folder) -> Generator[None, None, None]:
     """Keep other writers of this kind, here and in other processes, from looking and replacing at the same time."""
-    lock = -1
-    with suppress(PermissionError):  # a folder that cannot be read can still be written
-        lock = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+    lock = folder.lock()
     try:
-        if lock >= 0:
+        if lock is not None:
             _take(lock)
         yield
     finally:
-        if lock >= 0:
+        if lock is not None:
             os.close(lock)
 
 
@@ -419,25 +428,15 @@ def _take(lock: int) -> None:
     raise BlockingIOError(errno.EAGAIN, "locked")
 
 
-def _sync(folder: int) -> None:
-    # Some file systems cannot do it; then there is nothing more to be had.
-    with suppress(OSError):
-        file = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
-        try:
-            os.fsync(file)
-        finally:
-            os.close(file)
-
-
-def _differs(folder: int, name: str, before: bytes) -> DiskProblem | None:
+def _differs(folder: Folder, name: str, before: bytes) -> DiskProblem | None:
     content = _read(folder, name, len(before))
     if isinstance(content, DiskProblem):
         return DiskProblem("changed", CHANGED) if content.kind == "too_big" else content
     return None if content == before else DiskProblem("changed", CHANGED)
 
 
-def _read(folder: int, name: str, limit: int) -> bytes | DiskProblem:
-    file = os.open(name or ".", _READ_FLAGS, dir_fd=folder)
+def _read(folder: Folder, name: str, limit: int) -> bytes | DiskProblem:
+    file = folder.open(name, _READ_FLAGS)
     try:
         status = os.fstat(file)
         if stat.S_ISDIR(status.st_mode):
@@ -463,32 +462,30 @@ def _read(folder: int, name: str, limit: int) -> bytes | DiskProblem:
 
 
 @contextmanager
-def _folder(path: Path, *, create: bool = False) -> Generator[int, None, None]:
+def _folder(path: Path, *, create: bool = False) -> Generator[Folder, None, None]:
     """An open folder, reached name by name without following a link."""
-    if not can_reach_files():
-        raise OSError(errno.ENOSYS, _OUT_OF_REACH)
-    current = os.open(path.anchor, _FOLDER_FLAGS)
+    current = root(path)
     made: list[Path] = []
     try:
         for depth, name in enumerate(path.parts[1:], start=2):
             try:
-                below = os.open(name, _FOLDER_FLAGS, dir_fd=current)
+                below = current.below(name)
             except FileNotFoundError:
                 if not create:
                     raise
                 with suppress(FileExistsError):
-                    os.mkdir(name, dir_fd=current)
+                    current.make(name)
                     made.append(Path(*path.parts[:depth]))
-                below = os.open(name, _FOLDER_FLAGS, dir_fd=current)
-            os.close(current)
+                below = current.below(name)
+            current.close()
             current = below
         yield current
     finally:
-        os.close(current)
+        current.close()
         # Where nothing came to lie in them, they were not wanted.
         for one in reversed(made):
             with suppress(OSError), _folder(one.parent) as parent:
-                os.rmdir(one.name, dir_fd=parent)
+                parent.remove_folder(one.name)
 
 
 def _problem(problem: OSError) -> DiskProblem:
@@ -508,8 +505,6 @@ def _problem(problem: OSError) -> DiskProblem:
             return DiskProblem("failed", "has a name that is too long for the disk")
         case errno.EISDIR:
             return DiskProblem("directory", "is a folder")
-        case errno.ENOSYS if not can_reach_files():
-            return DiskProblem("failed", _OUT_OF_REACH)
         case errno.EXDEV:
             return DiskProblem("failed", "cannot be moved: the new place is on another disk")
         case _ if problem.errno in _FULL:

@@ -16,8 +16,8 @@ from typing import cast
 
 from outrider.ports.clock import Clock
 from outrider.workspace.descriptor_lock import try_lock
-from outrider.workspace.disk import flags
 from outrider.workspace.documents import DocumentStore
+from outrider.workspace.folder import flags
 from outrider.workspace.paths import path_of
 
 PAUSE_SECONDS = 0.2

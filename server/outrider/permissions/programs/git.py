@@ -42,7 +42,7 @@ _SUB: Final[Mapping[str, Options]] = {
     "rev-parse": Options("q", "", names("abbrev-ref short verify show-toplevel show-prefix show-cdup git-dir git-common-dir is-inside-work-tree "
                          "is-bare-repository is-inside-git-dir symbolic symbolic-full-name all branches tags remotes head quiet absolute-git-dir")),
     "rev-list": Options("n", "", _LOG | names("count objects"), _LOG_VALUED, numbers=True),
-    "describe": Options("", "", names("all tags contains abbrev always long match exact-match first-parent dirty broken candidates"), names("match")),
+    "describe": Options("", "", names("all tags contains abbrev always long match exact-match first-parent candidates"), names("match")),
     "merge-base": Options("a", "", names("all octopus independent is-ancestor fork-point")),
     "name-rev": Options("", "", names("tags name-only all always")),
     "cat-file": Options("tsep", "", names("batch-check")),

@@ -16,6 +16,12 @@ class Reads:
 
     paths: tuple[Word, ...] = ()
     """Arguments that name files, or may."""
+    below: bool = False
+    """Whether it shows the texts of all files below folders among them."""
+    follows: bool = False
+    """Whether it follows the links that it meets there."""
+    hidden: bool = True
+    """Whether files and folders whose names begin with a dot are among those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,12 @@ class Options:
     """Whether `-5` is an option."""
     single_dash: bool = False
     """Whether long options begin with one dash."""
+    below: frozenset[str] = frozenset()
+    """Options, with their dashes, with which it goes through folders; `*` says that it always does."""
+    follows: bool = False
+    """Whether it follows the links that it meets there."""
+    hidden: frozenset[str] | None = None
+    """Options with which it looks at hidden files; None: it always does."""
     most: int = 10_000
     """Operands that it takes."""
 
@@ -47,6 +59,7 @@ class _Taken:
     operands: list[Word] = field(default_factory=list[Word])
     paths: list[Word] = field(default_factory=list[Word])
     has_pattern: bool = False
+    keys: set[str] = field(default_factory=set[str])
 
 
 def read_options(options: Options, arguments: Sequence[Word]) -> Reads | str:
@@ -63,7 +76,7 @@ def read_options(options: Options, arguments: Sequence[Word]) -> Reads | str:
             if word.is_glob:  # whoever looks the files up sees whether one is called like an option
                 taken.operands.append(word)
                 continue
-            if word.may_be_option or word.prefix.startswith("-"):
+            if word.may_be_option or word.prefix.startswith("-") or not word.is_one:
                 return f"{word.source} may be an option"
             taken.operands.append(word)
         elif text == "-" or not text.startswith("-"):
@@ -77,9 +90,10 @@ def _option(options: Options, text: str, rest: list[Word], taken: _Taken) -> str
     if options.single_dash or text.startswith("--"):
         key, equals, value = text.partition("=")
         name = key.lstrip("-")
+        taken.keys.add(key)
         if name in options.long_valued:
-            if not equals and not rest:
-                return f"{text} lacks a value"
+            if not equals and (not rest or not rest[0].is_one):
+                return f"{text} lacks a value" if not rest else f"{rest[0].source} may be an option"
             _value(options, key, Word(text, value) if equals else rest.pop(0), taken)
             return None
         if name not in options.long:
@@ -89,10 +103,11 @@ def _option(options: Options, text: str, rest: list[Word], taken: _Taken) -> str
         return None
     letters = text[1:]
     for number, letter in enumerate(letters):
+        taken.keys.add(f"-{letter}")
         if letter in options.valued:
             value = letters[number + 1 :]
-            if not value and not rest:
-                return f"{text} lacks a value"
+            if not value and (not rest or not rest[0].is_one):
+                return f"{text} lacks a value" if not rest else f"{rest[0].source} may be an option"
             _value(options, f"-{letter}", Word(text, value) if value else rest.pop(0), taken)
             return None
         if letter not in options.short:
@@ -119,7 +134,16 @@ def _told(options: Options, taken: _Taken) -> Reads | str:
             operands = operands[1:]
         case _:
             pass
-    return Reads((*taken.paths, *(word for word in operands if word.text != "-")))
+    below = "*" in options.below or not options.below.isdisjoint(taken.keys)
+    if below and not operands:
+        operands = [Word(".", ".")]
+    hidden = options.hidden is None or not options.hidden.isdisjoint(taken.keys)
+    return Reads(
+        (*taken.paths, *(word for word in operands if word.text != "-")),
+        below=below,
+        follows=options.follows,
+        hidden=hidden,
+    )
 
 
 Check = Callable[[Sequence[Word]], Reads | str]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from outrider.permissions.programs.git import git_reads
@@ -9,7 +10,9 @@ from outrider.permissions.programs.options import Check, Options, Reads, names, 
 from outrider.permissions.shell.model import Program, Word
 
 _HASHES: Final = Options(
-    "bctwz", "", names("binary check tag text zero quiet status strict warn ignore-missing")
+    "btwz",
+    "",
+    names("binary tag text zero"),  # what they check is named in a file
 )
 _HEAD: Final = Options(
     "qvz", "nc", names("quiet verbose silent zero-terminated lines bytes"), names("lines bytes"), numbers=True
@@ -56,6 +59,7 @@ _TABLE: Final[Mapping[str, Options]] = {
               "files-without-match files-with-matches count initial-tab null before-context after-context context color colour"),
         names("regexp file max-count before-context after-context context include exclude exclude-dir exclude-from label binary-files"),
         paths=names("-f --file --exclude-from"), patterns=names("-e -f --regexp --file"), operands="pattern", numbers=True,
+        below=names("-r -d --recursive --directories"),
     ),
     "rg": Options(
         "abcFHhiIlnNopPqsSUvwx0.", "ABCeEfgjmMrtT",
@@ -68,6 +72,7 @@ _TABLE: Final[Mapping[str, Options]] = {
         names("after-context before-context context color colors encoding engine file glob iglob max-columns max-count max-depth "
               "max-filesize path-separator regexp replace sort sortr threads type type-not"),
         paths=names("-f --file"), patterns=names("-e -f --regexp --file --files --type-list"), operands="pattern",
+        below=names("*"), hidden=names("-. --hidden"),
     ),
     "stat": Options("fLt", "c", names("dereference file-system format printf terse"), names("format printf")),
     "file": Options("bhiknNprs0", "F", names("brief mime mime-type mime-encoding no-dereference keep-going separator no-pad")),
@@ -82,12 +87,14 @@ _TABLE: Final[Mapping[str, Options]] = {
     "dirname": Options("z", "", names("zero"), operands="texts"),
     "diff": Options("abBcdeEiNnpqrstTuwyZ", "CIUWxF", names("normal brief report-identical-files unified context side-by-side "
                     "ignore-case ignore-all-space ignore-blank-lines ignore-space-change ignore-trailing-space minimal recursive text "
-                    "color strip-trailing-cr new-file exclude width show-c-function"), names("exclude width")),
+                    "color strip-trailing-cr new-file exclude width show-c-function"), names("exclude width"),
+                    below=names("*"), follows=True),
     "cmp": Options("bls", "in", names("print-bytes ignore-initial verbose bytes quiet silent")),
     "md5sum": _HASHES, "sha1sum": _HASHES, "sha256sum": _HASHES, "sha512sum": _HASHES, "b2sum": _HASHES, "cksum": Options(),
     "hexdump": Options("bcCdovx", "ens"),
     "od": Options("abcdfilosvx", "AjNStw", names("address-radix skip-bytes read-bytes format width output-duplicates")),
-    "xxd": Options("abeiEpu", "cglos", most=1),
+    "xxd": Options(long=names("a b C e E i p ps postscript plain u autoskip bits include uppercase"), single_dash=True, most=1,
+                   long_valued=names("c cols g groupsize l len o offset s seek")),
     "strings": Options("ad", "nt", names("all bytes radix")),
     "pwd": Options("LP", operands="none"),
     "whoami": Options(operands="none"), "id": Options("agGnruzZ", operands="texts"), "groups": _NO_FILES, "arch": Options(operands="none"),
@@ -119,12 +126,15 @@ def _find(arguments: Sequence[Word]) -> Reads | str:
             return f"{word.source} may be an option"
         if text in {"-exec", "-execdir"}:
             while rest and rest[0].text not in {";", "+"}:
-                rest.pop(0)
+                if rest.pop(0).text is None:  # it may be the end of what is run
+                    return f"an argument of {text} is not known"
             rest = rest[1:]
         elif text in _FIND_VALUED:
             if not rest:
                 return f"{text} lacks a value"
             value = rest.pop(0)
+            if not value.is_one:
+                return f"{value.source} may be an option"
             if text in {"-newer", "-anewer", "-cnewer", "-samefile"}:
                 paths.append(value)
         elif text not in _FIND:
@@ -169,7 +179,8 @@ def _sed(arguments: Sequence[Word]) -> Reads | str:
 
 def _only_shows(script: str) -> bool:
     address = r"(?:\d+|\$|/[^/\\{};\n]*/)"
-    command = r"(?:[pdqD=]|s(?P<d>[/|#,@])[^\\\n]*?(?P=d)[^\\\n]*?(?P=d)[gpiI0-9]*)"
+    part = r"(?:(?!(?P=d))[^\\\n])*"
+    command = rf"(?:[pdqD=]|s(?P<d>[/|#,@]){part}(?P=d){part}(?P=d)[gpiI0-9]*)"
     one = re.compile(rf"\s*(?:{address}(?:,{address})?)?\s*!?\s*{command}\s*")
     parts = [script] if re.match(r"\s*[^;]*s[/|#,@]", script) else script.split(";")
     return all(one.fullmatch(part) for part in parts if part.strip()) and bool(script.strip())
@@ -228,13 +239,17 @@ def _cd(arguments: Sequence[Word]) -> Reads | str:
     return Reads((arguments[0],))
 
 
-def _set(_arguments: Sequence[Word]) -> Reads | str:
+def _nothing(_arguments: Sequence[Word]) -> Reads | str:
     return Reads()  # what else it can do is a problem of the line
+
+
+def _set(arguments: Sequence[Word]) -> Reads | str:
+    return Reads() if arguments else "it shows the environment"
 
 
 _CHECKS: Final[Mapping[str, Check]] = {
     "find": _find, "sed": _sed, "date": _date, "printf": _printf, "command": _command, "env": _env, "printenv": _env,
-    "test": _test, "[": _test, "cd": _cd, "set": _set, "local": _set, "shift": _set, "git": git_reads,
+    "test": _test, "[": _test, "cd": _cd, "set": _set, "local": _nothing, "shift": _nothing, "git": git_reads,
     "jq": _jq,
 }  # fmt: skip
 
@@ -267,4 +282,8 @@ def only_reads(program: Program) -> Reads | str:
         reads = check(arguments)
     else:
         return f"{name} is not known to only read"
-    return reads if isinstance(reads, str) else Reads((*reads.paths, *program.reads))
+    if isinstance(reads, str):
+        return reads
+    if name == "strings" and any((word.text or "").startswith("@") for word in reads.paths):
+        return "strings takes options from a file"
+    return replace(reads, paths=(*reads.paths, *program.reads)) if program.reads else reads

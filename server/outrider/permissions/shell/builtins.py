@@ -87,8 +87,10 @@ def _names_problem(name: str, rest: tuple[Word, ...]) -> str | None:
     for word in rest:
         text = word.text if word.text is not None else word.prefix
         known = text.partition("=")[0]
-        if (word.text is None and "=" not in word.prefix) or not is_harmless_name(
-            known.removesuffix("+"), exported=name == "export"
+        if (
+            not word.is_one
+            or (word.text is None and "=" not in word.prefix)
+            or not is_harmless_name(known.removesuffix("+"), exported=name == "export")
         ):
             return f"it sets {known or 'a variable'}"
     return None

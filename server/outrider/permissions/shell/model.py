@@ -21,6 +21,8 @@ class Word(NamedTuple):
     """What a text that is not known begins with for certain."""
     is_plain: bool = False
     """Whether it is written without quotes, escapes and expansions, as a reserved word must be."""
+    is_one: bool = True
+    """Whether it is one word when it runs; what is filled in outside of quotes may be several, or none."""
 
     @property
     def may_be_option(self) -> bool:

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from outrider.permissions.shell.builtins import builtin_problem
@@ -45,7 +46,8 @@ def read_command(source: str, *, depth: int = 0) -> CommandLine:
     for simple in found.commands:
         reader.take(simple)
     folder = _folder(found)
-    if folder is None and any(program.name == "cd" for program in reader.programs):
+    # However it is written, as `command cd` too, only the first one is followed.
+    if sum(program.name == "cd" for program in reader.programs) > int(folder is not None):
         reader.problem("it goes to another folder on the way")
     return CommandLine(source, tuple(reader.programs), tuple(reader.problems), folder)
 
@@ -80,8 +82,11 @@ def _folder(found: Found) -> str | None:
         return None
     if len(words) != 2 or words[0] != "cd" or not words[1] or words[1].startswith(("-", "~")):
         return None
-    others = [simple for simple in found.commands[1:] if simple.words and simple.words[0].text == "cd"]
-    return None if others or min(found.starts) != found.starts[0] else words[1]
+    # After a name, `..` is not where a path says it is: bash takes the name away, and a link leads elsewhere.
+    names = [name for name in words[1].split("/") if name not in {"", "."}]
+    if any(name != ".." and following == ".." for name, following in pairwise(names)):
+        return None
+    return None if min(found.starts) != found.starts[0] else words[1]
 
 
 class _Reader:

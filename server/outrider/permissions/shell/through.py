@@ -3,13 +3,14 @@
 An option that is not in the table makes it unknown what runs.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from outrider.permissions.shell.model import Word
 
-UNKNOWN_REST: Final = Word("…", None)
+UNKNOWN_REST: Final = Word("…", None, is_one=False)
 """Stands for arguments that are known only when it runs."""
 
 
@@ -143,10 +144,16 @@ def _prefixed(name: str, argv: Sequence[Word]) -> Inner | Unknown | None:
     rest = _after_options(name, argv, _PREFIXES[name])
     if isinstance(rest, Unknown):
         return rest
+    given = argv[1 : len(argv) - len(rest)]
     sets: tuple[str, ...] = ()
     if name in {"env", "sudo"}:
         sets, rest = _assignments(rest)
-    rest = rest[_PREFIXES[name].operands :]
+    if name == "env":
+        sets = (*_unset(given), *sets)
+    operands = _PREFIXES[name].operands
+    if not all(word.is_one for word in argv[1 : len(argv) - len(rest) + operands]):
+        return Unknown(f"an argument of {name} is not known")
+    rest = rest[operands:]
     if not rest:
         if name in {"sudo", "doas", "pkexec", "runuser", "timeout"}:
             return Unknown(f"{name} runs nothing that is named")
@@ -169,8 +176,9 @@ def _after_options(name: str, argv: Sequence[Word], spec: _Prefix) -> list[Word]
     while rest:
         text = rest[0].text
         if text is None:
-            # An unknown word could be an option, an operand, or nothing at all.
-            return Unknown(f"an argument of {name} is not known") if rest[0].may_be_option else rest
+            # An unknown word could be an option, an operand, or nothing at all; the program could be one of several.
+            unsure = rest[0].may_be_option or not rest[0].is_one
+            return Unknown(f"an argument of {name} is not known") if unsure else rest
         if text == "--":
             return rest[1:]
         if not text.startswith("-") or text == "-":
@@ -180,8 +188,8 @@ def _after_options(name: str, argv: Sequence[Word], spec: _Prefix) -> list[Word]
             key, _, value = text[2:].partition("=")
             if key not in spec.long:
                 return Unknown(f"{name} {text} is not understood")
-            if key in spec.long_values and not value and rest:
-                rest.pop(0)
+            if key in spec.long_values and not value and rest and not rest.pop(0).is_one:
+                return Unknown(f"an argument of {name} is not known")
             continue
         letters = text[1:]
         for number, letter in enumerate(letters):
@@ -189,7 +197,8 @@ def _after_options(name: str, argv: Sequence[Word], spec: _Prefix) -> list[Word]
                 if number == len(letters) - 1 and letter not in _OPTIONAL.get(name, ""):
                     if not rest:
                         return Unknown(f"{name} {text} lacks a value")
-                    rest.pop(0)
+                    if not rest.pop(0).is_one:
+                        return Unknown(f"an argument of {name} is not known")
                 break
             if letter not in spec.flags:
                 return Unknown(f"{name} {text} is not understood")
@@ -207,6 +216,24 @@ def _assignments(words: Sequence[Word]) -> tuple[tuple[str, ...], list[Word]]:
         word = rest.pop(0)
         names.append((word.text if word.text is not None else word.prefix).partition("=")[0])
     return tuple(names), rest
+
+
+def _unset(options: Sequence[Word]) -> list[str]:
+    """The variables that `env` takes away: without them a program may do something else, as with other values."""
+    names: list[str] = []
+    for number, word in enumerate(options):
+        text = word.text or ""
+        if text.startswith("--unset="):
+            names.append(text.partition("=")[2])
+        elif text == "--ignore-environment" or (
+            re.fullmatch(r"-[i0v]+u?.*", text) and "i" in text.partition("u")[0]
+        ):
+            names.append("all variables")
+        if text == "--unset" or re.fullmatch(r"-[i0v]*u", text):
+            names.append((options[number + 1].text or "?") if number + 1 < len(options) else "?")
+        elif match := re.fullmatch(r"-[i0v]*u(.+)", text):
+            names.append(match[1])
+    return names
 
 
 def _fed(argv: Sequence[Word], rest: Sequence[Word]) -> Inner:
@@ -242,7 +269,9 @@ def _find(argv: Sequence[Word]) -> Inner | Unknown | None:
             for following in argv[number + 1 :]:
                 if following.text == ";" or (following.text == "+" and inner and inner[-1].text is None):
                     break
-                inner.append(_filled(following, "{}"))
+                inner.append(
+                    _filled(following, "{}")._replace(is_one=following.is_one and following.text != "{}")
+                )
             if not inner or inner[0].text is None:
                 return Unknown("it is not known what find runs")
             if any(

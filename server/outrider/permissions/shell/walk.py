@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from outrider.permissions.shell.heredoc import Heredoc, heredoc_of
 from outrider.permissions.shell.model import Word
 from outrider.permissions.shell.variables import is_harmless_name
-from outrider.permissions.shell.words import METACHARACTERS, Hole, read_word
+from outrider.permissions.shell.words import METACHARACTERS, Hole, read_plain, read_word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -28,6 +28,7 @@ _BRACED: Final = re.compile(
 )
 _SUM: Final = re.compile(rb"\$(?:\(\(|\[)[0-9 +\-*/%()<>=!&|^~,?:]*(?:\)\)|\])")
 _COMPARES: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"})
+_ENDS_WORD: Final = METACHARACTERS | {0x60}
 _MAY_EXPAND: Final = re.compile(rb"[$`]|[<>]\(")
 _DECLARES: Final = frozenset({"local", "declare", "typeset", "readonly", "export"})
 
@@ -304,10 +305,16 @@ class _Walk:
             simple.source = self._source[start:end].decode("utf-8", "replace")
         at = start
         while True:
-            blank = _BLANK.match(self._source, at)
-            at = min(blank.end(), end) if blank else at
+            if blank := _BLANK.match(self._source, at, end):
+                at = blank.end()
             if at >= end:
                 break
+            # Most words are plain, and neither assignments nor redirections.
+            plain = read_plain(self._source, at, end, holes)
+            if plain is not None and (simple.words or "=" not in plain.word.source):
+                simple.words.append(plain.word)
+                at = plain.end
+                continue
             came = self._token(at, end, holes, simple)
             if came is None:
                 return
@@ -316,7 +323,7 @@ class _Walk:
             at = came
         if heredoc is not None:
             self._rest_of_line(heredoc)
-        elif end < len(self._source) and self._source[end] not in METACHARACTERS | {0x60}:
+        elif end < len(self._source) and self._source[end] not in _ENDS_WORD:
             self.problem("it is not clear where a word ends")
 
     def _rest_of_line(self, heredoc: Heredoc) -> None:

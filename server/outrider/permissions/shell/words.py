@@ -7,7 +7,7 @@ agree, the word is a problem and nothing is believed.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from outrider.permissions.shell.model import Word
 
@@ -15,6 +15,7 @@ METACHARACTERS: Final = frozenset(b"|&;()<> \t\n")
 """What ends a word (Bash Reference Manual, "Definitions")."""
 
 _PLAIN: Final = re.compile(rb"[A-Za-z0-9_@%+=:,./^-]+(?=[|&;()<> \t\n]|\Z)")
+_REDIRECTS: Final = (b"<", b">")
 _VARIABLE: Final = re.compile(rb"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-])")
 _UNQUOTED_STOP: Final = re.compile(rb"[\\'\"`$|&;()<> \t\n*?\[\]{}~]")
 _QUOTED_STOP: Final = re.compile(rb"[\\\"`$]")
@@ -38,12 +39,20 @@ class Hole:
     kind: Literal["command", "process", "value"]
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """A word, and where it ends."""
+class Read(NamedTuple):
+    """A word, and where it ends; a tuple, because there are many of them."""
 
     word: Word
     end: int
+
+
+def read_plain(source: bytes, start: int, limit: int, holes: Mapping[int, Hole]) -> Read | None:
+    """The word that begins at `start`, if it is a plain one that cannot be the number of a redirection."""
+    match = _PLAIN.match(source, start, limit)
+    if match is None or (end := match.end()) in holes or source[end : end + 1] in _REDIRECTS:
+        return None
+    text = match[0].decode()
+    return Read(Word(text, text, "", True), end)
 
 
 def read_word(source: bytes, start: int, limit: int, holes: Mapping[int, Hole]) -> Read | str:
@@ -72,6 +81,7 @@ class _Scan:
         self._bare = bytearray()
         """What stands outside of quotes, with a mark for what does not: braces and brackets count only there."""
         self._plain = True
+        self._one = True
 
     def run(self) -> Read | str:
         at = self._start
@@ -86,16 +96,16 @@ class _Scan:
         if at == self._start:
             return "a word is missing"
         if b"[" in self._bare and b"]" in self._bare[self._bare.index(b"[") :]:
-            self._unknown(self._before(b"["))
+            self._unknown(self._before(b"["), one=False)
         if _BRACES.search(self._bare):
-            self._unknown(self._before(b"{"))
+            self._unknown(self._before(b"{"), one=False)
         source = self._source[self._start : at].decode("utf-8", "replace")
         try:
             text = None if self._prefix is not None else self._known.decode()
             prefix = "" if self._prefix is None else self._prefix.decode()
         except UnicodeDecodeError:
             return "a word is no Unicode"
-        return Read(Word(source, text, prefix, self._plain), at)
+        return Read(Word(source, text, prefix, self._plain, self._one), at)
 
     def _unquoted(self, at: int, char: int) -> int | str:
         source = self._source
@@ -118,12 +128,12 @@ class _Scan:
                 self._unknown()  # the locale may say something else
                 return self._double_quoted(at + 2)
             case 0x24 | 0x60 | 0x3C | 0x3E:
-                return self._hole(at)
+                return self._hole(at, quoted=False)
             case 0x7E if at == self._start or source[at - 1] in b"=:":  # ~
                 self._unknown(bytes(self._known) + b"~")
                 return at + 1
             case 0x2A | 0x3F:  # * ?
-                self._unknown()
+                self._unknown(one=False)
                 self._add(source[at : at + 1])
                 return at + 1
             case _:
@@ -160,7 +170,7 @@ class _Scan:
                     )
                 at += 2
                 continue
-            came = self._hole(at)
+            came = self._hole(at, quoted=True)
             if isinstance(came, str):
                 return came
             at = came
@@ -188,7 +198,7 @@ class _Scan:
         self._add(bytes(decoded), bare=False)
         return at + 1
 
-    def _hole(self, at: int) -> int | str:
+    def _hole(self, at: int, *, quoted: bool) -> int | str:
         source, hole = self._source, self._holes.get(at)
         self._plain = False
         if hole is None:
@@ -203,7 +213,9 @@ class _Scan:
             match = _VARIABLE.match(source, at)
             if match is None or match.end() != hole.end:
                 return "a variable is not understood"
-        self._unknown()
+        # In quotes only the positional parameters are several words (Bash Reference Manual, "Special Parameters").
+        is_one = hole.kind == "process" or (quoted and b"@" not in source[at : hole.end])
+        self._unknown(one=is_one)
         self._bare += b"\0"
         return hole.end
 
@@ -211,8 +223,9 @@ class _Scan:
         self._known += text
         self._bare += text if bare else b"\0" * max(1, len(text))
 
-    def _unknown(self, prefix: bytes | None = None) -> None:
+    def _unknown(self, prefix: bytes | None = None, *, one: bool = True) -> None:
         self._plain = False
+        self._one = self._one and one
         before = bytes(self._known) if prefix is None else prefix
         if self._prefix is None or len(before) < len(self._prefix):
             self._prefix = before

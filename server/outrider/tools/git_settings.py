@@ -1,0 +1,152 @@
+"""What a repository's own settings have git run, when it only reads: monitors, filters, converters, hooks.
+
+A workspace may have come with its `.git`, as an archive does, so its settings are a stranger's. Those that are known to start
+nothing and to lead nowhere are in a table; with any other one a command of git does not count as only reading.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+_MOST_BYTES: Final = 200_000
+_MOST_MODULES: Final = 200
+_ANY: Final = frozenset({"*"})
+
+
+def _keys(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_HARMLESS: Final[Mapping[str, frozenset[str]]] = {
+    "core": _keys(
+        "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf quotepath abbrev "
+        "compression untrackedcache preloadindex fscache longpaths trustctime checkstat multipackindex commitgraph sparsecheckout "
+        "sparsecheckoutcone splitindex hidedotfiles protectntfs protecthfs whitespace commentchar"
+    ),
+    "extensions": _keys("objectformat worktreeconfig refstorage"),
+    "remote": _keys("url fetch pushurl push prune prunetags tagopt mirror skipdefaultupdate skipfetchall gh-resolved"),
+    "submodule": _keys("url active path branch ignore fetchrecursesubmodules"),
+    "diff": _keys(
+        "algorithm renames renamelimit colormoved colormovedws mnemonicprefix noprefix context interhunkcontext indentheuristic submodule "
+        "ignoresubmodules wserrorhighlight relative statgraphwidth wordregex xfuncname funcname binary suppressblankempty"
+    ),
+    "lfs": _keys("repositoryformatversion"),
+    "gpg": _keys("format"),
+    **dict.fromkeys(
+        _keys(
+            "branch user author committer init pull push fetch rebase merge color column advice status log format commit tag gui credential http url "
+            "gc maintenance pack index feature alias grep stash versionsort help rerere am apply checkout clone receive transfer protocol"
+        ),
+        _ANY,
+    ),
+}  # fmt: skip
+"""By section, what starts nothing where git only reads. What only matters where it reaches out or merges is among it."""
+
+_LFS: Final = re.compile(r"git-lfs (?:clean|smudge|filter-process)(?: --skip)?(?: -- %f)?")
+_SECTION: Final = re.compile(r'\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]\s*')
+_KEY: Final = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?")
+
+
+def why_git_runs_more(folder: str) -> str | None:
+    """Why git may do more there than its arguments say, None if it does not. Blocks.
+
+    Args:
+        folder: Where it runs; a real path.
+    """
+    place = _git_folder(folder)
+    if place is None:
+        return None
+    common = _common(place)
+    for path in (common / "hooks" / "post-index-change", place / "hooks" / "post-index-change"):
+        if os.access(path, os.X_OK):
+            return f"git runs {path.parent.name}/{path.name}"
+    for path in (common / "config", place / "config.worktree", *_modules(common)):
+        if problem := _problem_in(path, folder, common):
+            return problem
+    return None
+
+
+def _git_folder(folder: str) -> Path | None:
+    """The repository that git finds from a folder (gitrepository-layout(5))."""
+    for above in (Path(folder), *Path(folder).parents):
+        entry = above / ".git"
+        if entry.is_dir():
+            return entry
+        if entry.is_file():
+            said = _text(entry) or ""
+            return above / said.removeprefix("gitdir:").strip() if said.startswith("gitdir:") else entry
+        if (above / "HEAD").exists() and (above / "objects").is_dir() and (above / "refs").is_dir():
+            return above
+    return None
+
+
+def _common(place: Path) -> Path:
+    said = _text(place / "commondir") if (place / "commondir").is_file() else None
+    return place / said.strip() if said else place
+
+
+def _modules(common: Path) -> Iterator[Path]:
+    """The settings of submodules, in which `git status` and `git diff` look too."""
+    waiting, left = [common / "modules"], _MOST_MODULES
+    while waiting and left:
+        left -= 1
+        try:
+            found = [Path(one.path) for one in os.scandir(waiting.pop()) if one.is_dir()]
+        except OSError:
+            continue
+        for module in found:
+            is_one = (module / "HEAD").exists()
+            if is_one:
+                yield module / "config"
+            waiting.append(module / "modules" if is_one else module)
+    if waiting:
+        yield common / "modules"  # too many: it is no file, and so a problem
+
+
+def _problem_in(path: Path, folder: str, common: Path) -> str | None:
+    text = _text(path) if os.path.lexists(path) else ""
+    if text is None:
+        return f"the settings of git in {path.name} cannot be read"
+    section, name = "", None
+    for line in text.splitlines():
+        rest = line.strip()
+        if match := _SECTION.match(rest):
+            section, name, rest = match[1].lower(), match[2], rest[match.end() :]
+        if not rest or rest.startswith(("#", ";")):
+            continue
+        found = _KEY.fullmatch(rest)
+        key, value = (found[1].lower(), (found[2] or "").strip()) if found else (rest[:20], "")
+        if not _is_harmless(section, name, key, value, path, folder, common):
+            return f"git does what its settings there say: {section}.{key}"
+    return None
+
+
+def _is_harmless(
+    section: str, name: str | None, key: str, value: str, path: Path, folder: str, common: Path
+) -> bool:
+    keys = _HARMLESS.get(section, frozenset[str]())
+    if key in keys or (keys is _ANY and re.fullmatch(r"[a-z][a-z0-9-]*", key)):
+        return not (
+            section == "diff"
+            and name is not None
+            and key not in {"wordregex", "xfuncname", "funcname", "binary"}
+        )
+    if (section, key) == ("core", "fsmonitor"):
+        return value.lower() == "false"
+    if (section, key) == ("core", "worktree"):  # submodules have it, and it must lead to where git is asked
+        tree = os.path.realpath(path.parent / value)
+        return path.is_relative_to(common / "modules") or folder == tree or folder.startswith(f"{tree}/")
+    if (section, name) == ("filter", "lfs"):
+        return key == "required" or _LFS.fullmatch(value) is not None
+    return False
+
+
+def _text(path: Path) -> str | None:
+    try:
+        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+            return None
+        return path.read_text("utf-8", "replace")
+    except OSError:
+        return None

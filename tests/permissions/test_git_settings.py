@@ -1,0 +1,112 @@
+"""What a repository's own settings would have git run is no reading: the repository may have come with them."""
+
+import os
+import subprocess
+
+import pytest
+
+from outrider.permissions.decide import Access, decide
+from outrider.tools.command_line import look_at
+from outrider.tools.git_settings import why_git_runs_more
+from outrider.workspace.paths import folders_of
+
+RUNS = [
+    ('[core]\n\tfsmonitor = touch {ran}; false\n', "status --short", "a monitor is asked what changed"),
+    ('[core] fsmonitor = "touch {ran}; false"\n', "ls-files -m", "the same in one line"),
+    ("[diff]\n\texternal = touch {ran} #\n", "diff", "another program shows the difference"),
+    ('[diff "x"]\n\ttextconv = touch {ran}; cat\n', "diff", "a file is converted before it is shown"),
+    ('[DIFF "x"]\n\tCommand = touch {ran} #\n', "diff", "letters do not count"),
+    ('[filter "f"]\n\tclean = touch {ran}; cat\n', "diff", "a file is filtered before it is compared"),
+    ("[include]\n\tpath = more\n", "status --short", "settings elsewhere"),
+    ("[core]\n\thooksPath = more.d\n", "status --short", "hooks elsewhere"),
+]  # fmt: skip
+HARMLESS = (
+    '[remote "origin"]\n\turl = git@example.org:x/y.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch "main"]\n\tremote = origin\n'
+    "\tmerge = refs/heads/main\n[user]\n\tname = Ada\n; a comment\n[core]\n\tautocrlf = input\n\tfsmonitor = false\n[alias]\n\tst = status\n"
+    '[filter "lfs"]\n\tclean = git-lfs clean -- %f\n\trequired = true\n[diff]\n\talgorithm = histogram\n'
+)
+
+
+@pytest.fixture
+def repository(tmp_path):
+    folder = tmp_path / "work"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    (folder / "a").write_text("one\n")
+    (folder / ".gitattributes").write_text("a diff=x filter=f\n")
+    git(folder, "add", ".")
+    git(folder, "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-qm", "x")
+    (folder / "a").write_text("two\n")
+    ran = folder / "ran"
+    (folder / ".git" / "more").write_text(f"[core]\n\tfsmonitor = touch {ran}; false\n")
+    (folder / "more.d").mkdir()
+    hook(folder / "more.d", ran)
+    return folder
+
+
+def hook(folder, ran):
+    (folder / "post-index-change").write_text(f"#!/bin/sh\ntouch {ran}\n")
+    (folder / "post-index-change").chmod(0o755)
+
+
+def git(folder, *arguments):
+    subprocess.run(["git", *arguments], cwd=folder, check=False, capture_output=True, timeout=30)
+
+
+def verdict(folder, command, cwd=None):
+    looked = look_at(command, folders_of([("work", folder.as_uri())]), cwd or folder)
+    return decide(Access("execute", command=looked), "read-only", frozenset()).verdict
+
+
+@pytest.mark.parametrize(("settings", "command", "why"), RUNS, ids=[why for *_, why in RUNS])
+def test_git_that_would_run_a_program_does_not_only_read(repository, settings, command, why):
+    assert verdict(repository, f"git {command}") == "allow"
+    with (repository / ".git" / "config").open("a") as config:
+        config.write(settings.format(ran=repository / "ran"))
+    assert verdict(repository, f"git {command}") == "deny", why
+    os.utime(repository / "a", (1, 1))  # so that git looks at it
+    git(repository, *command.split())
+    assert (repository / "ran").exists(), "the row shows nothing: git ran nothing"
+
+
+def test_a_hook_that_is_there_is_no_reading(repository):
+    (repository / ".git" / "hooks").mkdir(exist_ok=True)
+    hook(repository / ".git" / "hooks", repository / "ran")
+    assert verdict(repository, "git status") == "deny"
+
+
+def test_settings_that_start_nothing_leave_it_reading(repository):
+    with (repository / ".git" / "config").open("a") as config:
+        config.write(HARMLESS)
+    assert why_git_runs_more(str(repository)) is None
+
+
+def test_a_repository_within_the_files_counts_where_git_is_asked(repository):
+    """A bare repository can be committed like any folder, and git takes it for one."""
+    git(repository, "init", "-q", "--bare", "sub")
+    with (repository / "sub" / "config").open("a") as config:
+        config.write("[core]\n\tbare = false\n\tworktree = ..\n\tfsmonitor = x\n")
+    assert verdict(repository, "git status") == "allow"
+    assert verdict(repository, "cd sub && git status") == "deny"
+    assert verdict(repository, "git status", repository / "sub") == "deny"
+
+
+def test_linked_work_trees_and_submodules_are_looked_at_where_their_settings_lie(repository):
+    git(repository, "worktree", "add", "-q", "../linked")
+    linked = repository.parent / "linked"
+    assert verdict(linked, "git status") == "allow"
+    module = repository / ".git" / "modules" / "deep" / "one"
+    module.mkdir(parents=True)
+    (module / "HEAD").write_text("ref: refs/heads/main\n")
+    (module / "config").write_text("[core]\n\tworktree = ../../../../deep/one\n")
+    assert verdict(repository, "git status") == "allow"
+    (module / "config").write_text("[core]\n\tfsmonitor = x\n")
+    assert verdict(repository, "git status") == "deny"
+    assert verdict(linked, "git status") == "deny"
+
+
+def test_a_rule_of_the_person_for_git_holds_all_the_same(repository):
+    (repository / ".git" / "config").write_text("[core]\n\tfsmonitor = x\n")
+    looked = look_at("git status", folders_of([("work", repository.as_uri())]), repository)
+    assert [pattern.text for pattern in looked.patterns] == ["git status"]
+    assert "core.fsmonitor" in (looked.reads[0] or "")
