@@ -242,7 +242,7 @@ class Turn:
         await self._context.ask_for_trust()
         system = await briefing.system(state.mode, self._services.trust.trusts)
         task = await briefing.task(state.prompt, state.context)
-        pictures = await briefing.images(state.context)
+        pictures = await briefing.images(state.prompt, state.context)
         self._asker.bring({image.hash: content for image, content in pictures})
         task = replace(task, images=task.images or tuple(image for image, _ in pictures))
         without_secrets = self._record.masking.without_secrets

@@ -169,11 +169,11 @@ class RecordedBriefing(Briefing):
                 return message
         return Message("user", prompt)
 
-    async def images(self, context: Context | None) -> list[tuple[Image, bytes]]:
+    async def images(self, prompt: str, context: Context | None) -> list[tuple[Image, bytes]]:
         """None: they are named by the message that brings the task."""
         return []
 
-    async def instructions_near(self, paths: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+    async def instructions_near(self, paths: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
         """None: what was found then is let in like everything that came from outside."""
         return {}
 

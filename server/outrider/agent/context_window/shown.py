@@ -53,7 +53,7 @@ async def next_request(services: Services, state: SessionState, model: str | Non
     messages += [*state.since, *state.news]
     if turn is not None and not turn.asked:
         task = await services.briefing.task(turn.prompt, turn.context)
-        images = tuple(image for image, _ in await services.briefing.images(turn.context))
+        images = tuple(image for image, _ in await services.briefing.images(turn.prompt, turn.context))
         messages.append(replace(task, images=images).reworded(without_secrets))
     messages += [Message("user", f"{STEERING}{text}") for text in state.steering.values()]
     told = [_told(message, counter) for message in messages]
