@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from outrider.ports.maps import Focus
-from outrider.workspace.repository_map import index as indexing
 from outrider.workspace.repository_map import cache, readers
+from outrider.workspace.repository_map import index as indexing
 from outrider.workspace.repository_map.cache import Cache, trim
 from outrider.workspace.repository_map.index import Index
 
