@@ -1,6 +1,8 @@
 """Images that the words of a task name: which paths are taken for one, and which of those the model is shown."""
 
+import json
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ from outrider.agent.named_images import MOST_NAMES, named_images
 from outrider.testing.scenario import embedded, start_session
 from pictures import jpeg, png
 from provider_server import ProviderServer, Said
+from replayed import assert_replays
 
 TAKES = {"local/some-model": {"vision": True}}
 
@@ -114,3 +117,38 @@ async def test_of_many_images_the_first_are_shown_and_none_twice(asked, workspac
     assert names == ["3.png", "4.png", "9.png"]
     names, _ = await asked(" ".join(f"{number}.png" for number in range(12)))
     assert names == [f"{number}.png" for number in range(8)]
+
+
+async def test_an_image_that_the_person_names_meanwhile_comes_with_what_they_say(workspace):
+    (workspace / "shot.png").write_bytes(png(640, 480))
+    ask = Said(calls=[("call_a", "ask_user", {"question": "Go on?", "options": ["yes"]})])
+
+    def meanwhile(_question):
+        given = {"sessionId": editor.session_id, "text": "Look at shot.png too"}
+        editor.command_nowait("outrider.steer", given)
+        return "yes"
+
+    async with ProviderServer() as server:
+        server.plays("openai-chat", ask, Said("I see."), Said("And again."))
+        settings = {
+            "providers": {"local": {"kind": "openai-chat", "baseUrl": server.url}},
+            "models": TAKES,
+            "testing": None,
+        }
+        async with start_session(
+            "stock",
+            workspace,
+            "local/some-model",
+            settings,
+            connection=embedded(workspace),
+            answers=meanwhile,
+        ) as editor:
+            await editor.run("Go")
+            await editor.run("Go on", sessionId=editor.session_id)
+    texts, last = json.dumps(server.bodies[0]), server.bodies[-1]["messages"]
+    assert "image_url" not in texts
+    shown = [one["content"] for one in last if isinstance(one["content"], list)]
+    assert [part["type"] for part in shown[0]] == ["text", "image_url"]
+    assert "Look at shot.png too" in shown[0][0]["text"]
+    assert len(shown) == 1
+    await assert_replays(Path(editor.options["stateDir"]))

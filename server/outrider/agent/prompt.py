@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from outrider.agent.context_window.steps import STEERING
 from outrider.agent.instruction_files import InstructionFiles
 from outrider.agent.named_images import named_images
 from outrider.permissions.guarded import Guarded
@@ -125,6 +126,12 @@ class Briefing:
             if isinstance(picture, Picture):
                 found.setdefault(picture.path, (image_of(picture), picture.content))
         return list(found.values())
+
+    async def steering(self, text: str) -> tuple[Message, list[tuple[Image, bytes]]]:
+        """The message that brings a text which the person said meanwhile, and the images that it names."""
+        pictures = await self.images(text, None)
+        images = tuple(image for image, _ in pictures)
+        return Message("user", f"{STEERING}{text}", images=images), pictures
 
     async def instructions_near(self, paths: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
         """See `InstructionFiles.near`."""
