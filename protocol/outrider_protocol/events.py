@@ -905,7 +905,7 @@ class PlanUpdated(EventData):
 
 
 class InstructionsFound(EventData):
-    """A folder that the model came to has an AGENTS.md of its own."""
+    """A folder that the model came to has instructions of its own."""
 
     TYPE = "instructions.found"
     path: str

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from outrider_protocol.events import Usage
+from outrider_protocol.events import Usage, WireProviderData
 from outrider_protocol.wire import Wire
 
 
@@ -88,6 +88,8 @@ class ScriptTurn(ScriptWire):
     delay: Annotated[float, Field(ge=0)] = 0.0
     """Seconds of the clock before the first delta and between deltas."""
     usage: Usage | None = None
+    provider_data: WireProviderData | None = None
+    """What the model wants back word for word, as `model.responded` has it."""
     fault: Annotated[HttpFault | CutFault | StallFault | HangFault, Field(discriminator="kind")] | None = None
     expect: Expectation | None = None
 

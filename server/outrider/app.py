@@ -143,7 +143,7 @@ class App:
             services.guarded,
             _state_dir(self.base, self.outside),
         )
-        services.briefing = Briefing(services.folders, services.overlay, services.documents)
+        services.briefing = Briefing(services.folders, services.overlay, services.documents, services.guarded)
         paths = [folder.path for folder in services.folders.folders]
         services.ledger.set_folders(paths)
         services.guarded.set_folders(paths)
@@ -249,7 +249,7 @@ async def start(
         search=search,
         sightings=sightings,
         census=census,
-        briefing=Briefing(folders, overlay, documents),
+        briefing=Briefing(folders, overlay, documents, guarded),
         maps=maps,
         supervisor=supervisor,
         sandbox=Sandbox(supervisor, deadlines, [_state_dir(settings, around), around.user_settings.parent]),

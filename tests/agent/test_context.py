@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from scripting import DONE, FIX, call, step, types
 
+from outrider.agent.context_window import fitting
 from outrider.agent.context_window.compaction import SUMMARY_HEAD
 from outrider.agent.context_window.pruning import OLD, STALE
 from outrider.ports.model import Message
@@ -75,9 +76,9 @@ LONG = [
 ]
 
 
-async def play_long(begin, window, script=None, settings=None):
+async def play_long(begin, window, script=None, settings=None, turns=LONG):
     editor = await begin(
-        "stock", LONG, settings, script={"context_window": window, **(script or {})},
+        "stock", turns, settings, script={"context_window": window, **(script or {})},
         answers=lambda question: "hours" if "In what?" in question.message else "Allow once",
     )  # fmt: skip
     ended = await editor.run("Halve the price, please")
@@ -113,6 +114,43 @@ async def test_a_session_that_is_compacted_at_every_step_comes_to_the_same_end(w
         assert known in summary
     assert last[-2].tool_calls[0].id == "r_e"
     assert "e89 of the file" in last[-1].text or "characters left out" in last[-1].text
+
+
+@pytest.fixture
+def compacted_always(monkeypatch):
+    """Cuts the conversation before each request, so that only the last step stays; the replay at the end does too."""
+    monkeypatch.setattr(fitting, "COMPACT_AT", 0.0)
+    monkeypatch.setattr(fitting, "RECENT", 0.0)
+
+
+async def test_compacted_before_every_single_step_nothing_that_the_session_knows_is_lost(
+    compacted_always, begin, files
+):
+    (files / "src").mkdir()
+    (files / "src" / "AGENTS.md").write_text("Rule of src.\n")
+    (files / "src" / "x.py").write_text("x = 1\n")
+    editor, ended = await play_long(begin, 128_000, turns=[LONG[0], read("src/x.py", "x"), *LONG[1:]])
+    assert (ended["outcome"], ended["summary"]) == ("completed", "Done.")
+    assert "hours * 2" in editor.disk("tariff.py")
+    assert editor.disk("new.txt") == "new\n"
+    requests = await sent(editor)
+    assert (
+        len(of_type(editor, "context.compacted")) == len(requests) - 2
+    )  # the first two have nothing to give up
+    known = {
+        "# Plan\n- [in_progress] Halve the price": 2,
+        "- src/x.py: read": 2,
+        "# Instructions of folders\nInstructions for the files in src, from src/AGENTS.md:\nRule of src.": 3,
+        "- tariff.py: changed": 6,
+        "# What the person decided\n- ": 6,
+        "- new.txt: changed": 10,
+    }
+    for number, messages in enumerate(requests):
+        assert_whole(messages)
+        assert [one.encoded for one in messages[:2]] == [one.encoded for one in requests[0][:2]]
+        assert sum(one.role == "assistant" for one in messages) == min(number, 1)
+        told = "\n".join(one.text for one in messages[2:])
+        assert [text for text, since in known.items() if number >= since and text not in told] == []
 
 
 async def test_old_output_is_left_out_first_and_stale_reads_before_the_rest(begin, files):

@@ -34,10 +34,18 @@ def test_what_is_new_is_estimated_as_the_model_counted_before():
     assert abs(counter.tokens(messages) - size // 2) <= 2
 
 
+def test_a_count_without_what_was_in_a_cache_is_no_count_of_the_request():
+    counter, messages = Counter(), talk(10)
+    estimate = counter.tokens(messages)
+    for told in (0, 1, 40):
+        counter.take("m", messages, Tokens(told, 5))
+        assert counter.tokens(messages) == estimate
+
+
 def test_a_count_that_cannot_be_true_of_texts_teaches_nothing_beyond_its_bounds():
     messages = talk(10)
     size = sum(len(one.encoded) for one in messages)
-    for told, bound in ((1, FEWEST_PER_BYTE), (10 * size, MOST_PER_BYTE)):
+    for told, bound in ((size // 12, FEWEST_PER_BYTE), (10 * size, MOST_PER_BYTE)):
         counter = Counter()
         counter.take("m", messages, Tokens(told, 0))
         counter.forget()

@@ -1,6 +1,7 @@
 """Every dialect, through the front door: the same task gives the same events, and what goes back is whole."""
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -156,3 +157,19 @@ async def test_the_key_stands_where_the_dialect_has_it(kind, workspace):
         "gemini": "/v1/models/some-model:streamGenerateContent?alt=sse",
     }
     assert request.path == paths[kind]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_each_request_begins_with_the_very_bytes_of_the_one_before(kind, workspace):
+    further = Said("And further.", [("call_c", "find_files", {"pattern": "*.py"})])
+    again = Said("Once more.", [("call_d", "read_file", {"path": "tariff.py"})])
+    _, _, received = await run(workspace, kind, FIRST, further, again, Said("Done."))
+    bodies = [one.body for one in received if not one.path.startswith("/api/show")]
+    assert len(bodies) == 4
+    if kind == "anthropic":  # its marks move on, and are no part of what is looked up
+        bodies = [body.replace(b',"cache_control":{"type":"ephemeral"}', b"") for body in bodies]
+    for before, after in pairwise(bodies):
+        kept = before.rstrip(b"]}")
+        assert len(before) - len(kept) <= 8
+        assert after.startswith(kept)
+        assert len(after) > len(before)

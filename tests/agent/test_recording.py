@@ -62,7 +62,7 @@ def told(events):
             case "model.responded":
                 calls = [(call["name"], json.loads(call["arguments"])) for call in data["toolCalls"]]
                 said = (data["text"], data.get("reasoning"), calls, data["finishReason"], data["usage"])
-                found.append((event["type"], *said))
+                found.append((event["type"], *said, data.get("providerData")))
             case "tool.finished":
                 found.append((event["type"], data["name"], data["status"], data["content"]))
             case "turn.finished":
@@ -83,6 +83,8 @@ async def test_a_recorded_session_plays_again(kind, workspace, outrider_workspac
         ended = await editor.run(f"Correct it: Authorization: Bearer {TOKEN}")
     assert ended["outcome"] == "completed"
     assert told(editor.events) == told(first.events)
+    kept = [event["data"].get("providerData", {}) for event in editor.events_of("model.responded")]
+    assert ("c2lnbmVk" in kept[0].get("blocks", "")) == (kind != "ollama")  # which has nothing of that sort
     assert (again / "tariff.py").read_text() == (workspace / "tariff.py").read_text()
 
 

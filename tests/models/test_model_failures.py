@@ -27,6 +27,11 @@ from outrider.models.failures import clean, http_failure
         ),
         (413, "prompt is too long", "context_overflow"),
         (413, "", "bad_request"),
+        (
+            413,
+            '{"error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}',
+            "context_overflow",
+        ),
         (400, '{"error":{"code":"content_filter","message":"no"}}', "refused"),
         (400, '{"error":{"type":"authentication_error","message":"odd"}}', "bad_request"),
         (422, '{"detail":[{"loc":["body"],"msg":"field required"}]}', "bad_request"),
@@ -41,6 +46,36 @@ def test_kinds(status: int, body: str, kind: str):
     failure = http_failure(status, body)
     assert failure.kind == kind
     assert str(status) in failure.message
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "kind"),
+    [
+        (400, "prompt is too long: 210000 tokens > 200000 maximum", "context_overflow"),
+        (400, "The input token count (12) exceeds the maximum number of tokens allowed (10).", "context_overflow"),
+        (400, "Prompt exceeds max length", "context_overflow"),
+        (400, "Your request exceeded model token limit: 262144", "context_overflow"),
+        (400, "prompt token count of 140000 exceeds the limit of 128000", "context_overflow"),
+        (400, "Range of input length should be [1, 129024]", "context_overflow"),
+        (413, "Request too large on tokens per minute (TPM): please reduce your message size", "context_overflow"),
+        (422, "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000", "context_overflow"),
+        (400, "max_tokens is too large: 100000. At most 16384 completion tokens", "bad_request"),
+        (429, "You exceeded your token limit per minute", "rate_limit"),
+        (400, "library/gemma3 does not support tools", "no_tools"),
+        (400, "`tool calling` is not supported with this model", "no_tools"),
+        (400, "Function calling is not enabled for models/gemma-3-27b-it", "no_tools"),
+        (400, "Tool use with function calling is unsupported", "no_tools"),
+        (404, "No endpoints found that support tool use", "no_tools"),
+        (500, "tools param requires --jinja flag", "no_tools"),
+        (404, "model 'functionary' not found", "unknown_model"),
+        (400, "image_url is only supported by certain models.", "no_images"),
+        (400, "At most 0 image(s) may be provided in one request.", "no_images"),
+        (400, "unknown variant `image_url`, expected `text`", "no_images"),
+        (404, "No endpoints found that support image input", "no_images"),
+    ],
+)  # fmt: skip
+def test_the_words_of_servers_tell_what_is_to_be_done(status: int, message: str, kind: str):
+    assert http_failure(status, json.dumps({"error": {"message": message}})).kind == kind
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from outrider.ports.maps import Focus
+from outrider.workspace.repository_map import cache, readers
 from outrider.workspace.repository_map import index as indexing
-from outrider.workspace.repository_map import readers
-from outrider.workspace.repository_map.cache import Cache
+from outrider.workspace.repository_map.cache import Cache, trim
 from outrider.workspace.repository_map.index import Index
 
 FILES = {
@@ -255,6 +255,28 @@ def test_what_was_read_is_kept_for_the_next_one(files, firm, tmp_path, counted, 
     database.close()
     # Made with other queries it is worth nothing.
     assert new_index(Cache(place, "v2")).refresh(given) == len(given)
+
+
+def test_caches_that_nobody_opens_go_and_so_do_too_many(tmp_path, monkeypatch):
+    day, now = 86_400, 1_800_000_000
+    for name, days in {"mine": 400, "old": 31, "older": 60, "young": 3, "yesterday": 1, "now": 0}.items():
+        file = tmp_path / f"{name}.sqlite"
+        file.write_bytes(b"x" * 1000)
+        os.utime(file, (now - days * day,) * 2)
+    (tmp_path / "old.sqlite-journal").write_bytes(b"x")
+    (tmp_path / "notes.txt").write_text("")
+    os.utime(tmp_path / "notes.txt", (0, 0))
+
+    def left():
+        trim(tmp_path / "mine.sqlite", now)
+        return {path.name for path in tmp_path.iterdir()}
+
+    assert left() == {"mine.sqlite", "young.sqlite", "yesterday.sqlite", "now.sqlite", "notes.txt"}
+    assert (tmp_path / "mine.sqlite").stat().st_mtime == now
+    monkeypatch.setattr(cache, "MOST_BYTES", 3_500)
+    assert left() == {"mine.sqlite", "yesterday.sqlite", "now.sqlite", "notes.txt"}
+    monkeypatch.setattr(cache, "MOST_BYTES", 10)
+    assert left() == {"mine.sqlite", "notes.txt"}
 
 
 def damage_nothing_left(place):

@@ -85,6 +85,19 @@ async def test_it_gets_no_key_and_no_path_beyond_its_own(desk, make_map):
     assert process.nice() >= 10
 
 
+async def test_the_cache_of_a_workspace_that_nobody_opens_any_more_goes(desk, make_map, tmp_path):
+    folder = tmp_path / "cache" / "maps"
+    folder.mkdir(parents=True)
+    forgotten = folder / "0123.sqlite"
+    forgotten.write_bytes(b"x")
+    os.utime(forgotten, (0, 0))
+    desk.write("a.py", "def seen(): pass\n")
+    maps, _ = make_map()
+    await drawn(maps)
+    assert not forgotten.exists()
+    assert len(list(folder.glob("*.sqlite"))) == 1
+
+
 async def test_unsaved_text_counts_and_what_changed_on_the_disk(desk, make_map):
     desk.write("a.py", "def first(): pass\n")
     maps, _ = make_map()

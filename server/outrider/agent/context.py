@@ -9,7 +9,6 @@ from outrider.agent.awareness import seen_text
 from outrider.agent.budget import Budget
 from outrider.agent.confinement import confined
 from outrider.agent.inbox import Asking, Inbox
-from outrider.agent.prompt import AGENTS
 from outrider.agent.record import Record
 from outrider.agent.services import Services
 from outrider.agent.state import CallState
@@ -293,10 +292,9 @@ class TurnContext:
             if services.trust.of(folder.path) != "unknown":
                 continue
             found = [path for path in of_files if services.folders.folder_of(path) is folder]
-            own = [AGENTS] if not of_files and await services.briefing.has_instructions(folder) else []
-            withheld = (
-                [f"its instructions ({', '.join([*own, *found])}) are left out"] if own or found else []
-            )
+            if not of_files and (own := await services.briefing.instructions_of(folder)) is not None:
+                found = [own]
+            withheld = [f"its instructions ({', '.join(found)}) are left out"] if found else []
             if (narrowed := services.trust.narrows()) is not None:
                 withheld.append(
                     f"all that changes something is asked for, whatever your settings file says ({narrowed})"

@@ -1,4 +1,4 @@
-"""Tells the model of the AGENTS.md of folders that it comes to, each once, where the workspace is trusted.
+"""Tells the model of the instructions of folders that it comes to, each once, where the workspace is trusted.
 
 What is found is recorded with the words in which the model is told, so that the log has the input. It comes as a message
 of its own: the system message keeps its bytes.
@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
+from outrider.agent.instruction_files import folder_of
 from outrider.agent.record import Record
 from outrider.agent.services import Services
 from outrider_protocol.events import InstructionsFound
@@ -54,7 +55,7 @@ class InstructionsNear:
         for path, text in found.items():
             used = sum(map(len, memory.instructions.values()))
             if len(memory.instructions) < MOST_FILES and used + len(text) <= MOST_CHARACTERS:
-                folder = path.removesuffix("/AGENTS.md")
+                folder = folder_of(path)
                 told = f"Instructions for the files in {folder}, from {path}:\n{text}"
                 self._record.append(InstructionsFound(path=path, told=told), turn_id=self._turn_id)
 

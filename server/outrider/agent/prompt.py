@@ -5,10 +5,14 @@ the person is looking at comes with the task.
 """
 
 import platform
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+from outrider.agent.context_window.steps import STEERING
+from outrider.agent.instruction_files import InstructionFiles
+from outrider.agent.named_images import named_images
+from outrider.permissions.guarded import Guarded
 from outrider.permissions.visible import visible
 from outrider.ports.model import Image, Message, Part, PartKind
 from outrider.ports.text import Place
@@ -18,15 +22,8 @@ from outrider.workspace.overlay import Overlay, Picture, ReadProblem
 from outrider.workspace.paths import Folder, Folders, PathProblem
 from outrider_protocol.events import Context, Mode, Selection
 
-AGENTS: Final = "AGENTS.md"
-"""What a folder tells its agents."""
 SELECTION_LIMIT = 20_000
 """Characters of a selection that are quoted."""
-INSTRUCTIONS_LIMIT = 32_000
-"""Characters of an AGENTS.md of a workspace folder that are quoted."""
-NESTED_LIMIT = 8_000
-"""Characters of one further down."""
-
 DOCUMENTS_LIMIT = 50
 """Documents of a task that are looked at."""
 IMAGES_LIMIT = 8
@@ -64,101 +61,81 @@ TITLES: dict[PartKind, str] = {
 class Briefing:
     """What a turn's model is told before anything else, made of the workspace as it is."""
 
-    def __init__(self, folders: Folders, overlay: Overlay, documents: DocumentStore) -> None:
+    def __init__(
+        self, folders: Folders, overlay: Overlay, documents: DocumentStore, guarded: Guarded
+    ) -> None:
         self._folders = folders
         self._overlay = overlay
         self._documents = documents
+        self._guarded = guarded
+        self._instructions = InstructionFiles(folders, overlay, guarded)
 
     async def system(self, mode: Mode, trusts: Callable[[Path], bool]) -> Message:
-        """The system message of a turn in that mode; `trusts` says of which folders the own instructions are taken up."""
-        return await system_message(self._folders, self._overlay, mode, trusts)
+        """The system message, in parts.
 
-    async def has_instructions(self, folder: Folder) -> bool:
-        """Whether there is an AGENTS.md in a workspace folder that says something."""
-        path = str(folder.path / AGENTS)
-        return await _instructions(self._folders, self._overlay, path, 1) is not None
+        Args:
+            mode: What the turn may do.
+            trusts: Says of a workspace folder whether its own instructions are taken up.
+        """
+        parts: list[tuple[PartKind, str, str | None]] = [("identity", IDENTITY, None)]
+        if MODES[mode]:
+            parts.append(("mode", MODES[mode], None))
+        parts.append(("environment", _environment(self._folders), None))
+        told: set[str] = set()
+        for folder in self._folders.folders:
+            own = await self._instructions.of_folder(folder) if trusts(folder.path) else None
+            if own is not None and own[1] not in told:
+                told.add(own[1])
+                parts.append(("instructions", f"From {own[0]}:\n{own[1]}", own[0]))
+        return Message.of_parts(
+            "system", _spaced([Part(k, _titled(k, text), name) for k, text, name in parts])
+        )
+
+    async def instructions_of(self, folder: Folder) -> str | None:
+        """The path of the instructions of a workspace folder; None where there are none that say something."""
+        own = await self._instructions.of_folder(folder)
+        return own and own[0]
 
     async def task(self, prompt: str, context: Context | None) -> Message:
         """The message that brings a task. It begins with `prompt` as it is."""
         return await task_message(prompt, context, self._folders, self._overlay, self._documents)
 
-    async def images(self, context: Context | None) -> list[tuple[Image, bytes]]:
-        """The images among the documents that a task names, with their contents."""
-        found: list[tuple[Image, bytes]] = []
-        for uri in (context.documents if context is not None else [])[:DOCUMENTS_LIMIT]:
-            located = await self._folders.locate(uri)
-            if isinstance(located, PathProblem) or await self._overlay.document_of(located) is not None:
-                continue
-            picture = await self._overlay.read_image(located)
-            if isinstance(picture, Picture):
-                found.append((image_of(picture), picture.content))
-        return found[:IMAGES_LIMIT]
+    async def images(self, prompt: str, context: Context | None) -> list[tuple[Image, bytes]]:
+        """The images that a task names, with their contents: in its words, and among its documents.
 
-    async def instructions_near(self, paths: Iterable[str], known: Iterable[str]) -> dict[str, str]:
-        """The AGENTS.md of the folders below the workspace's that lie above these files, from the top down.
-
-        Args:
-            paths: Files, as the tools name them.
-            known: The AGENTS.md that are not looked for, by path.
-
-        Returns:
-            By path, the text of each that there is, cut to `NESTED_LIMIT` characters.
+        Words may be anybody's, such as those of a comment: by them only what lies in the workspace is found.
         """
-        tops = {""} if len(self._folders.folders) < 2 else {folder.name for folder in self._folders.folders}
-        found: dict[str, str] = {}
-        for path in nested_paths(paths, tops, frozenset(known)):
-            if (text := await _instructions(self._folders, self._overlay, path, NESTED_LIMIT)) is not None:
-                found[path] = text
-        return found
+        attached = (context.documents if context is not None else [])[:DOCUMENTS_LIMIT]
+        names = named_images(prompt)
+        if not names and not attached:
+            return []
+        await self._guarded.refresh()
+        located = await self._folders.locate_all([*names, *attached])
+        found: dict[str, tuple[Image, bytes]] = {}
+        for number, one in enumerate(located):
+            if len(found) == IMAGES_LIMIT:
+                break
+            if (
+                isinstance(one, PathProblem)
+                or (number < len(names) and not one.inside)
+                or self._guarded.why_shut(one.names) is not None
+                or await self._overlay.document_of(one) is not None
+            ):
+                continue
+            picture = await self._overlay.read_image(one)
+            if isinstance(picture, Picture):
+                found.setdefault(picture.path, (image_of(picture), picture.content))
+        return list(found.values())
 
+    async def steering(self, text: str) -> tuple[Message, list[tuple[Image, bytes]]]:
+        """The message that brings a text which the person said meanwhile, and the images that it names."""
+        pictures = await self.images(text, None)
+        images = tuple(image for image, _ in pictures)
+        return Message("user", f"{STEERING}{text}", images=images), pictures
 
-async def system_message(
-    folders: Folders, overlay: Overlay, mode: Mode, trusts: Callable[[Path], bool]
-) -> Message:
-    """The system message, in parts.
-
-    Args:
-        folders: The workspace.
-        overlay: How its files are read.
-        mode: What the turn may do.
-        trusts: Says of a workspace folder whether its own instructions are taken up.
-    """
-    parts: list[tuple[PartKind, str, str | None]] = [("identity", IDENTITY, None)]
-    if MODES[mode]:
-        parts.append(("mode", MODES[mode], None))
-    parts.append(("environment", _environment(folders), None))
-    for folder in folders.folders:
-        if not trusts(folder.path):
-            continue
-        path = folder.path / AGENTS
-        if (text := await _instructions(folders, overlay, str(path), INSTRUCTIONS_LIMIT)) is not None:
-            name = folders.display_of(path.as_uri())
-            parts.append(("instructions", f"From {name}:\n{text}", name))
-    return Message.of_parts("system", _spaced([Part(k, _titled(k, text), name) for k, text, name in parts]))
-
-
-async def _instructions(folders: Folders, overlay: Overlay, path: str, limit: int) -> str | None:
-    """The text of an AGENTS.md, cut to so many characters; None where there is none that may be read."""
-    located = await folders.locate(path)
-    if isinstance(located, PathProblem) or not located.inside:
-        return None
-    snapshot = await overlay.read(located)
-    if isinstance(snapshot, ReadProblem) or not snapshot.text.strip():
-        return None
-    return visible(snapshot.text[:limit].strip())
-
-
-def nested_paths(paths: Iterable[str], tops: Iterable[str], known: frozenset[str]) -> list[str]:
-    """Where an AGENTS.md may lie that belongs to these files, without `tops`, whose own every turn begins with. Pure."""
-    wanted: dict[str, None] = {}
-    for path in paths:
-        if path.startswith(("/", "untitled:", "..")):
-            continue
-        for folder in reversed(PurePosixPath(path).parents):
-            name = "" if str(folder) == "." else str(folder)
-            if name and name not in tops and f"{name}/AGENTS.md" not in known:
-                wanted[f"{name}/AGENTS.md"] = None
-    return list(wanted)
+    async def instructions_near(self, paths: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
+        """See `InstructionFiles.near`."""
+        return await self._instructions.near(paths, known)
 
 
 def _titled(kind: PartKind, text: str) -> str:

@@ -17,7 +17,6 @@ from outrider.agent.awareness import look_around
 from outrider.agent.budget import Budget
 from outrider.agent.context import TurnContext
 from outrider.agent.context_window.fitting import Fitting
-from outrider.agent.context_window.steps import STEERING
 from outrider.agent.guards import FLAWS, REPEATED, SAME_STEP_LIMIT, RepairGuard, RepeatGuard
 from outrider.agent.instructions import InstructionsNear
 from outrider.agent.mapping import MapOfTurn
@@ -206,7 +205,7 @@ class Turn:
             return await self._wrap_up(spent)
         if spent := await self._fitting.fit():
             return await self._wrap_up(spent)
-        steering = self._take_in_steering()
+        steering = await self._take_in_steering()
         response = await self._asker.ask("main", self._conversation, steering)
         if isinstance(response, ModelFailure) and response.kind == "context_overflow":
             if not await self._fitting.shrink():
@@ -242,7 +241,7 @@ class Turn:
         await self._context.ask_for_trust()
         system = await briefing.system(state.mode, self._services.trust.trusts)
         task = await briefing.task(state.prompt, state.context)
-        pictures = await briefing.images(state.context)
+        pictures = await briefing.images(state.prompt, state.context)
         self._asker.bring({image.hash: content for image, content in pictures})
         task = replace(task, images=task.images or tuple(image for image, _ in pictures))
         without_secrets = self._record.masking.without_secrets
@@ -264,11 +263,17 @@ class Turn:
             self._conversation.append(Message("user", self._nudge))
             self._nudge = None
 
-    def _take_in_steering(self) -> list[str]:
+    async def _take_in_steering(self) -> list[str]:
         """Add the texts that the model has not seen, and give their ids."""
-        steering = self._record.state.steering
-        self._conversation.extend(Message("user", f"{STEERING}{text}") for text in steering.values())
-        return list(steering)
+        messages: dict[str, Message] = {}
+        # More may come while images are read; from the last look on nothing may come between this and the request.
+        while missing := [one for one in self._record.state.steering.items() if one[0] not in messages]:
+            for pending_id, text in missing:
+                messages[pending_id], pictures = await self._services.briefing.steering(text)
+                self._asker.bring({image.hash: content for image, content in pictures})
+        taken = list(self._record.state.steering)
+        self._conversation.extend(messages[pending_id] for pending_id in taken)
+        return taken
 
     async def _step(self, response: ModelResponse) -> Finish | None:
         """Run the calls of a response; a `Finish` ends the turn."""

@@ -36,7 +36,9 @@ _SHORTEST_SECRET = 8
 
 _CONTEXT_WORDS = re.compile(
     r"context[ _-]?(length|window|size)|maximum (context|prompt length)|(prompt|input|request) (is|was) too (long|large)"
-    r"|too many (input |prompt )?tokens|reduce the length|exceed\w* .{0,40}(context|maximum number of tokens)",
+    r"|too many (input |prompt )?tokens|reduce (the length|your message size)|range of input length"
+    r"|(prompt|input) exceeds max|exceed\w* .{0,40}(context|maximum number of tokens|(model|prompt|input) token limit)"
+    r"|token count of \d+ exceeds|tokens.{0,3} \+ .{0,3}max_new_tokens",
     re.IGNORECASE,
 )
 _QUOTA_WORDS = re.compile(
@@ -44,14 +46,15 @@ _QUOTA_WORDS = re.compile(
     re.IGNORECASE,
 )
 _TOOL_WORDS = re.compile(
-    r"(does not|doesn't|do not|not) support (function|tool)|(tool|function)\w*( \w+)? (is|are) not supported"
+    r"(does not|doesn't|do not|not) support (function|tool)"
+    r"|(tool|function)\w*( \w+){0,4}[`'\"]? (is|are) (not (supported|enabled)|unsupported)|tools param requires --jinja"
     r"|no endpoints found that support tool|enable-auto-tool-choice",
     re.IGNORECASE,
 )
 _IMAGE_WORDS = re.compile(
     r"(not|n't) support (the )?(image|vision|multimodal)|(image|image_url|vision|multimodal)\w*( \w+){0,2} (is|are) not (supported|valid)"
     r"|unsupported (content part|image|media)|(could not|cannot|unable to|failed to) (process|decode|load|download) .{0,20}image"
-    r"|invalid image|no endpoints found that support image",
+    r"|at most 0 image|image_url.{0,3} is only supported|unknown variant .{0,3}image_url|invalid image|no endpoints found that support image",
     re.IGNORECASE,
 )
 _MODEL_WORDS = re.compile(
@@ -62,6 +65,7 @@ _CODE_WORDS: tuple[tuple[str, FailureKind], ...] = (
     ("content_filter", "refused"),
     ("content_policy", "refused"),
     ("context_length", "context_overflow"),
+    ("request_too_large", "context_overflow"),
     ("not_found", "unknown_model"),
     ("rate_limit", "rate_limit"),
     ("resource_exhausted", "rate_limit"),
@@ -153,6 +157,8 @@ def _kind_of_status(status: int, said: str, codes: list[str]) -> FailureKind:
         return "auth"
     if _IMAGE_WORDS.search(said):
         return "no_images"
+    if status not in (401, 403, 429) and _TOOL_WORDS.search(said):
+        return "no_tools"
     match status:
         case 402:
             return "quota"
@@ -169,8 +175,6 @@ def _kind_of_status(status: int, said: str, codes: list[str]) -> FailureKind:
         case 400 | 413 | 422:
             kind = _kind_of_words(said, codes)
             # What the status says about whose fault it is stands; the words only narrow it.
-            if _TOOL_WORDS.search(said):
-                return "no_tools"
             narrower = ("context_overflow", "refused", "unknown_model")
             return kind if kind in narrower else "bad_request"
         case _:

@@ -42,7 +42,9 @@ def mappings(value: object) -> list[dict[str, Any]]:
 
 
 def count(value: object) -> int | None:
-    """`value` if it is a count of something, else None."""
+    """`value` if it is a count of something, else None. Some servers write 3.0 for 3."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 

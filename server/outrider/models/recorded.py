@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 
 from outrider.models.scripted import ScriptProblem
 from outrider.store.exported import ExportProblem, read_export
-from outrider_protocol.events import Usage
+from outrider_protocol.events import Usage, WireProviderData
 from outrider_protocol.export import Export
 from outrider_protocol.script import (
     CutFault,
@@ -66,6 +66,7 @@ def script_of(export: Export) -> Script:
 
 def _answer(data: dict[str, Any]) -> ScriptTurn:
     reason: str = data["finishReason"]
+    kept = data.get("providerData")
     cut_off = reason == "cancelled"
     finish = cast("Literal['stop', 'tool_calls', 'length', 'refused']", reason)
     return ScriptTurn(
@@ -77,6 +78,7 @@ def _answer(data: dict[str, Any]) -> ScriptTurn:
         ],
         finish_reason=None if cut_off else finish,
         usage=Usage.from_wire(data["usage"]) if "usage" in data else None,
+        provider_data=kept and WireProviderData.from_wire(kept),
         fault=HangFault(kind="hang", after=len(data["text"])) if cut_off else None,
     )
 

@@ -25,6 +25,7 @@ from outrider.ports.model import (
     ModelItem,
     ModelRequest,
     ModelResponse,
+    ProviderData,
     ReasoningDelta,
     TextDelta,
     Tokens,
@@ -241,7 +242,7 @@ class ScriptedModel:
     def _response(self, turn: ScriptTurn) -> ModelResponse:
         reasons: dict[str, FinishReason] = {"content_filter": "refused"}
         finish = turn.finish_reason or ("tool_calls" if turn.tool_calls else "stop")
-        usage = turn.usage
+        usage, kept = turn.usage, turn.provider_data
         return ModelResponse(
             text=turn.text,
             tool_calls=tuple(self._tool_call(call) for call in turn.tool_calls),
@@ -255,6 +256,7 @@ class ScriptedModel:
                 usage.reasoning_tokens,
                 usage.cost,
             ),
+            provider_data=kept and ProviderData(kept.model, kept.blocks),
         )
 
     def _tool_call(self, call: ScriptToolCall) -> ToolCall:

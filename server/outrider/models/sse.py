@@ -73,6 +73,9 @@ def _data_of(event: bytes) -> list[bytes]:
             lines.append(b"")
         elif line.startswith(b"data:"):
             lines.append(line[5:].removeprefix(b" "))
+        elif line.startswith(b"error:"):
+            # No field of the standard: llama.cpp ends a stream with it that broke.
+            lines.append(b'{"error":%s}' % line[6:])
     return [b"\n".join(lines)] if lines else []
 
 

@@ -67,6 +67,7 @@ LOCAL_SERVERS: tuple[tuple[int, str, str, ProviderKind, str], ...] = (
     (1234, "LM Studio", "lmstudio", "openai-chat", "/v1"),
     (8080, "llama.cpp", "llamacpp", "openai-chat", "/v1"),
     (8000, "vLLM", "vllm", "openai-chat", "/v1"),
+    (4000, "LiteLLM", "litellm", "openai-chat", "/v1"),
 )
 """Port, what usually listens there, a name, its dialect and the rest of its address."""
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from outrider.agent.context_window.steps import STEERING
 from outrider.agent.prompt import Briefing
 from outrider.ports.editor import (
     Answered,
@@ -169,11 +170,17 @@ class RecordedBriefing(Briefing):
                 return message
         return Message("user", prompt)
 
-    async def images(self, context: Context | None) -> list[tuple[Image, bytes]]:
+    async def images(self, prompt: str, context: Context | None) -> list[tuple[Image, bytes]]:
         """None: they are named by the message that brings the task."""
         return []
 
-    async def instructions_near(self, paths: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+    async def steering(self, text: str) -> tuple[Message, list[tuple[Image, bytes]]]:
+        """The message of the next request that brings it."""
+        plain = Message("user", f"{STEERING}{text}")
+        sent = (message for message in self._first_messages() if message.text == plain.text)
+        return next(sent, plain), []
+
+    async def instructions_near(self, paths: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
         """None: what was found then is let in like everything that came from outside."""
         return {}
 

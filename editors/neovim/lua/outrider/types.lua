@@ -365,7 +365,7 @@
 ---@field mode string
 ---@field path string
 
---- A folder that the model came to has an AGENTS.md of its own.
+--- A folder that the model came to has instructions of its own.
 ---@class outrider.InstructionsFound
 ---@field path string
 ---@field secrets? outrider.Secret[]

@@ -402,7 +402,7 @@ export interface GoingFolder {
   path: string;
 }
 
-/** A folder that the model came to has an AGENTS.md of its own. */
+/** A folder that the model came to has instructions of its own. */
 export interface InstructionsFound {
   path: string;
   secrets?: Secret[];

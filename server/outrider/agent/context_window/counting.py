@@ -13,6 +13,8 @@ TOKENS_PER_BYTE = 1 / BYTES_PER_TOKEN
 """For a model that has counted nothing yet; rather too many."""
 FEWEST_PER_BYTE, MOST_PER_BYTE = 1 / 6, 1 / 1.5
 """No count is believed to say more or less of a text in general."""
+LEAST_PER_BYTE = 1 / 24
+"""A count that comes to less is not that of the whole request: some servers leave out what was in their cache."""
 
 
 @dataclass(slots=True)
@@ -36,10 +38,10 @@ class Counter:
 
     def take(self, model: str, messages: Sequence[Message], tokens: Tokens | None) -> None:
         """Take over what a model counted for a request with these messages, and for its answer."""
-        if tokens is None or tokens.input <= 0:
+        size = self._size(messages) + self.tools
+        if tokens is None or tokens.input <= size * LEAST_PER_BYTE:
             return
         self._model = model
-        size = self._size(messages) + self.tools
         self._ratios[model] = min(max(tokens.input / max(size, 1), FEWEST_PER_BYTE), MOST_PER_BYTE)
         self._counted, self._tokens = len(messages), tokens.input + tokens.output
 

@@ -57,7 +57,7 @@ class Memory:
     said: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """What the person said to a running turn and the model has got, by turn."""
     instructions: dict[str, str] = field(default_factory=dict[str, str])
-    """What the model was told of each AGENTS.md below the workspace's own, by path."""
+    """What the model was told of the instructions of folders below the workspace's own, by path."""
     last: LastCount | None = None
     model: str | None = None
     context_window: int | None = None

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from outrider.agent.context_window.compaction import SUMMARY_HEAD
 from outrider.agent.context_window.counting import Counter
-from outrider.agent.context_window.steps import STEERING
 from outrider.agent.masking import masking_for
 from outrider.agent.offer import Offer, encoded
 from outrider.agent.services import Services
@@ -53,9 +52,9 @@ async def next_request(services: Services, state: SessionState, model: str | Non
     messages += [*state.since, *state.news]
     if turn is not None and not turn.asked:
         task = await services.briefing.task(turn.prompt, turn.context)
-        images = tuple(image for image, _ in await services.briefing.images(turn.context))
+        images = tuple(image for image, _ in await services.briefing.images(turn.prompt, turn.context))
         messages.append(replace(task, images=images).reworded(without_secrets))
-    messages += [Message("user", f"{STEERING}{text}") for text in state.steering.values()]
+    messages += [(await services.briefing.steering(text))[0] for text in state.steering.values()]
     told = [_told(message, counter) for message in messages]
     of_tools = PromptSection(kind="tools", tokens=counter.of(counter.tools))
     return PromptResult(

@@ -42,10 +42,15 @@ class ChatDecoder(Decoder):
     ) -> None:
         """Make a decoder; see `Decoder`."""
         super().__init__(ids, source=source, model=model)
-        self._by_index: dict[int, OpenCall] = {}
+        self._by_index: dict[int, list[OpenCall]] = {}
+        """The calls of each index, the latest last: some servers give every call the same one."""
         self._kept: dict[str, Any] = {}
         self._finish: str | None = None
         self._refused = False
+        self._in_pieces = False
+        """Whether the answer comes in deltas."""
+        self._thinks_aloud = False
+        """Whether its reasoning has a text of its own."""
 
     @property
     def is_whole(self) -> bool:
@@ -64,7 +69,7 @@ class ChatDecoder(Decoder):
         self._answer.end(items, "refused" if refused else reason, self._tokens)
 
     def _take(self, chunk: dict[str, Any], items: list[ModelItem]) -> None:
-        if chunk.get("error") or chunk.get("object") == "error":
+        if chunk.get("error") or chunk.get("object") == "error" or _is_bare_error(chunk):
             items.append(stream_failure(chunk, source=self._source))
             return
         # Groq and Moonshot have further places for it.
@@ -76,8 +81,9 @@ class ChatDecoder(Decoder):
             reason = choice.get("finish_reason")
             if isinstance(reason, str) and reason:
                 self._finish = reason
-            # `message` is what a server sends that does not stream.
-            delta = choice.get("delta") or choice.get("message")
+            # `message` is what a server sends that does not stream; others repeat the whole answer in it at the end.
+            delta = choice.get("delta") or (None if self._in_pieces else choice.get("message"))
+            self._in_pieces = self._in_pieces or bool(choice.get("delta"))
             if isinstance(delta, dict):
                 self._feed_delta(cast("dict[str, Any]", delta), items)
         if usage:
@@ -107,16 +113,25 @@ class ChatDecoder(Decoder):
     def _feed_delta(self, delta: dict[str, Any], items: list[ModelItem]) -> None:
         reasoning = delta.get("reasoning_content") or delta.get("reasoning")
         if isinstance(reasoning, str):
+            self._thinks_aloud = self._thinks_aloud or bool(reasoning)
             self._answer.add_reasoning(reasoning, items)
+        if not self._thinks_aloud:
+            for detail in mappings(delta.get("reasoning_details")):
+                self._answer.add_reasoning(string(detail.get("text") or detail.get("summary")), items)
         for key in _KEPT_LISTS:
             if given := delta.get(key):
                 _join_pieces(self._kept.setdefault(key, []), mappings(given))
         content = delta.get("content")
         if isinstance(content, str):
             self._answer.add_text(content, items)
+        elif isinstance(content, list):
+            for part in cast("list[object]", content):
+                if isinstance(part, str):
+                    self._answer.add_text(part, items)
+                else:
+                    self._feed_part(mapping(part), items)
         elif content is not None:
-            for part in mappings(content):
-                self._feed_part(part, items)
+            self._feed_part(mapping(content), items)
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:
             self._refused = True
@@ -145,7 +160,10 @@ class ChatDecoder(Decoder):
             fragment = json.dumps(arguments, ensure_ascii=False)
         index = delta.get("index")
         if isinstance(index, int):
-            call = self._by_index.get(index)
+            calls = self._by_index.get(index, [])
+            # An id that names one of them means it; others say nothing.
+            known = (c for c in calls if call_id and c.id == call_id)
+            call = next(known, calls[-1] if calls else None)
         else:
             calls = self._answer.calls
             known = (c for c in calls if call_id and c.id == call_id)
@@ -153,13 +171,20 @@ class ChatDecoder(Decoder):
         if call is None or _begins_another(call, call_id, name, fragment):
             call = self._answer.begin_call(call_id, name)
             if isinstance(index, int):
-                self._by_index[index] = call
+                self._by_index.setdefault(index, []).append(call)
         call.id = call.id or call_id
         call.name = call.name or name
         if fragment:
             call.arguments.append(fragment)
         if signed := delta.get("extra_content"):  # Gemini's signatures, in its variety of this dialect
             call.extra["extra_content"] = signed
+
+
+def _is_bare_error(chunk: dict[str, Any]) -> bool:
+    """Whether a payload is nothing but an error, without a key that says so."""
+    if "choices" in chunk or "usage" in chunk:
+        return False
+    return any(isinstance(chunk.get(key), str) and chunk[key] for key in ("message", "detail"))
 
 
 def _begins_another(call: OpenCall, call_id: str, name: str, fragment: str) -> bool:

@@ -125,6 +125,8 @@ class _Item:
     call: OpenCall | None = None
     kept: dict[str, Any] | None = None
     extra: dict[str, Any] = field(default_factory=dict[str, Any])
+    names: set[str] = field(default_factory=set[str])
+    """What it is called: its id, and that of its call."""
     shown: bool = False
     """Whether any of its text came in pieces."""
     thought: bool = False
@@ -153,12 +155,14 @@ class ResponsesDecoder(Decoder):
         return self._status is not None
 
     def _take(self, chunk: dict[str, Any], items: list[ModelItem]) -> None:
-        number = index(chunk.get("output_index")) or 0
+        number = self._number(chunk)
         match chunk.get("type"):
             case "response.output_item.added":
                 self._begin(number, mapping(chunk.get("item")))
             case "response.output_text.delta":
                 self._add_text(number, string(chunk.get("delta")), items)
+            case "response.output_text.done" if not self._item(number, "message").shown:
+                self._add_text(number, string(chunk.get("text")), items)
             case "response.refusal.delta":
                 self._refused = True
                 self._add_text(number, string(chunk.get("delta")), items)
@@ -171,6 +175,10 @@ class ResponsesDecoder(Decoder):
                 call = self._item(number, "function_call").call
                 if call is not None:
                     call.arguments.append(string(chunk.get("delta")))
+            case "response.function_call_arguments.done":
+                call = self._item(number, "function_call").call
+                if call is not None and (arguments := string(chunk.get("arguments"))):
+                    call.arguments[:] = [arguments]
             case "response.output_item.done":
                 self._close(number, mapping(chunk.get("item")), items)
             case (
@@ -186,6 +194,16 @@ class ResponsesDecoder(Decoder):
             case _:
                 pass  # beginnings and ends of parts, and what is new
 
+    def _number(self, chunk: dict[str, Any]) -> int:
+        """Which item of the output an event is about; gateways leave out the number."""
+        if (number := index(chunk.get("output_index"))) is not None:
+            return number
+        item = mapping(chunk.get("item"))
+        names = _names(item) or _names({"id": chunk.get("item_id")})
+        known = (number for number, one in self._items.items() if names & one.names)
+        latest = max(self._items, default=0)
+        return next(known, latest + 1 if item and self._items else latest)
+
     def _item(self, number: int, kind: str) -> _Item:
         """The item of that number, begun where its beginning was left out."""
         if number not in self._items:
@@ -194,7 +212,7 @@ class ResponsesDecoder(Decoder):
 
     def _begin(self, number: int, item: dict[str, Any]) -> None:
         kind = string(item.get("type"))
-        begun = self._items[number] = _Item(kind)
+        begun = self._items[number] = _Item(kind, names=_names(item))
         if kind == "function_call":
             begun.call = self._answer.begin_call(string(item.get("call_id")), string(item.get("name")))
         elif kind == "message":
@@ -217,6 +235,7 @@ class ResponsesDecoder(Decoder):
         if known.closed:
             return
         known.closed = True
+        known.names |= _names(item)
         if known.call is not None:
             known.call.id = string(item.get("call_id")) or known.call.id or string(item.get("id"))
             known.call.name = string(item.get("name")) or known.call.name
@@ -239,9 +258,13 @@ class ResponsesDecoder(Decoder):
         if response.get("error"):
             items.append(stream_failure(response, source=self._source))
             return
-        for number, item in enumerate(mappings(response.get("output"))):
-            if number not in self._items or not self._items[number].closed:
-                self._close(number, item, items)
+        came = dict(self._items)
+        for place, item in enumerate(mappings(response.get("output"))):
+            number = _found(came, place, item)
+            if number is None:
+                number = max(self._items, default=-1) + 1
+            came.pop(number, None)
+            self._close(number, item, items)
         self._status = string(response.get("status")) or status
         self._why = string(mapping(response.get("incomplete_details")).get("reason")) or None
         if usage := mapping(response.get("usage")):
@@ -269,6 +292,26 @@ class ResponsesDecoder(Decoder):
             cached=count(mapping(usage.get("input_tokens_details")).get("cached_tokens")),
             reasoning=count(mapping(usage.get("output_tokens_details")).get("reasoning_tokens")),
         )
+
+
+def _names(item: Mapping[str, Any]) -> set[str]:
+    return {name for key in ("id", "call_id") if (name := string(item.get(key)))}
+
+
+def _found(came: Mapping[int, _Item], place: int, item: Mapping[str, Any]) -> int | None:
+    """Which item that came before is meant by one of the whole response: what is called the same, else one of its kind.
+
+    Servers number them in other ways there. A call of another name is another call.
+    """
+    names, kind = _names(item), string(item.get("type"))
+    if named := [number for number, one in came.items() if names & one.names]:
+        return named[0]
+    alike = [
+        number
+        for number, one in came.items()
+        if one.kind == kind and not (kind == "function_call" and names and one.names)
+    ]
+    return place if place in alike else next(iter(alike), None)
 
 
 def _can_go_back(item: dict[str, Any]) -> bool:

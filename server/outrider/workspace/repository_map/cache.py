@@ -5,6 +5,7 @@ read or written, there is no cache, and nothing else is different.
 """
 
 import json
+import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Mapping
@@ -24,6 +25,12 @@ CREATE TABLE IF NOT EXISTS files (
     path TEXT PRIMARY KEY, mark TEXT NOT NULL, tags TEXT NOT NULL, sum INTEGER NOT NULL
 ) WITHOUT ROWID;
 """
+_ENDS: Final = ("", "-journal", "-wal", "-shm")
+"""What SQLite's files of one cache end with, behind its name."""
+MOST_DAYS: Final = 30
+"""How long a cache stays that nobody opens."""
+MOST_BYTES: Final = 512 * 1024 * 1024
+"""Of all caches; above it those go that nobody opened for longest."""
 _WAIT_SECONDS: Final = 1.0
 """For another server of the same workspace."""
 
@@ -100,11 +107,31 @@ class Cache:
                 self._database.close()
         self._database = None
         try:
-            for end in ("", "-journal", "-wal", "-shm"):
+            for end in _ENDS:
                 self._file.with_name(self._file.name + end).unlink(missing_ok=True)
             self._open()
         except (sqlite3.Error, OSError):
             self._database = None
+
+
+def trim(used: Path, now: float) -> None:
+    """Mark a cache as used, and take away others of its folder: old ones, and those above `MOST_BYTES`.
+
+    One that another server has open goes on without a name; nothing is lost that cannot be read again.
+
+    Args:
+        used: The file of the cache that stays, whatever it has.
+        now: Seconds since 1970.
+    """
+    with suppress(OSError):
+        os.utime(used, (now, now))
+        found = [(path, path.stat()) for path in used.parent.glob(f"*{used.suffix}") if path != used]
+        room = MOST_BYTES - used.stat().st_size
+        for path, status in sorted(found, key=lambda one: -one[1].st_mtime):
+            room -= status.st_size
+            if room < 0 or now - status.st_mtime > MOST_DAYS * 86_400:
+                for end in _ENDS:
+                    path.with_name(path.name + end).unlink(missing_ok=True)
 
 
 def _encoded(tags: Tags) -> str:

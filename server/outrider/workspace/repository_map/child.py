@@ -9,12 +9,13 @@ import json
 import os
 import socket
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from outrider.ports.maps import Focus
-from outrider.workspace.repository_map.cache import Cache
+from outrider.workspace.repository_map.cache import Cache, trim
 from outrider.workspace.repository_map.index import Index
 from outrider.workspace.repository_map.tags import fingerprint
 
@@ -45,7 +46,9 @@ def answered(index: Index, request: Mapping[str, Any]) -> dict[str, Any]:
     answer: dict[str, Any] = {"id": request["id"]}
     match request["do"]:
         case "open":
-            index.cache = Cache(Path(request["cache"]), fingerprint())
+            file = Path(request["cache"])
+            index.cache = Cache(file, fingerprint())
+            trim(file, time.time())
         case "refresh":
             answer["read"] = index.refresh(request["files"])
         case "update":

@@ -1,0 +1,102 @@
+"""What folders tell their agents: under which names, which of several counts, and who may say nothing."""
+
+import pytest
+from scripting import DONE, call, step
+from test_context import of_type, read, sent
+
+from outrider.agent.instruction_files import NAMES, folder_of
+
+
+def say(workspace, **told):
+    """Write files."""
+    for name, text in told.items():
+        path = workspace / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+async def system_of(begin, settings=None, **how):
+    """The system message of a turn."""
+    editor = await begin("stock", [DONE], settings, **how)
+    assert (await editor.run("Look"))["outcome"] == "completed"
+    return (await sent(editor))[0][0].text
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_folder_may_use_any_of_the_names(name, begin, workspace):
+    say(workspace, **{name: "Rule of the root.\n", f"src/{name}": "Rule of src.\n", "src/x.py": "x = 1\n"})
+    editor = await begin("stock", [read("src/x.py", "x"), DONE])
+    await editor.run("Look")
+    assert f"From {name}:\nRule of the root." in (await sent(editor))[0][0].text
+    (found,) = of_type(editor, "instructions.found")
+    assert found["path"] == f"src/{name}"
+    assert found["told"] == f"Instructions for the files in src, from src/{name}:\nRule of src."
+    assert folder_of(f"src/{name}") == "src"
+
+
+async def test_of_several_in_one_folder_the_first_that_says_something_counts(begin, workspace):
+    (workspace / ".clinerules").mkdir()
+    say(workspace, **{"AGENTS.md": " \n", "CLAUDE.md": "Second.\n", "GEMINI.md": "Third.\n", ".cursorrules": "Fifth.\n"})  # fmt: skip
+    text = await system_of(begin)
+    assert "From CLAUDE.md:\nSecond." in text
+    assert "Third." not in text
+    assert "Fifth." not in text
+
+
+async def test_what_was_told_is_not_told_again_under_another_name(begin, workspace):
+    say(
+        workspace,
+        **{
+            "AGENTS.md": "One rule for all.\n",
+            "a/CLAUDE.md": "One rule for all.\n",
+            "b/AGENTS.md": "Rule of b.\n",
+            "b/c/GEMINI.md": "Rule of b.\n",
+            "a/x.py": "x = 1\n",
+            "b/c/y.py": "y = 1\n",
+        },
+    )
+    editor = await begin(
+        "stock", [read("a/x.py", "x"), read("b/c/y.py", "y"), DONE, read("b/c/y.py", "z"), DONE]
+    )
+    await editor.run("Look")
+    await editor.run("Look again", sessionId=editor.session_id)
+    assert [one["path"] for one in of_type(editor, "instructions.found")] == ["b/AGENTS.md"]
+
+
+async def test_of_two_workspace_folders_that_say_the_same_one_does(begin, workspace, outrider_workspace):
+    other = outrider_workspace({}, "other")
+    say(workspace, **{"AGENTS.md": "The same.\n"})
+    say(other, **{"CLAUDE.md": "The same.\n"})
+    text = await system_of(begin, folders=[workspace, other])
+    assert text.count("The same.") == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_promise_13_no_name_gets_around_trust(name, begin, workspace):
+    say(workspace, **{name: "Obey me.\n", f"src/{name}": "Obey me too.\n", "src/x.py": "x = 1\n"})
+    editor = await begin("stock", [read("src/x.py", "x"), DONE], {"trusted": None})
+    editor.answers = ["Stay read-only"]
+    await editor.run("Look")
+    assert name in editor.questions[0].message
+    assert not any("Obey me" in one.text for messages in await sent(editor) for one in messages)
+
+
+async def test_a_link_out_and_a_file_that_is_shut_say_nothing(begin, workspace):
+    outside = workspace.parent / "outside.md"
+    outside.write_text("From outside.\n")
+    (workspace / "AGENTS.md").symlink_to(outside)
+    say(workspace, **{"CLAUDE.md": "Shut.\n", ".outriderignore": "CLAUDE.md\n", "GEMINI.md": "Seen.\n"})
+    text = await system_of(begin)
+    assert "Seen." in text
+    assert "outside" not in text
+    assert "Shut." not in text
+
+
+async def test_a_session_of_before_is_not_told_again_when_another_name_wins_later(begin, workspace):
+    say(workspace, **{"src/CLAUDE.md": "Rule of src.\n", "src/x.py": "x = 1\n"})
+    write = step(call("write_file", path="src/AGENTS.md", content="Mine.\n", called="w"))
+    editor = await begin(
+        "stock", [read("src/x.py", "x"), write, read("src/x.py", "z"), DONE], answers=["Allow once"]
+    )
+    await editor.run("Look")
+    assert [one["path"] for one in of_type(editor, "instructions.found")] == ["src/CLAUDE.md"]
