@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { itemOfDialog } from "../src/core/asked.js";
 import { parse } from "../src/core/markdown.js";
 import { frameOf } from "../src/core/messages.js";
 import { locate } from "../src/core/paths.js";
+import { Reviews } from "../src/core/review.js";
 import { SessionState } from "../src/core/session.js";
 import { modeOf, statusText } from "../src/core/status.js";
 import {
@@ -70,24 +70,6 @@ test("settings that widen cannot be set by a workspace", () => {
     assert.equal(properties[`outrider.${key}`]?.scope, "machine", key);
 });
 
-test("a dialog is about the item whose title it begins with and whose buttons it has", () => {
-  const items = [...asking().open.values()];
-  const titles = ["Allow once", "Allow for this session", "Reject", "Review…"];
-  assert.equal(itemOfDialog("Edit a.py (+1 −1)\n-x\n+y", titles, items)?.id, "open_1");
-  assert.equal(itemOfDialog("Edit a.py (+1 −1)", ["Keep mine", "Take the undo"], items), undefined);
-  assert.equal(itemOfDialog("Edit b.py", titles, items), undefined);
-});
-
-test("of two items that begin alike a dialog is about the longer one", () => {
-  const options = ["Allow once", "Reject"];
-  const items = [
-    { title: "Run: make", options },
-    { title: "Run: make clean", options },
-  ];
-  assert.equal(itemOfDialog("Run: make clean\nIn the workspace folder", options, items), items[1]);
-  assert.equal(itemOfDialog("Run: make\nIn the workspace folder", options, items), items[0]);
-});
-
 test("paths are found in one folder, in several, absolute and without a file", () => {
   const one = [{ name: "w", path: "/home/w" }];
   assert.deepEqual(locate("src/a.py", one), { kind: "file", path: "/home/w/src/a.py" });
@@ -122,9 +104,9 @@ test("the mode is that of the running turn, and else that of the next", () => {
 });
 
 test("the view gets what stands around the steps", () => {
-  const frame = frameOf("running", asking(), NEXT);
+  const frame = frameOf("running", asking(), NEXT, new Reviews());
   assert.deepEqual([frame.title, frame.running, frame.model, frame.open[0]?.diffs], ["Fix it", true, "my/model", 1]);
-  assert.equal(frameOf("failed", undefined, { ...NEXT, model: "m" }).model, "m");
+  assert.equal(frameOf("failed", undefined, { ...NEXT, model: "m" }, new Reviews()).model, "m");
 });
 
 test("Markdown is divided into blocks, and a fence that is still open is code", () => {

@@ -3,6 +3,7 @@
 import type { CallEntry, Entry } from "./entries.js";
 import { Changes, type Written } from "./changes.js";
 import { countsOf } from "./hunks.js";
+import { visible } from "./visible.js";
 import { type Mode, oneLine, reasonOf } from "./words.js";
 import type {
   ApprovalRequested,
@@ -110,7 +111,9 @@ export class SessionState {
       case "turn.parked":
         if (this.running !== undefined) this.running.parked = true;
         for (const item of event.data.open) {
-          this.open.set(item.id, { ...item, proposals: this.open.get(item.id)?.proposals ?? [] });
+          const known = this.open.get(item.id);
+          const { title, detail = known?.detail ?? "" } = item;
+          this.open.set(item.id, { ...item, ...shownOf({ title, detail }), proposals: known?.proposals ?? [] });
         }
         break;
       case "turn.resumed":
@@ -188,7 +191,7 @@ export class SessionState {
           id: event.data.id,
           kind: "question",
           turnId,
-          title: event.data.question,
+          title: visible(event.data.question),
           options: event.data.options ?? [],
           allowFreeForm: event.data.allowFreeForm ?? true,
           proposals: [],
@@ -239,8 +242,7 @@ export class SessionState {
       kind: "approval",
       turnId,
       callId: data.callId,
-      title: data.title,
-      detail: data.detail,
+      ...shownOf(data),
       options: data.options,
       ...(data.always === undefined ? {} : { always: data.always }),
       proposals,
@@ -333,6 +335,11 @@ function sum(one: Usage, other: Usage): Usage {
   return total;
 }
 
+/** What is decided about is shown as it is: nothing hides in it. */
+function shownOf({ title, detail }: { title: string; detail: string }): { title: string; detail: string } {
+  return { title: visible(title), detail: visible(detail) };
+}
+
 const TELLING = ["path", "command", "pattern", "from", "question"] as const;
 
 /** What a call is about, from its arguments. */
@@ -340,7 +347,7 @@ export function aboutOf(input: unknown): string {
   if (typeof input !== "object" || input === null) return "";
   for (const key of TELLING) {
     const value = (input as Record<string, unknown>)[key];
-    if (typeof value === "string") return oneLine(value, 200);
+    if (typeof value === "string") return visible(oneLine(value, 200));
   }
   return "";
 }

@@ -62,7 +62,6 @@ export function lasting(seconds: number): string {
   return `${String(minutes)} min ${String(Math.round(seconds - minutes * 60))} s`;
 }
 
-/** One line of at most so many characters. */
 /** A rule as a person reads it: what would be allowed from now on. */
 export function ruleText(rule: RulePattern): string {
   if (rule.command !== undefined) {
@@ -74,6 +73,7 @@ export function ruleText(rule: RulePattern): string {
   return [rule.tool, rule.path, rule.host].filter((part) => part !== undefined).join(" ");
 }
 
+/** One line of at most so many characters. */
 export function oneLine(text: string, length: number): string {
   const line = text.split(/\s+/).filter(Boolean).join(" ");
   return line.length <= length ? line : `${line.slice(0, length - 1)}…`;

@@ -2,7 +2,6 @@
 
 import * as vscode from "vscode";
 
-import { asDiff } from "../core/hunks.js";
 import type { OpenItem } from "../core/session.js";
 import type { CommandTable, House } from "./house.js";
 
@@ -26,15 +25,6 @@ export function decidingCommands({ answers, proposals }: House): CommandTable {
     }),
     reject: withItem((item) => answers.reject(item)),
     showDiff: withItem((item) => proposals.showDiff(item)),
-    rejectHunk: async (id: unknown, changeId: unknown, index: unknown) => {
-      const item = wanted(id);
-      const change = item?.proposals.find((proposal) => proposal.changeId === changeId);
-      const hunk = change?.hunks[Number(index)];
-      if (item === undefined || change === undefined || hunk === undefined) return;
-      const others = change.hunks.length - 1;
-      const about = `Propose the other ${others === 1 ? "change" : `${String(others)} changes`} of ${change.path} again, but not this one at line ${String(hunk.line)}: ${asDiff(hunk).replaceAll("\n", " ⏎ ")}`;
-      await answers.reject(item, about);
-    },
     answerPending: () => answers.choose(),
   };
 }

@@ -182,6 +182,10 @@ function showOpen({ open: items }: Frame): void {
     [...open.querySelectorAll<HTMLElement>(".card")].map((element) => [element.dataset["id"], element]),
   );
   open.replaceChildren(...items.map((item) => kept.get(item.id) ?? card(item, send)));
+  for (const [index, item] of items.entries()) {
+    const said = open.children[index]?.querySelector(".review");
+    if (said != null && said.textContent !== item.review) said.textContent = item.review;
+  }
   if (hadFocus) focusOpen();
 }
 
