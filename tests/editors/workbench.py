@@ -133,6 +133,14 @@ class Workbench:
         rows = lines.evaluate_all("rows => rows.map(row => [parseFloat(row.style.top), row.innerText])")
         return "\n".join(text.replace("\u00a0", " ") for _, text in sorted(rows))
 
+    def position(self) -> str:
+        """Where the cursor is, as the status bar says it."""
+        return "".join(self._texts('[id="status.editor.selection"]'))
+
+    def lens(self, title: str) -> Any:
+        """The first code lens of a title."""
+        return self.page.locator(".codelens-decoration a", has_text=title).first
+
     def lenses(self) -> list[str]:
         """The code lenses in sight."""
         return self._texts(".codelens-decoration a")
@@ -184,6 +192,26 @@ class Workbench:
         box.press("Enter")
         self.page.locator(".tab.active").filter(has_text=name).wait_for()
         self.until(lambda: self.text().strip(), f"the text of {name}")
+
+    def to_line(self, line: int) -> None:
+        """Put the cursor on a line, from 1."""
+        self.page.keyboard.press("Control+g")
+        box = self.page.locator(".quick-input-widget input.input")
+        box.wait_for(state="visible")
+        box.fill(f":{line}")
+        box.press("Enter")
+        self.until(lambda: f"Ln {line}," in self.position(), f"line {line}")
+
+    @contextmanager
+    def second_window(self) -> Iterator["Workbench"]:
+        """One more window on the same folder."""
+        page = self.page.context.new_page()
+        page.set_default_timeout(SECONDS * 1000)
+        try:
+            page.goto(self.page.url)
+            yield _started(page, self.folder, self._shots)
+        finally:
+            page.close()
 
     def focus_editor(self) -> None:
         """Put the keyboard into the active editor."""
@@ -285,7 +313,7 @@ def _page(address: str) -> Iterator[Any]:
             executable_path=_chromium(), args=["--no-sandbox", "--disable-gpu"]
         )
         try:
-            page = browser.new_page(viewport={"width": 1180, "height": 720})
+            page = browser.new_context(viewport={"width": 1180, "height": 720}).new_page()
             page.set_default_timeout(SECONDS * 1000)
             page.goto(address)
             yield page

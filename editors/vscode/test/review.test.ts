@@ -47,7 +47,7 @@ test("what is left out is named, and what nothing was said about is taken", () =
     reviews.left(edit).map(({ id }) => id),
     ["chg_1#1", "chg_2#1"],
   );
-  assert.equal(reviews.said(edit), "Of 3 hunks 0 taken, 1 left out, 2 open.");
+  assert.equal(reviews.said(edit), "Of 3 hunks 0 taken, 1 left out, 2 open. Allow once takes what is open.");
   assert.deepEqual(reviews.answer(edit, "Nearly."), {
     id: "open_1",
     decision: "allow_once",

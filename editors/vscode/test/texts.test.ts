@@ -86,10 +86,11 @@ test("the status bar says what is going on, and calls when somebody is needed", 
   const session = new SessionState("ses_1");
   assert.match(statusText("failed", undefined, NEXT).tooltip, /not running/);
   assert.equal(statusText("running", undefined, NEXT).calls, false);
+  assert.match(statusText("running", undefined, { ...NEXT, model: "my/model" }).text, /Outrider · model · ask$/);
   for (const event of new Log().asking().events.slice(0, 4)) session.apply(event);
   const running = statusText("running", session, NEXT);
   assert.deepEqual([running.running, running.calls], [true, false]);
-  assert.match(running.text, /step 2 · model · 0\.5000/);
+  assert.match(running.text, /step 2 · model · ask · 0\.5000/);
   const waiting = statusText("running", asking(), NEXT);
   assert.deepEqual([waiting.calls, waiting.running], [true, true]);
   assert.match(waiting.tooltip, /Edit a\.py/);
@@ -130,6 +131,7 @@ test("Markdown is divided into blocks, and a fence that is still open is code", 
 test("numbers and times are said shortly", () => {
   assert.deepEqual([short(999), short(1234), short(12_345), short(1_200_000)], ["999", "1.2k", "12k", "1.2M"]);
   assert.equal(spent({ inputTokens: 1500, outputTokens: 20, cost: 0.01 }), "1.5k in, 20 out, 0.0100");
+  assert.equal(spent({ inputTokens: 0, outputTokens: 0 }), "");
   assert.deepEqual([lasting(0.42), lasting(12.4), lasting(185)], ["0.4 s", "12 s", "3 min 5 s"]);
   assert.equal(oneLine("a\n  b", 10), "a b");
 });

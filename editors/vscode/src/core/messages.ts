@@ -8,6 +8,8 @@ import type { Decision } from "./titles.js";
 import type { Mode } from "./words.js";
 import type { PlanItem, Usage } from "../protocol/types.js";
 
+const MOST_LIVE = 20_000;
+const MOST_TEXT = 200_000;
 const MOST_LINES = 400;
 const MOST_COLUMNS = 1000;
 
@@ -100,6 +102,17 @@ function openView(item: OpenItem, reviews: Reviews): OpenView {
     diffs: item.proposals.filter((proposal) => proposal.operation !== "rename").length,
     review: reviews.said(item),
   };
+}
+
+/** An entry as the view gets it: a text that is still coming with its end alone, as it is sent anew with every piece. */
+export function shownEntry(entry: Entry): Entry {
+  if (entry.kind !== "answer") return entry;
+  const most = entry.done ? MOST_TEXT : MOST_LIVE;
+  return { ...entry, text: endOf(entry.text, most), reasoning: endOf(entry.reasoning, most) };
+}
+
+function endOf(text: string, most: number): string {
+  return text.length <= most ? text : `(${String(text.length - most)} characters before)\n\n${text.slice(-most)}`;
 }
 
 /** As much of a text as is looked at in the view: it is sent there with every change. */

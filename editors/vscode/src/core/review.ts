@@ -62,7 +62,7 @@ export class Reviews {
     if (!this.hasBegun(item.id)) return "";
     const verdicts = hunksOf(item).map((hunk) => this.verdict(item, hunk));
     const count = (wanted: Verdict): string => String(verdicts.filter((verdict) => verdict === wanted).length);
-    return `Of ${String(verdicts.length)} hunks ${count("taken")} taken, ${count("left out")} left out, ${count("open")} open.`;
+    return `Of ${String(verdicts.length)} hunks ${count("taken")} taken, ${count("left out")} left out, ${count("open")} open. Allow once takes what is open.`;
   }
 
   /**

@@ -126,6 +126,7 @@ function showFrame(now: Frame): void {
   const before = frame;
   frame = now;
   title.textContent = now.title || "Outrider";
+  title.title = now.title;
   const state =
     now.server !== "running"
       ? serverWord(now)
