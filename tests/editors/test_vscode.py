@@ -525,6 +525,29 @@ def test_the_light_bulb_gives_the_task_of_a_comment(begin: Begin) -> None:
         assert "make it cheaper" in bench.view_text()
 
 
+def test_problems_of_every_language_server_go_with_the_task(begin: Begin) -> None:
+    found = "Expected comma"
+    turns = [
+        {"tool_calls": [{"name": "diagnostics", "input": {}}], "expect": {"messages_contain": [found]}},
+        {"text": "A comma is missing.", "expect": {"last_message_contains": found}},
+        {
+            "text": "It is a price list.",
+            "expect": {"messages_contain": ["Explain what prices.json does at line 3"]},
+        },
+    ]
+    with begin(turns) as bench:
+        (bench.folder / "prices.json").write_text('{\n  "hour": 2\n  "day": 9\n}\n', encoding="utf-8")
+        bench.open("prices.json")
+        bench.until(lambda: bench.page.locator(".squiggly-error").count(), "the problem")
+        bench.focus_editor()
+        bench.to_line(3)
+        chord(bench, "f")
+        bench.until(lambda: "A comma is missing." in bench.view_text(), "the answer")
+        bench.focus_editor()
+        chord(bench, "e")
+        bench.until(lambda: "It is a price list." in bench.view_text(), "the explanation")
+
+
 def test_a_narrower_mode_counts_at_once_and_sessions_are_found_again(begin: Begin) -> None:
     turns = [{"text": "The first."}]
     with begin(turns) as bench:

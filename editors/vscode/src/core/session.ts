@@ -50,6 +50,7 @@ export class SessionState {
   private readonly byKey = new Map<string, Entry>();
   private readonly changed = new Set<string>();
   private readonly proposals = new Map<string, EditProposed[]>();
+  private readonly jobs = new Map<string, string>();
   private readonly turns = new Map<string, number>();
 
   constructor(readonly sessionId: string) {}
@@ -182,8 +183,10 @@ export class SessionState {
         this.open.delete(event.data.id);
         if (event.data.by === "person") {
           if (event.data.decision === "allow_session") this.grants.push(event.data.grant ?? event.data.id);
+          const out = (event.data.review ?? []).filter(({ decision }) => decision === "reject").length;
+          const without = out > 0 && event.data.decision !== "reject" ? `, without ${String(out)} of the hunks` : "";
           const note = event.data.note ? `: ${event.data.note}` : "";
-          this.note(event.seq, `You said: ${SAID[event.data.decision]}${note}`, "info");
+          this.note(event.seq, `You said: ${SAID[event.data.decision]}${without}${note}`, "info");
         }
         break;
       case "question.asked":
@@ -213,7 +216,20 @@ export class SessionState {
       case "edit.applied":
       case "edit.merged":
         this.changedFile(event.data, turnId, event.type === "edit.merged");
+        if (event.type === "edit.applied" && event.data.stays !== undefined)
+          this.note(event.seq, `${event.data.path} is not as it was planned: ${event.data.stays}`, "warning");
         break;
+      case "job.started":
+        this.jobs.set(event.data.jobId, event.data.command);
+        this.note(event.seq, `Runs in the background: ${visible(oneLine(event.data.command, 200))}`, "info");
+        break;
+      case "job.finished": {
+        const { jobId, status, exitCode } = event.data;
+        const how = exitCode === undefined ? status.replaceAll("_", " ") : `code ${String(exitCode)}`;
+        const command = visible(oneLine(this.jobs.get(jobId) ?? jobId, 200));
+        this.note(event.seq, `Ended in the background (${how}): ${command}`, "info");
+        break;
+      }
       case "plan.updated":
         this.plan = event.data.items;
         break;
