@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -89,8 +89,9 @@ def install_extension(extensions: Path) -> None:
 class Workbench:
     """One window on a folder. Waits for what is to be seen; never for a time."""
 
-    def __init__(self, page: Any, folder: Path, shots: Path | None) -> None:
+    def __init__(self, page: Any, folder: Path, process: psutil.Process, shots: Path | None) -> None:
         self.page = page
+        self._process = process
         self.folder = folder
         self._shots = shots
 
@@ -209,9 +210,13 @@ class Workbench:
         page.set_default_timeout(SECONDS * 1000)
         try:
             page.goto(self.page.url)
-            yield _started(page, self.folder, self._shots)
+            yield _started(page, self.folder, self._process, self._shots)
         finally:
             page.close()
+
+    def has_diff_focus(self) -> bool:
+        """Whether the keyboard is in a diff."""
+        return bool(self.page.evaluate("document.activeElement.closest('.monaco-diff-editor') !== null"))
 
     def focus_editor(self) -> None:
         """Put the keyboard into the active editor."""
@@ -219,10 +224,10 @@ class Workbench:
 
     def server(self) -> psutil.Process | None:
         """The process of the server."""
-        for process in psutil.process_iter(["cmdline", "environ"]):
-            command, environ = process.info["cmdline"] or [], process.info["environ"] or {}
-            if command[-1:] == ["serve"] and environ.get("HOME") == str(self.folder.parent / "home"):
-                return process
+        for process in self._process.children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                if process.cmdline()[-1:] == ["serve"]:
+                    return process
         return None
 
     def click_toast(self, title: str) -> None:
@@ -289,7 +294,7 @@ def workbench(
             _wait_for(port, process)
             kind = "folder" if folder.is_dir() else "workspace"
             with _page(f"http://127.0.0.1:{port}/?{kind}={folder}") as page:
-                yield _started(page, folder, shots)
+                yield _started(page, folder, psutil.Process(process.pid), shots)
         finally:
             os.killpg(process.pid, signal.SIGTERM)
             try:
@@ -299,8 +304,8 @@ def workbench(
                 process.wait(10)
 
 
-def _started(page: Any, folder: Path, shots: Path | None) -> Workbench:
-    bench = Workbench(page, folder, shots)
+def _started(page: Any, folder: Path, process: psutil.Process, shots: Path | None) -> Workbench:
+    bench = Workbench(page, folder, process, shots)
     page.locator(".monaco-workbench .statusbar").wait_for(timeout=60_000)
     bench.until(lambda: "Outrider" in bench.status(), "the status bar item", 60)
     return bench

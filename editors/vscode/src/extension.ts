@@ -97,11 +97,13 @@ export function activate(context: vscode.ExtensionContext): void {
     const last = context.workspaceState.get<string>(LAST_SESSION);
     const { sessions } = last === undefined ? { sessions: [] } : await own.execute("outrider.sessions", {});
     const known = sessions.find(({ sessionId }) => sessionId === last);
-    if (known?.state === "parked" || known?.state === "running") cutOff.add(known.sessionId);
+    if (known !== undefined) {
+      book.select(known.sessionId);
+      await book.load(known.sessionId);
+      // Only its log says that a turn was cut off.
+      if (book.current?.running !== undefined) cutOff.add(known.sessionId);
+    }
     await Promise.all([...cutOff].map((sessionId) => resumeSession(house, sessionId)));
-    if (known === undefined) return;
-    book.select(known.sessionId);
-    await book.load(known.sessionId);
   }
 
   const tables = [

@@ -191,3 +191,19 @@ test("what the person left out, what runs in the background and what went otherw
     "Ended in the background (code 1): npm start",
   ]);
 });
+
+test("what another window runs asks nothing here, until it goes on here", () => {
+  const log = new Log().asking();
+  const events = [...log.events];
+  const more = log.add("turn.parked", { open: [{ id: "open_1", kind: "approval", turnId: "turn_1", title: "Edit" }] });
+  const book = new SessionBook(
+    () => Promise.reject(new Error("nothing is missing")),
+    () => undefined,
+  );
+  for (const event of events) book.onEvent(event);
+  book.lookOn("ses_1");
+  const session = book.get("ses_1");
+  assert.deepEqual([session?.elsewhere, session?.open.size], [true, 0]);
+  book.onEvent(more);
+  assert.deepEqual([session?.elsewhere, session?.open.size], [false, 1]);
+});

@@ -34,6 +34,8 @@ export interface Frame {
   readonly title: string;
   readonly running: boolean;
   readonly parked: boolean;
+  /** Whether another process runs it. */
+  readonly elsewhere: boolean;
   readonly model: string;
   readonly permissionMode: string;
   readonly usage: Usage;
@@ -80,8 +82,9 @@ export function frameOf(server: ServerState, session: SessionState | undefined, 
     server,
     sessionId: session?.sessionId,
     title: session?.title ?? "",
-    running: session?.running !== undefined,
+    running: session?.running !== undefined && !session.elsewhere,
     parked: session?.running?.parked ?? false,
+    elsewhere: session?.elsewhere ?? false,
     model: session?.running?.model ?? next.model,
     permissionMode: modeOf(session, next),
     usage: session?.usage ?? {},

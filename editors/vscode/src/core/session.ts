@@ -40,6 +40,8 @@ export class SessionState {
   running: Running | undefined;
   plan: PlanItem[] = [];
   usage: Usage = {};
+  /** Whether another process runs it, so that it can only be looked at here. */
+  elsewhere = false;
   /** What `Allow for this session` was said to. */
   readonly grants: string[] = [];
   readonly open = new Map<string, OpenItem>();

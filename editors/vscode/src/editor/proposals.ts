@@ -95,7 +95,11 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Cod
   /** Show the changes of an item in the editor's diff view, the first of them in front. */
   async showDiff(item: OpenItem): Promise<void> {
     const shown = item.proposals.filter((change) => change.operation !== "rename");
-    for (const change of [...shown].reverse()) await this.openDiff({ item, change }, { preview: shown.length === 1 });
+    for (const change of [...shown].reverse()) {
+      const line = this.places(item, change, "after")[0]?.line ?? 0;
+      const selection = new vscode.Range(line, 0, line, 0);
+      await this.openDiff({ item, change }, { preview: shown.length === 1, selection });
+    }
   }
 
   /** Bring a hunk before the person: where they look already, in the diff, or in its file. One that renames has no place. */

@@ -130,11 +130,13 @@ function showFrame(now: Frame): void {
   const state =
     now.server !== "running"
       ? serverWord(now)
-      : now.parked || now.open.length > 0
-        ? "needs you"
-        : now.running
-          ? "running"
-          : "idle";
+      : now.elsewhere
+        ? "another window or editor runs this"
+        : now.parked || now.open.length > 0
+          ? "needs you"
+          : now.running
+            ? "running"
+            : "idle";
   facts.textContent = [state, now.title === "" ? "" : spent(now.usage)].filter(Boolean).join(" · ");
   facts.className = `facts ${now.open.length > 0 ? "waiting" : ""}`;
   stop.hidden = !now.running;
