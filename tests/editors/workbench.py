@@ -103,7 +103,9 @@ class Workbench:
         while True:
             if found := check():
                 return found
-            assert time.monotonic() < deadline, f"not seen in {seconds:g} s: {what}\n{self.seen()}"
+            if time.monotonic() >= deadline:
+                self.shot("failed")
+                raise AssertionError(f"not seen in {seconds:g} s: {what}\n{self.seen()}")
             self.page.wait_for_timeout(50)
 
     def seen(self) -> str:
