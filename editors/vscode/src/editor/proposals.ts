@@ -12,6 +12,8 @@ import { textOf, uriOf } from "./places.js";
 
 export const PROPOSAL = "outrider-proposal";
 
+const AGAIN_MILLISECONDS = 1500;
+
 /** A proposed change, and the item that is to be answered for it. */
 interface Proposed {
   readonly item: OpenItem;
@@ -35,6 +37,7 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Cod
   private readonly removed: vscode.TextEditorDecorationType;
   private readonly added: vscode.TextEditorDecorationType;
   private shown = "";
+  private again: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly book: SessionBook,
@@ -71,6 +74,7 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Cod
   }
 
   dispose(): void {
+    clearTimeout(this.again);
     for (const disposable of this.disposables) disposable.dispose();
   }
 
@@ -80,6 +84,11 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Cod
     if (now === this.shown) return;
     this.shown = now;
     this.lenses.fire();
+    // A file that comes from behind a diff gets its lenses of before, and may miss what was fired meanwhile.
+    clearTimeout(this.again);
+    this.again = setTimeout(() => {
+      this.lenses.fire();
+    }, AGAIN_MILLISECONDS);
     this.decorate();
     void this.closeDecided();
     void vscode.commands.executeCommand("setContext", "outrider.proposal", this.all.length > 0);
