@@ -160,7 +160,7 @@ def test_a_whole_task(begin: Begin) -> None:
         assert (bench.folder / "tariff.py").read_text(encoding="utf-8") == BEFORE
 
         # One undo of the editor takes it all out, one redo puts it back.
-        bench.focus_editor()
+        bench.until(lambda: bench.has_editor_focus("tariff.py"), "the keyboard in the file")
         bench.page.keyboard.press("Control+z")
         bench.until(lambda: bench.text() == BEFORE, "the text without the edit")
         bench.page.keyboard.press("Control+Shift+z")
@@ -173,7 +173,9 @@ def test_a_whole_task(begin: Begin) -> None:
         assert (bench.folder / "tariff.py").read_text(encoding="utf-8") == AFTER
         assert "a command succeeded after the last change" in plain(bench.view_text())
         bench.until(lambda: "needs you" not in bench.status(), "a status bar at rest")
-        bench.until(lambda: bench.lenses() == ["Outrider: undo this change"] * 2, "the lenses of what is done")
+        bench.until(
+            lambda: bench.lenses() == ["Outrider: undo this change"] * 2, "the lenses of what is done"
+        )
         bench.shot("session")
 
         bench.command("Outrider: Review Changes")

@@ -25,6 +25,8 @@ EXTENSION = ROOT / "editors" / "vscode"
 SECONDS = 45.0
 """How long anything may take to be seen."""
 
+_IN_EDITOR = "document.activeElement.closest('.editor-group-container.active .monaco-editor') !== null"
+
 SETTINGS: Mapping[str, Any] = {
     "security.workspace.trust.enabled": False,
     "workbench.startupEditor": "none",
@@ -222,7 +224,18 @@ class Workbench:
 
     def focus_editor(self) -> None:
         """Put the keyboard into the active editor."""
-        self.page.locator(".editor-group-container.active .editor-instance .view-lines").first.click()
+        lines = self.page.locator(".editor-group-container.active .editor-instance .view-lines").first
+
+        def clicked() -> bool:
+            lines.click()
+            return bool(self.page.evaluate(_IN_EDITOR))
+
+        self.until(clicked, "the keyboard in the editor")
+
+    def has_editor_focus(self, name: str) -> bool:
+        """Whether the keyboard is in the editor of a file."""
+        tab = self.page.locator(".tab.active").filter(has_text=name)
+        return bool(tab.count()) and bool(self.page.evaluate(_IN_EDITOR))
 
     def server(self) -> psutil.Process | None:
         """The process of the server."""

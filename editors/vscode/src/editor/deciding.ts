@@ -14,7 +14,10 @@ export function decidingCommands({ answers, proposals }: House): CommandTable {
   const withItem = (act: (item: OpenItem) => Promise<void>) => async (id: unknown) => {
     const item = wanted(id);
     if (item === undefined) void vscode.window.showInformationMessage("Outrider: nothing waits for a decision.");
-    else await act(item);
+    else {
+      proposals.deciding();
+      await act(item);
+    }
   };
   return {
     allow: withItem((item) => answers.decide(item.id, "allow_once")),

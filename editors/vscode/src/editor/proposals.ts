@@ -37,6 +37,7 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Cod
   private readonly removed: vscode.TextEditorDecorationType;
   private readonly added: vscode.TextEditorDecorationType;
   private shown = "";
+  private hasKeyboard = false;
   private again: NodeJS.Timeout | undefined;
 
   constructor(
@@ -92,6 +93,11 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Cod
     this.decorate();
     void this.closeDecided();
     void vscode.commands.executeCommand("setContext", "outrider.proposal", this.all.length > 0);
+  }
+
+  /** A command decides now: if it was given in a diff, the keyboard goes to the editor behind it when that closes. */
+  deciding(): void {
+    this.hasKeyboard = vscode.window.activeTextEditor?.document.uri.scheme === PROPOSAL;
   }
 
   /** Something was decided about a hunk of an item: show it as it stands now. */
@@ -240,7 +246,9 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Cod
         input.modified.scheme === PROPOSAL &&
         this.at(input.modified).length === 0,
     );
-    if (decided.length > 0) await vscode.window.tabGroups.close(decided, true);
+    const keepsFocus = !this.hasKeyboard;
+    this.hasKeyboard = false;
+    if (decided.length > 0) await vscode.window.tabGroups.close(decided, keepsFocus);
     for (const key of this.lastGood.keys()) if (this.at(vscode.Uri.parse(key)).length === 0) this.lastGood.delete(key);
   }
 

@@ -46,7 +46,9 @@ export function reviewCommands({ answers, proposals, reviews, view }: House): Co
     (act: (meant: Meant) => Promise<void>) =>
     async (itemId: unknown, hunkId: unknown): Promise<void> => {
       const meant = named(answers, itemId, hunkId) ?? (await wanted(answers, proposals, reviews));
-      if (meant !== undefined) await act(meant);
+      if (meant === undefined) return;
+      proposals.deciding();
+      await act(meant);
     };
 
   const move = (step: 1 | -1) => async (): Promise<void> => {
