@@ -513,6 +513,7 @@ def test_a_question_is_answered_in_the_view_by_keyboard(begin: Begin) -> None:
 def test_the_light_bulb_gives_the_task_of_a_comment(begin: Begin) -> None:
     with begin([{"text": "I did it."}]) as bench:
         bench.open("tariff.py")
+        bench.until(lambda: "· ask" in bench.status(), "the server")
         bench.focus_editor()
         bench.page.keyboard.press("Control+Home")
         bench.page.keyboard.type("# outrider: make it cheaper\n")
