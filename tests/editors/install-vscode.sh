@@ -31,5 +31,5 @@ fi
 
 "$python" -m pip install --quiet --disable-pip-version-check 'playwright>=1.50,<2'
 cd "$project/editors/vscode"
-npm ci --silent --no-audit --no-fund
+[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --silent --no-audit --no-fund
 PYTHON="$python" npm run --silent package

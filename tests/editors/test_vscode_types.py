@@ -58,3 +58,9 @@ def test_a_workspace_sets_nothing_that_only_the_person_may() -> None:
         name.removeprefix("outrider.") for name, one in offered.items() if one["scope"] == "window"
     }
     assert of_workspaces == narrowing
+
+
+def test_its_lock_file_names_no_registry() -> None:
+    lock = json.loads((EXTENSION / "package-lock.json").read_text(encoding="utf-8"))
+    assert len(lock["packages"]) > 100
+    assert [name for name, one in lock["packages"].items() if "resolved" in one] == []

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 EXTENSION = ROOT / "editors" / "vscode"
 SECONDS = 45.0
 """How long anything may take to be seen."""
+
+_IN_EDITOR = "document.activeElement.closest('.editor-group-container.active .monaco-editor') !== null"
 
 SETTINGS: Mapping[str, Any] = {
     "security.workspace.trust.enabled": False,
@@ -89,8 +91,9 @@ def install_extension(extensions: Path) -> None:
 class Workbench:
     """One window on a folder. Waits for what is to be seen; never for a time."""
 
-    def __init__(self, page: Any, folder: Path, shots: Path | None) -> None:
+    def __init__(self, page: Any, folder: Path, process: psutil.Process, shots: Path | None) -> None:
         self.page = page
+        self._process = process
         self.folder = folder
         self._shots = shots
 
@@ -102,7 +105,9 @@ class Workbench:
         while True:
             if found := check():
                 return found
-            assert time.monotonic() < deadline, f"not seen in {seconds:g} s: {what}\n{self.seen()}"
+            if time.monotonic() >= deadline:
+                self.shot("failed")
+                raise AssertionError(f"not seen in {seconds:g} s: {what}\n{self.seen()}")
             self.page.wait_for_timeout(50)
 
     def seen(self) -> str:
@@ -132,6 +137,14 @@ class Workbench:
         lines = self.page.locator(".editor-group-container.active .editor-instance .view-line")
         rows = lines.evaluate_all("rows => rows.map(row => [parseFloat(row.style.top), row.innerText])")
         return "\n".join(text.replace("\u00a0", " ") for _, text in sorted(rows))
+
+    def position(self) -> str:
+        """Where the cursor is, as the status bar says it."""
+        return "".join(self._texts('[id="status.editor.selection"]'))
+
+    def lens(self, title: str) -> Any:
+        """The first code lens of a title."""
+        return self.page.locator(".codelens-decoration a", has_text=title).first
 
     def lenses(self) -> list[str]:
         """The code lenses in sight."""
@@ -185,16 +198,51 @@ class Workbench:
         self.page.locator(".tab.active").filter(has_text=name).wait_for()
         self.until(lambda: self.text().strip(), f"the text of {name}")
 
+    def to_line(self, line: int) -> None:
+        """Put the cursor on a line, from 1."""
+        self.page.keyboard.press("Control+g")
+        box = self.page.locator(".quick-input-widget input.input")
+        box.wait_for(state="visible")
+        box.fill(f":{line}")
+        box.press("Enter")
+        self.until(lambda: f"Ln {line}," in self.position(), f"line {line}")
+
+    @contextmanager
+    def second_window(self) -> Iterator["Workbench"]:
+        """One more window on the same folder."""
+        page = self.page.context.new_page()
+        page.set_default_timeout(SECONDS * 1000)
+        try:
+            page.goto(self.page.url)
+            yield _started(page, self.folder, self._process, self._shots)
+        finally:
+            page.close()
+
+    def has_diff_focus(self) -> bool:
+        """Whether the keyboard is in a diff."""
+        return bool(self.page.evaluate("document.activeElement.closest('.monaco-diff-editor') !== null"))
+
     def focus_editor(self) -> None:
         """Put the keyboard into the active editor."""
-        self.page.locator(".editor-group-container.active .editor-instance .view-lines").first.click()
+        lines = self.page.locator(".editor-group-container.active .editor-instance .view-lines").first
+
+        def clicked() -> bool:
+            lines.click()
+            return bool(self.page.evaluate(_IN_EDITOR))
+
+        self.until(clicked, "the keyboard in the editor")
+
+    def has_editor_focus(self, name: str) -> bool:
+        """Whether the keyboard is in the editor of a file."""
+        tab = self.page.locator(".tab.active").filter(has_text=name)
+        return bool(tab.count()) and bool(self.page.evaluate(_IN_EDITOR))
 
     def server(self) -> psutil.Process | None:
         """The process of the server."""
-        for process in psutil.process_iter(["cmdline", "environ"]):
-            command, environ = process.info["cmdline"] or [], process.info["environ"] or {}
-            if command[-1:] == ["serve"] and environ.get("HOME") == str(self.folder.parent / "home"):
-                return process
+        for process in self._process.children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                if process.cmdline()[-1:] == ["serve"]:
+                    return process
         return None
 
     def click_toast(self, title: str) -> None:
@@ -261,7 +309,7 @@ def workbench(
             _wait_for(port, process)
             kind = "folder" if folder.is_dir() else "workspace"
             with _page(f"http://127.0.0.1:{port}/?{kind}={folder}") as page:
-                yield _started(page, folder, shots)
+                yield _started(page, folder, psutil.Process(process.pid), shots)
         finally:
             os.killpg(process.pid, signal.SIGTERM)
             try:
@@ -271,8 +319,8 @@ def workbench(
                 process.wait(10)
 
 
-def _started(page: Any, folder: Path, shots: Path | None) -> Workbench:
-    bench = Workbench(page, folder, shots)
+def _started(page: Any, folder: Path, process: psutil.Process, shots: Path | None) -> Workbench:
+    bench = Workbench(page, folder, process, shots)
     page.locator(".monaco-workbench .statusbar").wait_for(timeout=60_000)
     bench.until(lambda: "Outrider" in bench.status(), "the status bar item", 60)
     return bench
@@ -285,7 +333,7 @@ def _page(address: str) -> Iterator[Any]:
             executable_path=_chromium(), args=["--no-sandbox", "--disable-gpu"]
         )
         try:
-            page = browser.new_page(viewport={"width": 1180, "height": 720})
+            page = browser.new_context(viewport={"width": 1180, "height": 720}).new_page()
             page.set_default_timeout(SECONDS * 1000)
             page.goto(address)
             yield page

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import { SessionBook } from "./core/book.js";
 import { type FromView, frameOf } from "./core/messages.js";
+import { Reviews } from "./core/review.js";
 import type { SessionState } from "./core/session.js";
 import { Answers } from "./editor/answers.js";
 import { Connection } from "./editor/connection.js";
@@ -15,6 +16,7 @@ import { modelCommands, nextTurn } from "./editor/models.js";
 import { uriOf } from "./editor/places.js";
 import { Proposals } from "./editor/proposals.js";
 import { serve } from "./editor/requests.js";
+import { reviewCommands } from "./editor/reviewing.js";
 import { settingsChanged, setupCommands } from "./editor/setup.js";
 import { StatusBar } from "./editor/statusbar.js";
 import { cancel, run, steer, taskCommands } from "./editor/tasks.js";
@@ -37,12 +39,14 @@ export function activate(context: vscode.ExtensionContext): void {
     },
     started,
   );
-  const proposals = new Proposals(book);
+  const reviews = new Reviews();
+  const proposals = new Proposals(book, reviews);
   const view = new SessionView(context.extensionUri, now, (message) => {
     tell(log, receive(house, message));
   });
   const answers: Answers = new Answers(
     book,
+    reviews,
     own,
     (item) => proposals.showDiff(item),
     () => view.isVisible,
@@ -50,11 +54,11 @@ export function activate(context: vscode.ExtensionContext): void {
   const status = new StatusBar();
   const befores = new Befores();
   const seenTurns = new Set<string>();
-  const house: House = { context, log, connection: own, book, answers, proposals, view, keys };
+  const house: House = { context, log, connection: own, book, answers, proposals, reviews, view, keys };
   connection = own;
 
   function now(): ReturnType<ConstructorParameters<typeof SessionView>[1]> {
-    return { session: book.current, frame: frameOf(own.state, book.current, nextTurn(house)) };
+    return { session: book.current, frame: frameOf(own.state, book.current, nextTurn(house), reviews) };
   }
 
   function changed(session: SessionState): void {
@@ -68,6 +72,7 @@ export function activate(context: vscode.ExtensionContext): void {
       void context.workspaceState.update(LAST_SESSION, session.sessionId);
     }
     answers.update(session);
+    reviews.keepOnly(answers.open.map(({ id }) => id));
     proposals.update();
     update();
   }
@@ -92,16 +97,19 @@ export function activate(context: vscode.ExtensionContext): void {
     const last = context.workspaceState.get<string>(LAST_SESSION);
     const { sessions } = last === undefined ? { sessions: [] } : await own.execute("outrider.sessions", {});
     const known = sessions.find(({ sessionId }) => sessionId === last);
-    if (known?.state === "parked" || known?.state === "running") cutOff.add(known.sessionId);
+    if (known !== undefined) {
+      book.select(known.sessionId);
+      await book.load(known.sessionId);
+      // Only its log says that a turn was cut off.
+      if (book.current?.running !== undefined) cutOff.add(known.sessionId);
+    }
     await Promise.all([...cutOff].map((sessionId) => resumeSession(house, sessionId)));
-    if (known === undefined) return;
-    book.select(known.sessionId);
-    await book.load(known.sessionId);
   }
 
   const tables = [
     taskCommands(house),
     decidingCommands(house),
+    reviewCommands(house),
     historyCommands(house, befores),
     modelCommands(house),
     setupCommands(house),

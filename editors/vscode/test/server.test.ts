@@ -153,6 +153,7 @@ test("a partner that is no server, or speaks another version, is refused in word
   assert.equal(problemOf(answer("outrider", 1)), undefined);
   assert.match(problemOf(answer("outrider", 0))?.problem ?? "", /too old/);
   assert.match(problemOf(answer("outrider", 2))?.problem ?? "", /newer/);
+  assert.match(problemOf(answer("outrider", undefined))?.problem ?? "", /too old/);
   assert.match(problemOf(answer("pylsp", undefined))?.problem ?? "", /pylsp/);
   assert.match(problemOf(undefined)?.problem ?? "", /not an Outrider server/);
 });

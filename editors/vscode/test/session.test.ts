@@ -169,3 +169,41 @@ test("a log of 100 000 events is folded quickly", () => {
   assert.equal(session.entries.length, 100_000);
   assert.ok(performance.now() - began < 5000);
 });
+
+test("what the person left out, what runs in the background and what went otherwise has a line", () => {
+  const log = new Log().asking();
+  const review = [{ id: "chg_1#1", decision: "reject" as const }];
+  log.add(
+    "approval.resolved",
+    { id: "open_1", callId: "c1", decision: "allow_once", by: "person", review, note: "Nearly." },
+    "turn_1",
+  );
+  const hunks = [{ line: 1, removed: "x\n", added: "y\n" }];
+  const stays = "another place was changed";
+  log.add("edit.applied", { changeId: "chg_1", callId: "c1", path: "a.py", hunks, where: "buffer", stays }, "turn_1");
+  log.add("job.started", { callId: "c2", jobId: "job_1", command: "npm  start", cwd: "/w", sandboxed: true }, "turn_1");
+  log.add("job.finished", { jobId: "job_1", status: "exited", exitCode: 1 }, "turn_1");
+  const notes = folded(log).entries.flatMap((entry) => (entry.kind === "note" ? [entry.text] : []));
+  assert.deepEqual(notes, [
+    "You said: yes, once, without 1 of the hunks: Nearly.",
+    "a.py is not as it was planned: another place was changed",
+    "Runs in the background: npm start",
+    "Ended in the background (code 1): npm start",
+  ]);
+});
+
+test("what another window runs asks nothing here, until it goes on here", () => {
+  const log = new Log().asking();
+  const events = [...log.events];
+  const more = log.add("turn.parked", { open: [{ id: "open_1", kind: "approval", turnId: "turn_1", title: "Edit" }] });
+  const book = new SessionBook(
+    () => Promise.reject(new Error("nothing is missing")),
+    () => undefined,
+  );
+  for (const event of events) book.onEvent(event);
+  book.lookOn("ses_1");
+  const session = book.get("ses_1");
+  assert.deepEqual([session?.elsewhere, session?.open.size], [true, 0]);
+  book.onEvent(more);
+  assert.deepEqual([session?.elsewhere, session?.open.size], [false, 1]);
+});

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { itemOfDialog } from "../src/core/asked.js";
 import { parse } from "../src/core/markdown.js";
 import { frameOf } from "../src/core/messages.js";
 import { locate } from "../src/core/paths.js";
+import { Reviews } from "../src/core/review.js";
 import { SessionState } from "../src/core/session.js";
 import { modeOf, statusText } from "../src/core/status.js";
 import {
@@ -70,24 +70,6 @@ test("settings that widen cannot be set by a workspace", () => {
     assert.equal(properties[`outrider.${key}`]?.scope, "machine", key);
 });
 
-test("a dialog is about the item whose title it begins with and whose buttons it has", () => {
-  const items = [...asking().open.values()];
-  const titles = ["Allow once", "Allow for this session", "Reject", "Review…"];
-  assert.equal(itemOfDialog("Edit a.py (+1 −1)\n-x\n+y", titles, items)?.id, "open_1");
-  assert.equal(itemOfDialog("Edit a.py (+1 −1)", ["Keep mine", "Take the undo"], items), undefined);
-  assert.equal(itemOfDialog("Edit b.py", titles, items), undefined);
-});
-
-test("of two items that begin alike a dialog is about the longer one", () => {
-  const options = ["Allow once", "Reject"];
-  const items = [
-    { title: "Run: make", options },
-    { title: "Run: make clean", options },
-  ];
-  assert.equal(itemOfDialog("Run: make clean\nIn the workspace folder", options, items), items[1]);
-  assert.equal(itemOfDialog("Run: make\nIn the workspace folder", options, items), items[0]);
-});
-
 test("paths are found in one folder, in several, absolute and without a file", () => {
   const one = [{ name: "w", path: "/home/w" }];
   assert.deepEqual(locate("src/a.py", one), { kind: "file", path: "/home/w/src/a.py" });
@@ -104,10 +86,11 @@ test("the status bar says what is going on, and calls when somebody is needed", 
   const session = new SessionState("ses_1");
   assert.match(statusText("failed", undefined, NEXT).tooltip, /not running/);
   assert.equal(statusText("running", undefined, NEXT).calls, false);
+  assert.match(statusText("running", undefined, { ...NEXT, model: "my/model" }).text, /Outrider · model · ask$/);
   for (const event of new Log().asking().events.slice(0, 4)) session.apply(event);
   const running = statusText("running", session, NEXT);
   assert.deepEqual([running.running, running.calls], [true, false]);
-  assert.match(running.text, /step 2 · model · 0\.5000/);
+  assert.match(running.text, /step 2 · model · ask · 0\.5000/);
   const waiting = statusText("running", asking(), NEXT);
   assert.deepEqual([waiting.calls, waiting.running], [true, true]);
   assert.match(waiting.tooltip, /Edit a\.py/);
@@ -122,9 +105,9 @@ test("the mode is that of the running turn, and else that of the next", () => {
 });
 
 test("the view gets what stands around the steps", () => {
-  const frame = frameOf("running", asking(), NEXT);
+  const frame = frameOf("running", asking(), NEXT, new Reviews());
   assert.deepEqual([frame.title, frame.running, frame.model, frame.open[0]?.diffs], ["Fix it", true, "my/model", 1]);
-  assert.equal(frameOf("failed", undefined, { ...NEXT, model: "m" }).model, "m");
+  assert.equal(frameOf("failed", undefined, { ...NEXT, model: "m" }, new Reviews()).model, "m");
 });
 
 test("Markdown is divided into blocks, and a fence that is still open is code", () => {
@@ -148,6 +131,7 @@ test("Markdown is divided into blocks, and a fence that is still open is code", 
 test("numbers and times are said shortly", () => {
   assert.deepEqual([short(999), short(1234), short(12_345), short(1_200_000)], ["999", "1.2k", "12k", "1.2M"]);
   assert.equal(spent({ inputTokens: 1500, outputTokens: 20, cost: 0.01 }), "1.5k in, 20 out, 0.0100");
+  assert.equal(spent({ inputTokens: 0, outputTokens: 0 }), "");
   assert.deepEqual([lasting(0.42), lasting(12.4), lasting(185)], ["0.4 s", "12 s", "3 min 5 s"]);
   assert.equal(oneLine("a\n  b", 10), "a b");
 });

@@ -51,6 +51,7 @@ export class SessionBook {
       void this.load(event.sessionId).catch(() => undefined);
       return;
     }
+    session.elsewhere = false;
     session.apply(event);
     this.changed(session);
   }
@@ -59,6 +60,14 @@ export class SessionBook {
   onFrame(frame: Frame): void {
     const session = this.session(frame.sessionId);
     session.stream(frame);
+    this.changed(session);
+  }
+
+  /** Another process runs a session: what it asks is answered there. */
+  lookOn(sessionId: string): void {
+    const session = this.session(sessionId);
+    session.elsewhere = true;
+    session.open.clear();
     this.changed(session);
   }
 

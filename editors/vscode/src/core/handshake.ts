@@ -13,6 +13,9 @@ export const PROTOCOL_VERSION = 1;
 export function problemOf(result: unknown): Problem | undefined {
   const name = at(result, "serverInfo", "name");
   const version = at(result, "capabilities", "experimental", "outrider", "protocolVersion");
+  if (name === "outrider" && typeof version !== "number") {
+    return { problem: "The server is too old for this extension: update the server." };
+  }
   if (name !== "outrider" || typeof version !== "number") {
     return { problem: `What was started is not an Outrider server${typeof name === "string" ? ` but ${name}` : ""}.` };
   }

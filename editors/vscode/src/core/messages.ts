@@ -1,11 +1,17 @@
 /** What the session view and the extension say to each other. */
 
 import type { Entry } from "./entries.js";
+import type { Reviews } from "./review.js";
 import type { OpenItem, SessionState } from "./session.js";
 import { type Next, type ServerState, modeOf } from "./status.js";
 import type { Decision } from "./titles.js";
 import type { Mode } from "./words.js";
 import type { PlanItem, Usage } from "../protocol/types.js";
+
+const MOST_LIVE = 20_000;
+const MOST_TEXT = 200_000;
+const MOST_LINES = 400;
+const MOST_COLUMNS = 1000;
 
 /** An open item as the view shows it. */
 export interface OpenView {
@@ -17,6 +23,8 @@ export interface OpenView {
   readonly allowFreeForm: boolean;
   /** How many files have a diff to look at. */
   readonly diffs: number;
+  /** What was decided about single hunks so far, in words. */
+  readonly review: string;
 }
 
 /** What stands around the steps. */
@@ -26,6 +34,8 @@ export interface Frame {
   readonly title: string;
   readonly running: boolean;
   readonly parked: boolean;
+  /** Whether another process runs it. */
+  readonly elsewhere: boolean;
   readonly model: string;
   readonly permissionMode: string;
   readonly usage: Usage;
@@ -65,31 +75,56 @@ export type ViewCommand =
  * What of a session the view shows around its steps.
  *
  * @param next the model and the permission mode of the next turn, as far as they are known
+ * @param reviews what was decided about single hunks
  */
-export function frameOf(server: ServerState, session: SessionState | undefined, next: Next): Frame {
+export function frameOf(server: ServerState, session: SessionState | undefined, next: Next, reviews: Reviews): Frame {
   return {
     server,
     sessionId: session?.sessionId,
     title: session?.title ?? "",
-    running: session?.running !== undefined,
+    running: session?.running !== undefined && !session.elsewhere,
     parked: session?.running?.parked ?? false,
+    elsewhere: session?.elsewhere ?? false,
     model: session?.running?.model ?? next.model,
     permissionMode: modeOf(session, next),
     usage: session?.usage ?? {},
     plan: session?.plan ?? [],
-    open: [...(session?.open.values() ?? [])].map(openView),
+    open: [...(session?.open.values() ?? [])].map((item) => openView(item, reviews)),
     queue: [...(session?.queue.values() ?? [])],
   };
 }
 
-function openView(item: OpenItem): OpenView {
+function openView(item: OpenItem, reviews: Reviews): OpenView {
   return {
     id: item.id,
     kind: item.kind,
     title: item.title,
-    detail: item.detail ?? "",
+    detail: shortened(item.detail ?? ""),
     options: item.options ?? [],
     allowFreeForm: item.allowFreeForm ?? false,
     diffs: item.proposals.filter((proposal) => proposal.operation !== "rename").length,
+    review: reviews.said(item),
   };
+}
+
+/** An entry as the view gets it: a text that is still coming with its end alone, as it is sent anew with every piece. */
+export function shownEntry(entry: Entry): Entry {
+  if (entry.kind !== "answer") return entry;
+  const most = entry.done ? MOST_TEXT : MOST_LIVE;
+  return { ...entry, text: endOf(entry.text, most), reasoning: endOf(entry.reasoning, most) };
+}
+
+function endOf(text: string, most: number): string {
+  return text.length <= most ? text : `(${String(text.length - most)} characters before)\n\n${text.slice(-most)}`;
+}
+
+/** As much of a text as is looked at in the view: it is sent there with every change. */
+function shortened(text: string): string {
+  const lines = text.split("\n");
+  const shown = lines
+    .slice(0, MOST_LINES)
+    .map((line) => (line.length > MOST_COLUMNS ? `${line.slice(0, MOST_COLUMNS)}…` : line));
+  if (lines.length > MOST_LINES)
+    shown.push(`… ${String(lines.length - MOST_LINES)} more lines; the diff shows them all.`);
+  return shown.join("\n");
 }

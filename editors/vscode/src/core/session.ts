@@ -3,6 +3,7 @@
 import type { CallEntry, Entry } from "./entries.js";
 import { Changes, type Written } from "./changes.js";
 import { countsOf } from "./hunks.js";
+import { visible } from "./visible.js";
 import { type Mode, oneLine, reasonOf } from "./words.js";
 import type {
   ApprovalRequested,
@@ -39,6 +40,8 @@ export class SessionState {
   running: Running | undefined;
   plan: PlanItem[] = [];
   usage: Usage = {};
+  /** Whether another process runs it, so that it can only be looked at here. */
+  elsewhere = false;
   /** What `Allow for this session` was said to. */
   readonly grants: string[] = [];
   readonly open = new Map<string, OpenItem>();
@@ -49,6 +52,7 @@ export class SessionState {
   private readonly byKey = new Map<string, Entry>();
   private readonly changed = new Set<string>();
   private readonly proposals = new Map<string, EditProposed[]>();
+  private readonly jobs = new Map<string, string>();
   private readonly turns = new Map<string, number>();
 
   constructor(readonly sessionId: string) {}
@@ -110,7 +114,9 @@ export class SessionState {
       case "turn.parked":
         if (this.running !== undefined) this.running.parked = true;
         for (const item of event.data.open) {
-          this.open.set(item.id, { ...item, proposals: this.open.get(item.id)?.proposals ?? [] });
+          const known = this.open.get(item.id);
+          const { title, detail = known?.detail ?? "" } = item;
+          this.open.set(item.id, { ...item, ...shownOf({ title, detail }), proposals: known?.proposals ?? [] });
         }
         break;
       case "turn.resumed":
@@ -179,8 +185,10 @@ export class SessionState {
         this.open.delete(event.data.id);
         if (event.data.by === "person") {
           if (event.data.decision === "allow_session") this.grants.push(event.data.grant ?? event.data.id);
+          const out = (event.data.review ?? []).filter(({ decision }) => decision === "reject").length;
+          const without = out > 0 && event.data.decision !== "reject" ? `, without ${String(out)} of the hunks` : "";
           const note = event.data.note ? `: ${event.data.note}` : "";
-          this.note(event.seq, `You said: ${SAID[event.data.decision]}${note}`, "info");
+          this.note(event.seq, `You said: ${SAID[event.data.decision]}${without}${note}`, "info");
         }
         break;
       case "question.asked":
@@ -188,7 +196,7 @@ export class SessionState {
           id: event.data.id,
           kind: "question",
           turnId,
-          title: event.data.question,
+          title: visible(event.data.question),
           options: event.data.options ?? [],
           allowFreeForm: event.data.allowFreeForm ?? true,
           proposals: [],
@@ -210,7 +218,20 @@ export class SessionState {
       case "edit.applied":
       case "edit.merged":
         this.changedFile(event.data, turnId, event.type === "edit.merged");
+        if (event.type === "edit.applied" && event.data.stays !== undefined)
+          this.note(event.seq, `${event.data.path} is not as it was planned: ${event.data.stays}`, "warning");
         break;
+      case "job.started":
+        this.jobs.set(event.data.jobId, event.data.command);
+        this.note(event.seq, `Runs in the background: ${visible(oneLine(event.data.command, 200))}`, "info");
+        break;
+      case "job.finished": {
+        const { jobId, status, exitCode } = event.data;
+        const how = exitCode === undefined ? status.replaceAll("_", " ") : `code ${String(exitCode)}`;
+        const command = visible(oneLine(this.jobs.get(jobId) ?? jobId, 200));
+        this.note(event.seq, `Ended in the background (${how}): ${command}`, "info");
+        break;
+      }
       case "plan.updated":
         this.plan = event.data.items;
         break;
@@ -239,8 +260,7 @@ export class SessionState {
       kind: "approval",
       turnId,
       callId: data.callId,
-      title: data.title,
-      detail: data.detail,
+      ...shownOf(data),
       options: data.options,
       ...(data.always === undefined ? {} : { always: data.always }),
       proposals,
@@ -333,6 +353,11 @@ function sum(one: Usage, other: Usage): Usage {
   return total;
 }
 
+/** What is decided about is shown as it is: nothing hides in it. */
+function shownOf({ title, detail }: { title: string; detail: string }): { title: string; detail: string } {
+  return { title: visible(title), detail: visible(detail) };
+}
+
 const TELLING = ["path", "command", "pattern", "from", "question"] as const;
 
 /** What a call is about, from its arguments. */
@@ -340,7 +365,7 @@ export function aboutOf(input: unknown): string {
   if (typeof input !== "object" || input === null) return "";
   for (const key of TELLING) {
     const value = (input as Record<string, unknown>)[key];
-    if (typeof value === "string") return oneLine(value, 200);
+    if (typeof value === "string") return visible(oneLine(value, 200));
   }
   return "";
 }

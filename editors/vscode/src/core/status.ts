@@ -39,7 +39,7 @@ export function statusText(server: ServerState, session: SessionState | undefine
     };
   }
   const mode = modeOf(session, next);
-  const now = session?.running;
+  const now = session?.elsewhere === true ? undefined : session?.running;
   const used = session === undefined ? "" : spent(session.usage);
   const cost = session?.usage.cost === undefined ? "" : ` · ${session.usage.cost.toFixed(4)}`;
   const lines = [
@@ -58,8 +58,9 @@ export function statusText(server: ServerState, session: SessionState | undefine
     };
   }
   if (now === undefined) {
+    const model = next.model === "" ? "" : ` · ${shortModel(next.model)}`;
     return {
-      text: `$(hubot) Outrider${mode !== "ask" ? ` · ${mode}` : ""}`,
+      text: `$(hubot) Outrider${model} · ${mode}${cost}`,
       tooltip: ["Idle", ...lines].join("\n"),
       calls: false,
       running: false,
@@ -67,7 +68,7 @@ export function statusText(server: ServerState, session: SessionState | undefine
   }
   const kind = now.mode === "agent" ? "" : `${now.mode} · `;
   return {
-    text: `$(loading~spin) Outrider: ${kind}step ${String(now.steps + 1)} · ${shortModel(now.model)}${mode !== "ask" ? ` · ${mode}` : ""}${cost}`,
+    text: `$(loading~spin) Outrider: ${kind}step ${String(now.steps + 1)} · ${shortModel(now.model)} · ${mode}${cost}`,
     tooltip: [session?.title ?? "", ...lines].join("\n"),
     calls: false,
     running: true,

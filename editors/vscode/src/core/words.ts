@@ -48,8 +48,9 @@ export function short(count: number): string {
   return `${(count / 1_000_000).toFixed(1)}M`;
 }
 
-/** Tokens and cost; the cost only where it is known. */
+/** Tokens and cost; the cost only where it is known, and nothing where nothing is. */
 export function spent(usage: Usage): string {
+  if (!usage.inputTokens && !usage.outputTokens && usage.cost === undefined) return "";
   const tokens = `${short(usage.inputTokens ?? 0)} in, ${short(usage.outputTokens ?? 0)} out`;
   return usage.cost === undefined ? tokens : `${tokens}, ${usage.cost.toFixed(4)}`;
 }
@@ -62,7 +63,6 @@ export function lasting(seconds: number): string {
   return `${String(minutes)} min ${String(Math.round(seconds - minutes * 60))} s`;
 }
 
-/** One line of at most so many characters. */
 /** A rule as a person reads it: what would be allowed from now on. */
 export function ruleText(rule: RulePattern): string {
   if (rule.command !== undefined) {
@@ -74,6 +74,7 @@ export function ruleText(rule: RulePattern): string {
   return [rule.tool, rule.path, rule.host].filter((part) => part !== undefined).join(" ");
 }
 
+/** One line of at most so many characters. */
 export function oneLine(text: string, length: number): string {
   const line = text.split(/\s+/).filter(Boolean).join(" ");
   return line.length <= length ? line : `${line.slice(0, length - 1)}…`;

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import type { SessionBook } from "../core/book.js";
+import type { Reviews } from "../core/review.js";
 import type { OpenItem, SessionState } from "../core/session.js";
 import {
   ALLOW_ONCE,
@@ -15,7 +16,7 @@ import {
   decisionOf,
 } from "../core/titles.js";
 import { oneLine, ruleText } from "../core/words.js";
-import type { AnswerParams } from "../protocol/types.js";
+import type { AnswerParams, Open } from "../protocol/types.js";
 import { CommandFailure, type Connection } from "./connection.js";
 import { uriOf } from "./places.js";
 import { saveOne } from "./saving.js";
@@ -36,6 +37,7 @@ export class Answers {
    */
   constructor(
     private readonly book: SessionBook,
+    private readonly reviews: Reviews,
     private readonly connection: Connection,
     private readonly showDiff: (item: OpenItem) => Promise<void>,
     private readonly isShown: () => boolean,
@@ -76,6 +78,17 @@ export class Answers {
     this.settling.clear();
   }
 
+  /** Ask what belongs to no step, such as whether a folder is trusted; it is in no session. Esc is no answer. */
+  async askApart(item: Open, token: vscode.CancellationToken): Promise<{ answer: string } | null> {
+    const options = { title: `Outrider: ${oneLine(item.title, 200)}`, placeHolder: oneLine(item.detail ?? "", 300) };
+    const chosen = await vscode.window.showQuickPick(
+      [...(item.options ?? [])],
+      { ...options, ignoreFocusOut: true },
+      token,
+    );
+    return chosen === undefined ? null : { answer: chosen };
+  }
+
   /** Resolves when an item is not open any more. */
   settled(id: string): Promise<void> {
     if (this.find(id) === undefined) return Promise.resolve();
@@ -86,6 +99,16 @@ export class Answers {
 
   /** Decide on an approval. For one that is to hold always the person sees the rules and says where; Esc leaves it open. */
   async decide(id: string, decision: Decision, note = ""): Promise<void> {
+    const item = this.find(id);
+    if (item !== undefined && decision !== "reject" && this.reviews.hasBegun(id)) {
+      // What the person left out stays out, and no yes for later can say that.
+      if (decision === "allow_once") await this.send(this.reviews.answer(item, note));
+      else
+        void vscode.window.showInformationMessage(
+          "Outrider: single hunks are decided already, so this can only be allowed once.",
+        );
+      return;
+    }
     const params = { id, decision, ...(note.trim() === "" ? {} : { note: note.trim() }) };
     if (decision !== "allow_always") {
       await this.send(params);
@@ -166,11 +189,10 @@ export class Answers {
   }
 
   /** Reject an approval, with a reason that the model is told if the person gives one. Esc leaves it open. */
-  async reject(item: OpenItem, about = ""): Promise<void> {
+  async reject(item: OpenItem): Promise<void> {
     const note = await vscode.window.showInputBox({
       title: `Reject: ${oneLine(item.title, 120)}`,
       prompt: "What the model is told; leave it empty to say nothing",
-      value: about,
       ignoreFocusOut: true,
     });
     if (note !== undefined) await this.decide(item.id, "reject", note);

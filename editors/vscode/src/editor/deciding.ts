@@ -2,7 +2,6 @@
 
 import * as vscode from "vscode";
 
-import { asDiff } from "../core/hunks.js";
 import type { OpenItem } from "../core/session.js";
 import type { CommandTable, House } from "./house.js";
 
@@ -15,7 +14,10 @@ export function decidingCommands({ answers, proposals }: House): CommandTable {
   const withItem = (act: (item: OpenItem) => Promise<void>) => async (id: unknown) => {
     const item = wanted(id);
     if (item === undefined) void vscode.window.showInformationMessage("Outrider: nothing waits for a decision.");
-    else await act(item);
+    else {
+      proposals.deciding();
+      await act(item);
+    }
   };
   return {
     allow: withItem((item) => answers.decide(item.id, "allow_once")),
@@ -26,15 +28,6 @@ export function decidingCommands({ answers, proposals }: House): CommandTable {
     }),
     reject: withItem((item) => answers.reject(item)),
     showDiff: withItem((item) => proposals.showDiff(item)),
-    rejectHunk: async (id: unknown, changeId: unknown, index: unknown) => {
-      const item = wanted(id);
-      const change = item?.proposals.find((proposal) => proposal.changeId === changeId);
-      const hunk = change?.hunks[Number(index)];
-      if (item === undefined || change === undefined || hunk === undefined) return;
-      const others = change.hunks.length - 1;
-      const about = `Propose the other ${others === 1 ? "change" : `${String(others)} changes`} of ${change.path} again, but not this one at line ${String(hunk.line)}: ${asDiff(hunk).replaceAll("\n", " ⏎ ")}`;
-      await answers.reject(item, about);
-    },
     answerPending: () => answers.choose(),
   };
 }

@@ -121,18 +121,19 @@ function describe({ sessionId, state, outcome, turns, lastAt }: SessionSummary, 
 
 /** Show a session; one that waits or was cut off goes on, unless it is only looked at. */
 async function open(house: House, { sessionId, state }: SessionSummary, resume: boolean): Promise<void> {
-  if (resume || state === "parked") await resumeSession(house, sessionId);
   house.book.select(sessionId);
   await house.book.load(sessionId);
+  if (resume || state === "parked") await resumeSession(house, sessionId);
   await house.view.show();
 }
 
 /** Open a session of the log again, so that it goes on and asks again. */
-export async function resumeSession(house: Pick<House, "connection">, sessionId: string): Promise<void> {
+export async function resumeSession(house: Pick<House, "connection" | "book">, sessionId: string): Promise<void> {
   try {
     await house.connection.execute("outrider.resume", { sessionId });
   } catch (error) {
     if (!(error instanceof CommandFailure) || error.reason !== "session_in_use") throw error;
+    house.book.lookOn(sessionId);
     void vscode.window.showInformationMessage(
       "Outrider: another window or editor runs this session. Here it can only be looked at.",
     );

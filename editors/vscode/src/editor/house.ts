@@ -3,6 +3,7 @@
 import type * as vscode from "vscode";
 
 import type { SessionBook } from "../core/book.js";
+import type { Reviews } from "../core/review.js";
 import type { Answers } from "./answers.js";
 import type { Connection } from "./connection.js";
 import type { Keys } from "./keys.js";
@@ -16,6 +17,7 @@ export interface House {
   readonly book: SessionBook;
   readonly answers: Answers;
   readonly proposals: Proposals;
+  readonly reviews: Reviews;
   readonly view: SessionView;
   readonly keys: Keys;
 }

@@ -37,8 +37,8 @@ export function thisMachine(log: vscode.LogOutputChannel): Machine {
         log.debug(`${command} ${args.join(" ")}`);
         execFile(command, [...args], options, (error, stdout, stderr) => {
           const output = `${stdout}${stderr}`;
-          if (output.trim() !== "") log.debug(output.trim());
-          if (error !== null) log.debug(`${command}: ${error.message}`);
+          if (error !== null) log.warn(`${error.message}\n${output}`.trim());
+          else if (output.trim() !== "") log.debug(output.trim());
           const code = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
           resolve({ code, output: output || (error?.message ?? "") });
         });

@@ -3,7 +3,6 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
-import { itemOfDialog } from "../core/asked.js";
 import type { SessionBook } from "../core/book.js";
 import type { DiagnosticsParams, DiagnosticsReply, Event, Frame, Open } from "../protocol/types.js";
 import type { Answers } from "./answers.js";
@@ -12,6 +11,11 @@ import { saveOne } from "./saving.js";
 interface DialogParams {
   readonly message: string;
   readonly actions?: readonly { readonly title: string }[];
+}
+
+interface AskParams {
+  readonly sessionId: string;
+  readonly item: Open;
 }
 
 /** Answer what the server that `client` speaks with may ask; called before it is started. */
@@ -24,20 +28,19 @@ export function serve(client: LanguageClient, book: SessionBook, answers: Answer
   });
 
   client.onRequest("window/showMessageRequest", async (params: DialogParams) => {
+    // What an undo asks about. Other messages hide themselves, and show no lines.
     const titles = (params.actions ?? []).map(({ title }) => title);
-    const open = book.all.flatMap((session) => [...session.open.values()]);
-    const item = itemOfDialog(params.message, titles, open);
-    // It is asked in the view, at the lines and in a message of our own; the answer goes by command.
-    if (item !== undefined) {
-      await answers.settled(item.id);
-      return null;
-    }
-    const chosen = await vscode.window.showWarningMessage(`Outrider: ${params.message}`, ...titles);
+    const [first = "", ...more] = params.message.split("\n");
+    const options = { modal: true, detail: more.join("\n") };
+    const chosen = await vscode.window.showWarningMessage(`Outrider: ${first}`, options, ...titles);
     return chosen === undefined ? null : { title: chosen };
   });
 
-  client.onRequest("outrider/ask", async (params: { item: Open }) => {
-    await answers.settled(params.item.id);
+  client.onRequest("outrider/ask", async ({ sessionId, item }: AskParams, token: vscode.CancellationToken) => {
+    if (item.callId === undefined) return answers.askApart(item, token);
+    // It is asked in the view, at the lines and in a message of our own; the answer goes by command.
+    await book.load(sessionId);
+    await answers.settled(item.id);
     return null;
   });
 

@@ -12,15 +12,13 @@ interface Task {
   readonly prompt: string;
   readonly mode: Mode;
   readonly context?: Context;
-  /** Whether it begins a session of its own. */
-  readonly fresh?: boolean;
 }
 
 /** Give a task to the session that is looked at, or to a new one, and show it. */
 export async function run(house: House, task: Task): Promise<void> {
   const { book, connection, view } = house;
   const model = chosenModel(house);
-  const session = task.fresh === true ? undefined : book.current;
+  const session = book.current?.elsewhere === true ? undefined : book.current;
   const given = {
     prompt: task.prompt,
     mode: task.mode,

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
 import type { SessionState } from "../core/session.js";
-import { type Frame, type FromView, type ToView } from "../core/messages.js";
+import { type Frame, type FromView, type ToView, shownEntry } from "../core/messages.js";
 
 export const VIEW = "outrider.session";
 
@@ -86,7 +86,8 @@ export class SessionView implements vscode.WebviewViewProvider {
     const reset = this.shown === undefined || this.shown !== (session?.sessionId ?? "");
     const all = session?.entries ?? [];
     if (reset && this.shown !== undefined) this.limit = SHOWN_AT_ONCE;
-    const entries = reset ? all.slice(-this.limit) : changed.flatMap((key) => session?.entry(key) ?? []);
+    const wanted = reset ? all.slice(-this.limit) : changed.flatMap((key) => session?.entry(key) ?? []);
+    const entries = wanted.map(shownEntry);
     this.shown = session?.sessionId ?? "";
     this.post({ type: "state", frame, entries, reset, hidden: Math.max(0, all.length - entries.length) });
     if (this.focusWanted !== undefined && this.view.visible) {

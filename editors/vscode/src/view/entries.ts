@@ -138,7 +138,7 @@ function end({ outcome, reason, usage, seconds }: EndEntry): Node[] {
       { class: "line" },
       h("span", { class: `sign ${outcome === "completed" ? "ok" : "error"}`, "aria-hidden": "true" }, sign),
       h("strong", {}, OUTCOMES[outcome]),
-      h("span", { class: "quiet" }, [reasonOf(reason), lasting(seconds), spent(usage)].join(" · ")),
+      h("span", { class: "quiet" }, [reasonOf(reason), lasting(seconds), spent(usage)].filter(Boolean).join(" · ")),
     ),
   ];
 }

@@ -126,14 +126,17 @@ function showFrame(now: Frame): void {
   const before = frame;
   frame = now;
   title.textContent = now.title || "Outrider";
+  title.title = now.title;
   const state =
     now.server !== "running"
       ? serverWord(now)
-      : now.parked || now.open.length > 0
-        ? "needs you"
-        : now.running
-          ? "running"
-          : "idle";
+      : now.elsewhere
+        ? "another window or editor runs this"
+        : now.parked || now.open.length > 0
+          ? "needs you"
+          : now.running
+            ? "running"
+            : "idle";
   facts.textContent = [state, now.title === "" ? "" : spent(now.usage)].filter(Boolean).join(" · ");
   facts.className = `facts ${now.open.length > 0 ? "waiting" : ""}`;
   stop.hidden = !now.running;
@@ -182,6 +185,10 @@ function showOpen({ open: items }: Frame): void {
     [...open.querySelectorAll<HTMLElement>(".card")].map((element) => [element.dataset["id"], element]),
   );
   open.replaceChildren(...items.map((item) => kept.get(item.id) ?? card(item, send)));
+  for (const [index, item] of items.entries()) {
+    const said = open.children[index]?.querySelector(".review");
+    if (said != null && said.textContent !== item.review) said.textContent = item.review;
+  }
   if (hadFocus) focusOpen();
 }
 

@@ -11,7 +11,6 @@ const KEYS: Readonly<Record<Decision, string>> = {
   allow_always: "w",
   reject: "r",
 };
-const MOST_LINES = 400;
 
 /** The card of an open item. */
 export function card(item: OpenView, send: (message: FromView) => void): HTMLElement {
@@ -59,6 +58,7 @@ export function card(item: OpenView, send: (message: FromView) => void): HTMLEle
     { class: "card", "data-id": item.id, "aria-label": `Outrider needs you: ${item.title}`, tabindex: -1 },
     h("h2", { dir: "auto" }, item.title),
     item.detail === "" ? undefined : detail(item.detail),
+    h("p", { class: "review", role: "status" }, item.review),
     h("div", { class: "buttons" }, ...buttons),
     note,
   );
@@ -76,12 +76,8 @@ export function card(item: OpenView, send: (message: FromView) => void): HTMLEle
 function detail(text: string): HTMLElement {
   const lines = text.split("\n");
   const isDiff = lines.some((line) => line.startsWith("@@"));
-  const shown = lines.slice(0, MOST_LINES).filter((line) => !isDiff || !/^(---|\+\+\+) /.test(line));
+  const shown = lines.filter((line) => !isDiff || !/^(---|\+\+\+) /.test(line));
   const rows = shown.map((line) => h("div", { class: isDiff ? kindOf(line) : "" }, line === "" ? " " : line));
-  if (lines.length > MOST_LINES)
-    rows.push(
-      h("div", { class: "quiet" }, `${String(lines.length - MOST_LINES)} more lines; the diff shows them all.`),
-    );
   return h(
     "pre",
     { class: isDiff ? "diff" : "output", tabindex: 0, "aria-label": isDiff ? "The proposed change" : "Details" },

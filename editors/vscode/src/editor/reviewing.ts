@@ -1,0 +1,139 @@
+/** Commands that decide about an edit hunk by hunk: at the lines, in the diff, by keys. */
+
+import * as vscode from "vscode";
+
+import { type ItemHunk, type Reviews, hunksOf, nextOf } from "../core/review.js";
+import type { OpenItem } from "../core/session.js";
+import type { Answers } from "./answers.js";
+import type { CommandTable, House } from "./house.js";
+import type { Proposals } from "./proposals.js";
+
+const HINT_MILLISECONDS = 6000;
+
+interface Meant {
+  readonly item: OpenItem;
+  readonly hunk: ItemHunk;
+}
+
+export function reviewCommands({ answers, proposals, reviews, view }: House): CommandTable {
+  const decide = async ({ item, hunk }: Meant, decision: "take" | "reject", reason = ""): Promise<void> => {
+    reviews.decide(item, hunk, decision, reason);
+    proposals.decided(item);
+    view.update();
+    const left = reviews.left(item);
+    if (left.length === 0) {
+      await answers.decide(item.id, "allow_once");
+      return;
+    }
+    const next = nextOf(left, hunk.number, 1);
+    if (next === undefined) return;
+    if (next.change.operation === "rename") await rename({ item, hunk: next });
+    else if (isLookedAt(proposals, item)) await proposals.go(item, next);
+  };
+
+  /** A file's new name stands at no line, so it is asked about. */
+  const rename = async (meant: Meant): Promise<void> => {
+    const { path, to } = meant.hunk.change;
+    const take = `$(check) Take: rename ${path} to ${to ?? ""}`;
+    const picked = await vscode.window.showQuickPick([take, "$(circle-slash) Leave out"], {
+      title: "The file would get another name",
+      ignoreFocusOut: true,
+    });
+    if (picked !== undefined) await decide(meant, picked === take ? "take" : "reject");
+  };
+
+  const withHunk =
+    (act: (meant: Meant) => Promise<void>) =>
+    async (itemId: unknown, hunkId: unknown): Promise<void> => {
+      const meant = named(answers, itemId, hunkId) ?? (await wanted(answers, proposals, reviews));
+      if (meant === undefined) return;
+      proposals.deciding();
+      await act(meant);
+    };
+
+  const move = (step: 1 | -1) => async (): Promise<void> => {
+    const item = edit(answers, proposals);
+    const hunks = item === undefined ? [] : hunksOf(item).filter(({ change }) => change.operation !== "rename");
+    const next = nextOf(hunks, item === undefined ? undefined : around(proposals, reviews, item, step), step);
+    if (item === undefined || next === undefined) nothing();
+    else await proposals.go(item, next);
+  };
+
+  return {
+    acceptHunk: withHunk((meant) => decide(meant, "take")),
+    rejectHunk: withHunk((meant) => decide(meant, "reject")),
+    rejectHunkBecause: withHunk(async (meant) => {
+      const reason = await vscode.window.showInputBox({
+        title: `Leave out hunk ${String(meant.hunk.number)}`,
+        prompt: "Why? The model is told.",
+        ignoreFocusOut: true,
+      });
+      if (reason !== undefined) await decide(meant, "reject", reason);
+    }),
+    nextHunk: move(1),
+    previousHunk: move(-1),
+  };
+}
+
+/** The hunk that a lens names. */
+function named(answers: Answers, itemId: unknown, hunkId: unknown): Meant | undefined {
+  const item = typeof itemId === "string" ? answers.find(itemId) : undefined;
+  const hunk = item && hunksOf(item).find(({ id }) => id === hunkId);
+  return item === undefined || hunk === undefined ? undefined : { item, hunk };
+}
+
+/** The edit that the person looks at, else the one that has waited longest. */
+function edit(answers: Answers, proposals: Proposals): OpenItem | undefined {
+  return proposals.looked ?? answers.open.find((item) => item.proposals.length > 0);
+}
+
+/** The hunk at the cursor. Where there is none the next one is shown first, and nothing is done with it. */
+async function wanted(answers: Answers, proposals: Proposals, reviews: Reviews): Promise<Meant | undefined> {
+  const here = atCursor(proposals, reviews);
+  if (here !== undefined) return here;
+  const item = edit(answers, proposals);
+  const left = item === undefined ? [] : reviews.left(item);
+  const hunk = nextOf(left, item === undefined ? undefined : around(proposals, reviews, item, 1), 1);
+  if (item === undefined || hunk === undefined) {
+    nothing();
+    return undefined;
+  }
+  await proposals.go(item, hunk);
+  vscode.window.setStatusBarMessage(
+    `Outrider: hunk ${String(hunk.number)} of ${String(hunksOf(item).length)}. The same keys again decide about it.`,
+    HINT_MILLISECONDS,
+  );
+  return undefined;
+}
+
+function atCursor(proposals: Proposals, reviews: Reviews): Meant | undefined {
+  const editor = vscode.window.activeTextEditor;
+  const line = editor?.selection.active.line ?? 0;
+  const standing = editor === undefined ? [] : proposals.standing(editor.document);
+  const here = standing.filter(({ place }) => place.line <= line && line < place.line + Math.max(1, place.count));
+  // Of two at one line the one that is not decided yet is meant.
+  return here.find(({ item, hunk }) => reviews.verdict(item, hunk) === "open") ?? here[0];
+}
+
+/** The number from which the next hunk is looked for: that at the cursor, else of the one before it, or after it. */
+function around(proposals: Proposals, reviews: Reviews, item: OpenItem, step: 1 | -1): number | undefined {
+  const here = atCursor(proposals, reviews);
+  if (here?.item.id === item.id) return here.hunk.number;
+  const editor = vscode.window.activeTextEditor;
+  const line = editor?.selection.active.line ?? 0;
+  const standing = (editor === undefined ? [] : proposals.standing(editor.document)).filter(
+    (one) => one.item.id === item.id,
+  );
+  const above = standing.filter(({ place }) => place.line < line).at(-1)?.hunk.number;
+  const below = standing.find(({ place }) => place.line > line)?.hunk.number;
+  return step === 1 ? (above ?? (below === undefined ? undefined : below - 1)) : (below ?? above);
+}
+
+function isLookedAt(proposals: Proposals, item: OpenItem): boolean {
+  const editor = vscode.window.activeTextEditor;
+  return editor !== undefined && proposals.standing(editor.document).some((one) => one.item.id === item.id);
+}
+
+function nothing(): void {
+  void vscode.window.showInformationMessage("Outrider: no edit waits for a decision.");
+}

@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { placesAfter, withHunks } from "../src/core/hunks.js";
+import { frameOf } from "../src/core/messages.js";
+import { type ItemHunk, Reviews, asDecided, hunksOf, nextOf } from "../src/core/review.js";
+import { type OpenItem, SessionState } from "../src/core/session.js";
+import type { EditProposed } from "../src/protocol/types.js";
+import { Log } from "./events.js";
+
+const TEXT = "a\nb\nc\nd\n";
+const EDIT: EditProposed = {
+  changeId: "chg_1",
+  path: "a.py",
+  hunks: [
+    { line: 1, removed: "a\n", added: "A\nA\n" },
+    { line: 3, removed: "c\n", added: "" },
+  ],
+};
+const RENAME: EditProposed = { changeId: "chg_2", path: "b.py", operation: "rename", to: "c.py", hunks: [] };
+
+function item(...proposals: EditProposed[]): OpenItem {
+  return { id: "open_1", kind: "approval", turnId: "turn_1", title: "Edit", proposals };
+}
+
+function hunk(of: OpenItem, id: string): ItemHunk {
+  const found = hunksOf(of).find((one) => one.id === id);
+  assert.ok(found);
+  return found;
+}
+
+test("hunks are numbered over all files, and a file that gets another name is one", () => {
+  assert.deepEqual(
+    hunksOf(item(EDIT, RENAME)).map(({ id, number, index }) => [id, number, index]),
+    [
+      ["chg_1#1", 1, 0],
+      ["chg_1#2", 2, 1],
+      ["chg_2#1", 3, 0],
+    ],
+  );
+});
+
+test("what is left out is named, and what nothing was said about is taken", () => {
+  const [edit, reviews] = [item(EDIT, RENAME), new Reviews()];
+  reviews.decide(edit, hunk(edit, "chg_1#2"), "reject", " it is needed ");
+  assert.deepEqual(
+    reviews.left(edit).map(({ id }) => id),
+    ["chg_1#1", "chg_2#1"],
+  );
+  assert.equal(reviews.said(edit), "Of 3 hunks 0 taken, 1 left out, 2 open. Allow once takes what is open.");
+  assert.deepEqual(reviews.answer(edit, "Nearly."), {
+    id: "open_1",
+    decision: "allow_once",
+    review: [{ id: "chg_1#2", decision: "reject", reason: "it is needed" }],
+    note: "Nearly.",
+  });
+});
+
+test("a decision can be changed until all are made", () => {
+  const [edit, reviews] = [item(EDIT), new Reviews()];
+  reviews.decide(edit, hunk(edit, "chg_1#1"), "reject");
+  reviews.decide(edit, hunk(edit, "chg_1#1"), "take");
+  assert.equal(reviews.verdict(edit, hunk(edit, "chg_1#1")), "taken");
+  assert.deepEqual(reviews.answer(edit), { id: "open_1", decision: "allow_once" });
+});
+
+test("an edit of which nothing is left is rejected, with the reasons alone", () => {
+  const [edit, reviews] = [item(EDIT), new Reviews()];
+  reviews.decide(edit, hunk(edit, "chg_1#1"), "reject", "no");
+  reviews.decide(edit, hunk(edit, "chg_1#2"), "reject");
+  assert.deepEqual(reviews.answer(edit), {
+    id: "open_1",
+    decision: "reject",
+    review: [{ id: "chg_1#1", decision: "reject", reason: "no" }],
+  });
+  const [one, others] = [item(RENAME), new Reviews()];
+  others.decide(one, hunk(one, "chg_2#1"), "reject", "keep the name");
+  assert.deepEqual(others.answer(one), { id: "open_1", decision: "reject", note: "keep the name" });
+});
+
+test("the diff shows a hunk that is left out as no change, at its place", () => {
+  const [edit, reviews] = [item(EDIT), new Reviews()];
+  reviews.decide(edit, hunk(edit, "chg_1#1"), "reject");
+  const hunks = asDecided(reviews, edit, "chg_1");
+  assert.equal(withHunks(TEXT, hunks), "a\nb\nd\n");
+  assert.deepEqual(placesAfter(hunks), [
+    { line: 0, count: 1 },
+    { line: 2, count: 0 },
+  ]);
+});
+
+test("the next hunk is looked for round and round", () => {
+  const hunks = hunksOf(item(EDIT, RENAME));
+  assert.equal(nextOf(hunks, undefined, 1)?.number, 1);
+  assert.equal(nextOf(hunks, 1, 1)?.number, 2);
+  assert.equal(nextOf(hunks, 3, 1)?.number, 1);
+  assert.equal(nextOf(hunks, 1, -1)?.number, 3);
+  assert.equal(nextOf([], 1, 1), undefined);
+});
+
+test("the view says what is decided, and an item that is answered is forgotten", () => {
+  const session = new SessionState("ses_1");
+  for (const event of new Log().asking().events) session.apply(event);
+  const [open] = session.open.values();
+  assert.ok(open);
+  const reviews = new Reviews();
+  assert.equal(frameOf("running", session, { model: "", permissionMode: undefined }, reviews).open[0]?.review, "");
+  reviews.decide(open, hunk(open, "chg_1#1"), "reject");
+  const frame = frameOf("running", session, { model: "", permissionMode: undefined }, reviews);
+  assert.match(frame.open[0]?.review ?? "", /1 left out/);
+  reviews.keepOnly([]);
+  assert.equal(reviews.hasBegun("open_1"), false);
+});
