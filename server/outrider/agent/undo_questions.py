@@ -122,4 +122,5 @@ def cut(text: str) -> str:
     text = text.removeprefix(BOM).replace("\r\n", "\n").replace("\r", "\n")
     if not text:
         return "(nothing)"
-    return text.rstrip("\n") if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+    left = len(text) - MOST_SHOWN
+    return text.rstrip("\n") if left <= 0 else f"{text[:MOST_SHOWN]} … {left} further characters"

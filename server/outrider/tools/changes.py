@@ -83,7 +83,8 @@ def _title(change: Change) -> str:
         case "edit":
             return f"Edit {path} (+{added} −{removed})"
         case "create":
-            return f"Create {path} (+{added})"
+            mode = "" if change.mode is None else f", mode {change.mode:03o}"
+            return f"Create {path} (+{added}{mode})"
         case "delete":
             return f"Delete {path} (−{removed})"
         case "rename":
@@ -137,6 +138,8 @@ def digest(change: Change) -> str:
     ]
     shown: list[Any] = [change.operation, places]
     shown.append([change.before is None, change.after is None])
+    if change.operation == "create" and change.mode is not None:
+        shown.append(change.mode)
     for hunk in change.difference.hunks:
         first = hunk.line - 1 - change.difference.skipped
         last = first + len(split_lines(hunk.removed))
@@ -277,7 +280,8 @@ def said(change: Change, written: Written) -> str:
     if written.merged:
         return f"{done} {path}. Somebody else changed the file at the same time; both changes are in it."
     where = " The change is in the open buffer and not saved yet." if written.where == "buffer" else ""
-    return f"{done} {path}.{where}"
+    mode = f" with the mode {change.mode:03o}" if change.operation == "create" and change.mode else ""
+    return f"{done} {path}{mode}.{where}"
 
 
 def in_part(change: Change, written: Written) -> str:
