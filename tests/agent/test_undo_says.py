@@ -120,3 +120,30 @@ async def test_a_question_shows_no_mark_and_no_returns(end, begin, workspace):
     await editor.command("outrider.undo", {})
     (question,) = editor.questions
     assert question.message.endswith("As it is now:\nagain\nWith the undo:\none\ntwo")
+
+
+async def two_conflicts(begin, workspace, answers):
+    (workspace / "ten.txt").write_text(TEN)
+    edits = [{"old": f"line {number}\n", "new": f"L{number}\n"} for number in (2, 6)]
+    editor = await begin(
+        "stock", [step(call("edit_file", path="ten.txt", edits=edits)), DONE], FULL, answers=answers
+    )
+    await editor.run("Go.")
+    (workspace / "ten.txt").write_text(TEN.replace("line 2", "mine 2").replace("line 6", "mine 6"))
+    undone = await editor.command("outrider.undo", {})
+    return editor, [one["reason"] for one in undone["conflicts"]]
+
+
+async def test_a_conflict_that_nobody_was_asked_about_says_so(begin, workspace):
+    editor, reasons = await two_conflicts(begin, workspace, lambda _: None)
+    assert len(editor.questions) == 1
+    assert reasons == [
+        "the same place was changed since",
+        "the same place was changed since; not asked about, as a question before it stayed open",
+    ]
+
+
+async def test_a_conflict_that_was_decided_about_says_no_more(begin, workspace):
+    editor, reasons = await two_conflicts(begin, workspace, lambda _: "Keep mine")
+    assert len(editor.questions) == 2
+    assert reasons == ["the same place was changed since"] * 2

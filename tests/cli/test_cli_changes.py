@@ -1,11 +1,17 @@
 """`outrider changes`: where there is nothing to hand over it says why, and what is left out is named."""
 
 import asyncio
+import io
+import os
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from outrider.cli.look import undo
 from outrider.cli.main import main
+from outrider.cli.terminal import Keyboard
 from outrider.store.log import Store
 from outrider.store.retention import give_up_old_texts
 from outrider.testing.scenario import scripted, start_session
@@ -76,3 +82,22 @@ def test_what_a_command_changed_without_a_known_text_is_named(workspace, patch):
     assert text.startswith("diff --git a/tariff.py b/tariff.py\n")
     assert "photo.bin" not in text
     assert told.startswith("not in the patch: photo.bin: ")
+
+
+def test_open_both_says_where_the_two_versions_are(workspace, capfd):
+    state = workspace.parent / "workspace.state"
+    session(workspace, FIX)
+    (workspace / "tariff.py").write_text("# mine\n")
+    stream = io.StringIO()
+    console = Console(file=stream, width=1000, markup=False, highlight=False)
+    read, write = os.pipe()
+    try:
+        os.write(write, b"3\n")
+        code = asyncio.run(undo(workspace, {"stateDir": str(state)}, {}, console, Keyboard(read), redo=False))
+    finally:
+        os.close(read)
+        os.close(write)
+    said = next(line for line in stream.getvalue().splitlines() if "as it is: " in line)
+    mine, other = said.removeprefix("tariff.py as it is: ").split("; with the undo: ")
+    assert (code, Path(mine).read_text()) == (1, "# mine\n")
+    assert "hours * 3" in Path(other).read_text()

@@ -184,7 +184,7 @@ class TakingBack:
         return UndoResult(
             change_id=report.change_id,
             undone=[UndonePath(path=path, hunks=hunks) for path, hunks in report.undone.items()],
-            conflicts=report.conflicts,
+            conflicts=[self._questions.told(one) for one in report.conflicts],
             not_undoable=report.not_undoable,
         )
 
