@@ -4,6 +4,7 @@ import pytest
 from scripting import DONE, call, step
 
 from outrider.agent.below import REASON
+from outrider.testing.answers import Dismiss
 from outrider.workspace.editing import UNSAVED
 
 FULL = {"permissionMode": "full"}
@@ -135,7 +136,7 @@ async def two_conflicts(begin, workspace, answers):
 
 
 async def test_a_conflict_that_nobody_was_asked_about_says_so(begin, workspace):
-    editor, reasons = await two_conflicts(begin, workspace, lambda _: None)
+    editor, reasons = await two_conflicts(begin, workspace, lambda _: Dismiss())
     assert len(editor.questions) == 1
     assert reasons == [
         "the same place was changed since",

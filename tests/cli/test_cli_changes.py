@@ -98,6 +98,6 @@ def test_open_both_says_where_the_two_versions_are(workspace, capfd):
         os.close(read)
         os.close(write)
     said = next(line for line in stream.getvalue().splitlines() if "as it is: " in line)
-    mine, other = said.removeprefix("tariff.py as it is: ").split("; with the undo: ")
+    mine, other = said.partition("tariff.py as it is: ")[2].split("; with the undo: ")
     assert (code, Path(mine).read_text()) == (1, "# mine\n")
     assert "hours * 3" in Path(other).read_text()
