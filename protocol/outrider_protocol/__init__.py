@@ -96,8 +96,6 @@ EDIT_TOOLS: Final = frozenset(
     {"edit_file", "apply_patch", "insert_lines", "write_file", "delete_file", "rename_file"}
 )
 """The tools whose effect is `edit`."""
-COMMAND_TOOL: Final = "run_command"
-"""The tool that runs a command."""
 
 ACTION_PREFIX: Final = "Outrider: "
 """What the title of every code action begins with."""

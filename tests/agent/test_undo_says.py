@@ -1,5 +1,8 @@
 """An undo that does nothing says why."""
 
+import os
+import sys
+
 import pytest
 from scripting import DONE, call, step
 
@@ -148,3 +151,23 @@ async def test_a_conflict_that_was_decided_about_says_no_more(begin, workspace):
     editor, reasons = await two_conflicts(begin, workspace, lambda _: "Keep mine")
     assert len(editor.questions) == 2
     assert reasons == ["the same place was changed since"] * 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there Python knows extended attributes")
+async def test_what_a_deleted_file_had_besides_its_text_is_named(begin, workspace):
+    for name in ("a.sh", "b.sh"):
+        (workspace / name).write_text(TEN)
+    try:
+        os.setxattr(workspace / "a.sh", "user.mine", b"1")
+    except OSError:
+        pytest.skip("the file system has no extended attributes")
+    (workspace / "a.sh").chmod(0o4755)
+    steps = [step(call("delete_file", path="a.sh"), call("delete_file", path="b.sh")), DONE]
+    editor = await begin("stock", steps, FULL)
+    await editor.run("Go.")
+    undone = await editor.command("outrider.undo", {})
+    assert named(undone) == {"a.sh": "it was made again without what it had besides: setuid, user.mine"}
+    assert [one["path"] for one in undone["undone"]] == ["b.sh", "a.sh"]
+    assert (workspace / "a.sh").stat().st_mode & 0o7777 == 0o755
+    await editor.command("outrider.redo", {})
+    assert named(await editor.command("outrider.undo", {})) == {}

@@ -14,8 +14,9 @@ from outrider.cli.render import Renderer, essential_argument
 from outrider.cli.terminal import Keyboard, visible
 from outrider.lsp.client import Question
 from outrider.ports.text import spelled_out
-from outrider_protocol import COMMAND_TOOL, EDIT_TOOLS
+from outrider_protocol import EDIT_TOOLS
 
+COMMAND_TOOL: Final = "run_command"
 OUTSIDE: Final = " outside the workspace"
 
 # Answers that open a document, which a terminal cannot do.

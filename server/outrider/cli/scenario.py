@@ -16,6 +16,7 @@ from typing import Any, Final, TextIO, cast
 import typer
 from rich.console import Console
 
+from outrider.cli.answers import COMMAND_TOOL
 from outrider.cli.files import write_file
 from outrider.cli.render import counted
 from outrider.models.json_file import read_json
@@ -26,7 +27,6 @@ from outrider.testing.from_export import Untold, scenario_of, written
 from outrider.testing.profiles import PROFILES
 from outrider.testing.scenario_file import ScenarioProblem, load_scenario
 from outrider.testing.verdict import play_and_judge
-from outrider_protocol import COMMAND_TOOL
 from outrider_protocol.scenario import Connection, Scenario
 
 _SCENARIO_KEYS: Final = frozenset({"steps", "model"})
