@@ -92,6 +92,11 @@ TAKE_THE_UNDO: Final = "Take the undo"
 TAKE_THE_REDO: Final = "Take the redo"
 OPEN_BOTH: Final = "Open both"
 
+EDIT_TOOLS: Final = frozenset(
+    {"edit_file", "apply_patch", "insert_lines", "write_file", "delete_file", "rename_file"}
+)
+"""The tools whose effect is `edit`."""
+
 ACTION_PREFIX: Final = "Outrider: "
 """What the title of every code action begins with."""
 ACTION_KIND: Final = "source.outrider"

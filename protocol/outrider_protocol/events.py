@@ -670,6 +670,9 @@ class EditApplying(EditEvent):
     folders are others by now. An undo changes no other file."""
     to_place: str | None = None
     """The same of `to`."""
+    besides: list[str] | None = None
+    """What a file that is deleted has besides its text and its permission bits, and would not come back with: the names
+    of its extended attributes, `setuid`, `setgid`, `sticky`."""
 
 
 class EditApplied(EditEvent):

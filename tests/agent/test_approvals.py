@@ -512,3 +512,38 @@ async def test_a_link_that_is_turned_while_it_is_asked_for_is_asked_for_again(be
     await editor.run("Edit it.")
     assert len(editor.questions) == 2
     assert (first.read_text(), second.read_text()) == ("a\n", "a\n")
+
+
+LONG = "var a=1;" * 6000 + "NEEDLE" + ";b()" * 6000 + "\n"
+
+
+async def test_a_question_about_a_long_line_shows_where_it_differs_and_says_what_it_leaves_out(
+    begin, workspace
+):
+    (workspace / "app.min.js").write_text(LONG)
+    edit = call("edit_file", path="app.min.js", old="NEEDLE", new="PIN")
+    editor = await begin("vscode", [step(edit), DONE], answers=lambda _: "Allow once")
+    await editor.run("Go.")
+    message = editor.questions[0].message
+    assert len(message) < 1_000
+    removed, added = (
+        next(line for line in message.split("\n") if line.startswith(mark)) for mark in ("-…", "+…")
+    )
+    assert removed.startswith("-… 47960 characters … ") and "var a=1;NEEDLE;b();b()" in removed
+    assert removed.endswith(" … 23846 further characters")
+    assert "var a=1;PIN;b();b()" in added
+    assert (workspace / "app.min.js").read_text() == LONG.replace("NEEDLE", "PIN")
+
+
+async def test_a_question_about_an_undo_says_how_much_it_leaves_out(begin, workspace):
+    (workspace / "app.min.js").write_text(LONG)
+    edit = call("edit_file", path="app.min.js", old="NEEDLE", new="PIN")
+    editor = await begin(
+        "vscode", [step(edit), DONE], {"permissionMode": "full"}, answers=lambda _: "Keep mine"
+    )
+    await editor.run("Go.")
+    (workspace / "app.min.js").write_text(LONG.replace("NEEDLE", "PINS"))
+    await editor.command("outrider.undo", {})
+    message = editor.questions[0].message
+    assert len(message) < 1_500
+    assert " … 71705 further characters\nWith the undo:\n" in message

@@ -186,6 +186,87 @@ async def test_a_rejected_patch_changes_nothing(begin):
     assert texts(editor) == BEFORE
 
 
+PROGRAM = (
+    "diff --git a/r.sh b/r.sh\nnew file mode 100755\n--- /dev/null\n+++ b/r.sh\n@@ -0,0 +1 @@\n+#!/bin/sh\n"
+)
+
+
+async def test_a_patch_makes_a_program_and_the_question_says_so(begin, workspace):
+    editor = await begin("stock", [step(call("apply_patch", patch=PROGRAM)), DONE])
+    await run_allowed(editor)
+    (asked,) = editor.events_of("approval.requested")
+    assert asked["data"]["title"] == "Create r.sh (+1, mode 755)"
+    assert result(editor) == ("ok", "Created r.sh with the mode 755.")
+    assert (workspace / "r.sh").stat().st_mode & 0o777 == 0o755
+    await editor.command("outrider.undo", {})
+    assert not (workspace / "r.sh").exists()
+    await editor.command("outrider.redo", {})
+    assert (workspace / "r.sh").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("mode", ["120000", "160000", "104755"])
+async def test_a_patch_makes_nothing_but_files_and_programs(mode, begin, workspace):
+    editor = await begin(
+        "stock", [step(call("apply_patch", patch=PROGRAM.replace("100755", mode))), DONE], FULL
+    )
+    await editor.run("Go.")
+    status, content = result(editor)
+    assert status == "error"
+    assert "line 2 of the patch" in content
+    assert not (workspace / "r.sh").exists()
+
+
+ENVELOPE = "*** Begin Patch\n*** Add File: new.txt\n+one\r\n+\r\n+three\n*** End Patch\n"
+UNIFIED = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,3 @@\n+one\r\n+\r\n+three\n"
+
+
+@pytest.mark.parametrize(
+    ("patch", "made"),
+    [
+        (ENVELOPE, b"one\r\n\r\nthree\n"),
+        (UNIFIED, b"one\r\n\r\nthree\n"),
+        (ENVELOPE.replace("\r", "").replace("\n", "\r\n"), b"one\n\nthree\n"),
+    ],
+    ids=["envelope", "unified", "a patch with such line ends itself"],
+)
+async def test_a_new_file_of_a_patch_has_the_line_ends_of_its_lines(patch, made, begin, workspace):
+    editor = await begin("stock", [step(call("apply_patch", patch=patch)), DONE], FULL)
+    await editor.run("Go.")
+    assert (workspace / "new.txt").read_bytes() == made, result(editor)
+
+
+async def test_a_file_that_is_moved_to_where_it_is_is_just_edited(begin):
+    patch = PATCH.replace("READ.md", "./README.md")
+    editor = await begin("stock", [step(call("apply_patch", patch=patch)), DONE], FULL)
+    await editor.run("Go.")
+    assert result(editor)[0] == "ok", result(editor)
+    assert texts(editor)["README.md"] == AFTER["READ.md"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "content", "after"),
+    [
+        (b"a\r\nb\nc\nd\ne\n", "a\nb\nc\nX\ne\n", b"a\r\nb\nc\nX\ne\n"),
+        (b"a\r\nb\r\nc\nd\r\n", "new\na\nb\nc\nd\n", b"new\r\na\r\nb\r\nc\nd\r\n"),
+        (b"a\r\nb\r\n", "a\nX\n", b"a\r\nX\r\n"),
+        (b"\xef\xbb\xbfa\r\nb\nc\n", "a\nb\nX", b"\xef\xbb\xbfa\r\nb\nX"),
+        (b"a\r\nb\nc\nd", "a\nb\nc\nd\n", b"a\r\nb\nc\nd\n"),
+        (b"a\r\nb\n", "a\r\nb\r\n", b"a\r\nb\r\n"),
+        (b"a\rb\r", "a\nX\n", b"a\rX\r"),
+    ],
+)
+async def test_a_whole_text_leaves_the_line_ends_of_the_lines_that_stay(
+    raw, content, after, begin, workspace
+):
+    (workspace / "m.txt").write_bytes(raw)
+    write = call("write_file", path="m.txt", content=content, overwrite=True)
+    editor = await begin("stock", [step(call("read_file", path="m.txt")), step(write), DONE], FULL)
+    await editor.run("Go.")
+    assert (workspace / "m.txt").read_bytes() == after, result(editor, 1)
+    await editor.command("outrider.undo", {})
+    assert (workspace / "m.txt").read_bytes() == raw
+
+
 async def test_what_does_not_fit_refuses_the_whole_with_all_reasons(begin):
     patch = (
         "*** Begin Patch\n*** Update File: tariff.py\n@@\n-    return hours * 4\n+    return 1\n"

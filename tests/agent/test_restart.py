@@ -253,6 +253,7 @@ async def test_a_session_is_run_by_one_server_at_a_time(workspace):
             with pytest.raises(RpcError) as error:
                 await second.command(name, params)
             assert error.value.data["reason"] == "session_in_use", name
+        assert "runs session" in str(error.value) and ": undo there, or end that" in str(error.value)
         events = await second.command("outrider.events", {"sessionId": listed["sessionId"]})
         assert events["events"] == first.events
         assert (await second.wait_turn(first.turn_id))["outcome"] == "needs_input"

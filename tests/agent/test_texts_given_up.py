@@ -34,7 +34,8 @@ async def test_a_change_whose_text_is_gone_says_so_and_the_next_one_comes_back(w
         named = {"sessionId": session_id}
         (change,) = (await editor.command("outrider.changes", named))["changes"]
         assert (change["undoable"], change["reason"], change["hunks"]) == (False, GONE, [])
-        assert (await editor.command("outrider.changes", {**named, "format": "patch"}))["patch"] == ""
+        patch = await editor.command("outrider.changes", {**named, "format": "patch"})
+        assert (patch["patch"], patch["leftOut"]) == ("", [{"path": "tariff.py", "reason": GONE}])
         undone = await editor.command("outrider.undo", named)
         assert (undone["undone"], undone["notUndoable"]) == ([], [{"what": "tariff.py", "reason": GONE}])
         assert (workspace / "tariff.py").read_text() == edited

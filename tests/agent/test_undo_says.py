@@ -1,9 +1,13 @@
 """An undo that does nothing says why."""
 
+import os
+import sys
+
 import pytest
 from scripting import DONE, call, step
 
 from outrider.agent.below import REASON
+from outrider.testing.answers import Dismiss
 from outrider.workspace.editing import UNSAVED
 
 FULL = {"permissionMode": "full"}
@@ -120,3 +124,50 @@ async def test_a_question_shows_no_mark_and_no_returns(end, begin, workspace):
     await editor.command("outrider.undo", {})
     (question,) = editor.questions
     assert question.message.endswith("As it is now:\nagain\nWith the undo:\none\ntwo")
+
+
+async def two_conflicts(begin, workspace, answers):
+    (workspace / "ten.txt").write_text(TEN)
+    edits = [{"old": f"line {number}\n", "new": f"L{number}\n"} for number in (2, 6)]
+    editor = await begin(
+        "stock", [step(call("edit_file", path="ten.txt", edits=edits)), DONE], FULL, answers=answers
+    )
+    await editor.run("Go.")
+    (workspace / "ten.txt").write_text(TEN.replace("line 2", "mine 2").replace("line 6", "mine 6"))
+    undone = await editor.command("outrider.undo", {})
+    return editor, [one["reason"] for one in undone["conflicts"]]
+
+
+async def test_a_conflict_that_nobody_was_asked_about_says_so(begin, workspace):
+    editor, reasons = await two_conflicts(begin, workspace, lambda _: Dismiss())
+    assert len(editor.questions) == 1
+    assert reasons == [
+        "the same place was changed since",
+        "the same place was changed since; not asked about, as a question before it stayed open",
+    ]
+
+
+async def test_a_conflict_that_was_decided_about_says_no_more(begin, workspace):
+    editor, reasons = await two_conflicts(begin, workspace, lambda _: "Keep mine")
+    assert len(editor.questions) == 2
+    assert reasons == ["the same place was changed since"] * 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there Python knows extended attributes")
+async def test_what_a_deleted_file_had_besides_its_text_is_named(begin, workspace):
+    for name in ("a.sh", "b.sh"):
+        (workspace / name).write_text(TEN)
+    try:
+        os.setxattr(workspace / "a.sh", "user.mine", b"1")
+    except OSError:
+        pytest.skip("the file system has no extended attributes")
+    (workspace / "a.sh").chmod(0o4755)
+    steps = [step(call("delete_file", path="a.sh"), call("delete_file", path="b.sh")), DONE]
+    editor = await begin("stock", steps, FULL)
+    await editor.run("Go.")
+    undone = await editor.command("outrider.undo", {})
+    assert named(undone) == {"a.sh": "it was made again without what it had besides: setuid, user.mine"}
+    assert [one["path"] for one in undone["undone"]] == ["b.sh", "a.sh"]
+    assert (workspace / "a.sh").stat().st_mode & 0o7777 == 0o755
+    await editor.command("outrider.redo", {})
+    assert named(await editor.command("outrider.undo", {})) == {}

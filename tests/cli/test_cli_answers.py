@@ -4,6 +4,8 @@ import pytest
 
 from outrider.cli.answers import OpenItem, OpenItems, Rules, can_match
 from outrider.lsp.client import Question
+from outrider.tools.all import own_tools
+from outrider_protocol import EDIT_TOOLS
 
 
 def approval(title: str, tool: str, argument: str = "") -> OpenItem:
@@ -12,6 +14,8 @@ def approval(title: str, tool: str, argument: str = "") -> OpenItem:
 
 EDIT = approval("Edit src/a.py (+1 −1)", "edit_file", "src/a.py")
 DELETE = approval("Delete src/a.py (−9)", "delete_file", "src/a.py")
+INSERT = approval("Edit src/a.py (+1 −0)", "insert_lines", "src/a.py")
+PATCH = approval("Change 2 files (+1 −1)", "apply_patch", "…")
 COMMAND = approval("Run: make test", "run_command", "make test")
 OUTSIDE = approval("Read /etc/hosts outside the workspace", "read_file", "/etc/hosts")
 
@@ -25,6 +29,18 @@ OUTSIDE = approval("Read /etc/hosts outside the workspace", "read_file", "/etc/h
         ("all", EDIT),
         ("all", COMMAND),
         ("all", OUTSIDE),
+        ("edits", INSERT),
+        ("edits", PATCH),
+        ("Change *", PATCH),
+        ("Change 2 files", PATCH),
+        ("apply_patch*", PATCH),
+        ("insert_lines: src/a.py", INSERT),
+        ("insert_*", INSERT),
+        ("Edit src/*", INSERT),
+        (
+            "Edit * outside the workspace",
+            approval("Edit /a (+1) outside the workspace", "insert_lines", "/a"),
+        ),
         ("Edit src/*", EDIT),
         ("edit_file: src/*.py", EDIT),
         ("Run: make ????", COMMAND),
@@ -34,6 +50,22 @@ OUTSIDE = approval("Read /etc/hosts outside the workspace", "read_file", "/etc/h
 )
 def test_a_rule_allows_what_it_names(rule, item):
     assert Rules((rule,)).allowing(item) == rule
+    assert can_match(rule)
+
+
+def test_edits_are_what_the_tools_say_that_edits():
+    assert {tool.name for tool in own_tools().offered(read_only=False) if tool.effect == "edit"} == EDIT_TOOLS
+
+
+@pytest.mark.parametrize("pattern", ["apply_patch", "insert_line: a", "patch*", "read_file*", "change *"])
+def test_a_pattern_that_no_approval_has_is_a_slip(pattern):
+    assert not can_match(pattern)
+
+
+@pytest.mark.parametrize("rule", ["edits", "Change *", "apply_patch*", "*", "Change 2 files*"])
+def test_a_rule_for_edits_does_not_reach_outside_the_workspace(rule):
+    item = approval("Change 2 files (+1 −1) outside the workspace", "apply_patch", "…")
+    assert Rules((rule,)).allowing(item) is None
 
 
 def test_a_rule_allows_what_has_hidden_characters_in_its_name():
@@ -120,6 +152,7 @@ def test_a_message_belongs_to_the_item_with_the_longest_title_it_begins_with():
         ("Create a (+1)", "write_file"),
         ("Delete a (−1)", "delete_file"),
         ("Rename a to b", "rename_file"),
+        ("Change 2 files (+1 −1)", "apply_patch"),
         ("Read /x outside the workspace", ""),
     ],
 )

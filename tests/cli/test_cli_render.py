@@ -270,6 +270,7 @@ def test_a_name_stays_on_its_line():
 @pytest.mark.parametrize(
     ("more", "says"),
     [
+        ({"after": "2", "changeId": "c", "told": "[b.txt was changed]"}, "b.txt was created by the command"),
         ({"before": "1", "after": "2", "told": "[b.txt was changed]"}, "b.txt was changed by the command"),
         ({"before": "1", "told": "[b.txt was deleted by `rm`.]"}, "b.txt was deleted by the command"),
         (
@@ -391,6 +392,15 @@ def test_an_error_that_comes_as_an_event_and_as_a_message_is_shown_once():
     shown = Shown().event("error", code="x", message="the disk is full")
     shown.renderer.message(1, "Outrider: the disk is full")
     assert shown.lines == ["error: the disk is full (x)"]
+
+
+def test_what_the_server_tells_besides_the_events_is_shown():
+    shown = Shown()
+    shown.renderer.message(3, "Outrider: The texts of changed files reached 1,000 bytes")
+    shown.renderer.message(3, "Outrider waits for you: “Run: make”. Code actions answer it.")
+    shown.renderer.message(3, "Outrider, completed: Done.")
+    shown.renderer.message(4, "a line for the log")
+    assert shown.lines == ["The texts of changed files reached 1,000 bytes"]
 
 
 def test_a_warning_of_the_start_is_not_shown_besides_the_error_that_says_it():

@@ -118,6 +118,38 @@ def test_a_path_with_hidden_characters_is_answered_by_a_rule_and_breaks_no_table
     assert outrider("undo").stdout == f"taken back: {shown} (1 hunk)\n"
 
 
+def test_what_a_redo_did_to_a_file_is_said(outrider, tmp_path):
+    calls = [
+        {"name": "delete_file", "input": {"path": "del.txt"}},
+        {"name": "rename_file", "input": {"from": "a.py", "to": "b.py"}},
+        {"name": "write_file", "input": {"path": "new.txt", "content": "new\n"}},
+    ]
+    (tmp_path / "workspace" / "del.txt").write_text("x\n")
+    ran = outrider("run", "go", "--yes-to", "edits", script=[{"tool_calls": calls}, DONE])
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    undone = outrider("undo")
+    assert set(undone.stdout.splitlines()) == {
+        "taken back: del.txt (1 hunk)",
+        "taken back: b.py → a.py (1 hunk)",
+        "taken back: new.txt (1 hunk)",
+    }, undone.stderr
+    redone = outrider("redo")
+    assert set(redone.stdout.splitlines()) == {
+        "deleted again: del.txt",
+        "brought back: a.py → b.py (1 hunk)",
+        "brought back: new.txt (1 hunk)",
+    }, redone.stderr
+
+
+def test_what_is_undone_already_is_not_undone_again_with_an_id_or_without(outrider):
+    assert outrider("run", "fix it", "--yes-to", "edits", script=[FIX, DONE]).returncode == 0
+    change = next(word for word in outrider("changes").stdout.split() if word.endswith("#1"))
+    assert outrider("undo").returncode == 0
+    for named in ((), ("--id", change)):
+        again = outrider("undo", *named)
+        assert (again.returncode, "to take back" in " ".join(again.stdout.split())) == (1, True), again.stdout
+
+
 def test_an_undo_says_what_is_missing(outrider):
     asked = " ".join(outrider("undo", "--help").stdout.replace("│", " ").split())
     assert "the latest session that changed something" in asked

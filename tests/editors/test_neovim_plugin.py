@@ -395,6 +395,34 @@ def test_changes_are_listed_by_hunk_and_taken_back_one_by_one(plugin):
     assert nvim.text == AFTER
 
 
+def test_renames_creations_and_deletions_are_listed_and_taken_back_one_by_one(plugin):
+    calls = [
+        {"name": "rename_file", "input": {"from": "tariff.py", "to": "rates.py"}},
+        {"name": "write_file", "input": {"path": "empty.txt", "content": ""}},
+    ]
+    nvim = plugin(
+        [{"tool_calls": calls}, DONE],
+        picks=[
+            "tariff.py → rates.py: rename applied", "Undo",
+            "empty.txt:1 create applied: ", "Undo",
+            "tariff.py → rates.py: rename undone", "Redo",
+        ],
+        init={"permissionMode": "full"},
+    ).ready()  # fmt: skip
+    nvim.run().until_done()
+    for said in ("took back: tariff.py (1)", "took back: empty.txt (1)", "brought back: tariff.py (1)"):
+        nvim.ex("Outrider changes")
+        nvim.wait(f"heard('{said}')")
+
+
+def test_an_unknown_scope_is_told_with_the_known_ones(plugin):
+    nvim = plugin([DONE]).ready()
+    nvim.run().until_done()
+    for command in ("undo", "redo"):
+        nvim.ex(f"Outrider {command} bogus")
+    nvim.wait("heard('There is no scope “bogus”: say one of turn, step, hunk, session.')")
+
+
 def test_a_question_that_waited_too_long_parks_and_is_answered_all_the_same(plugin):
     nvim = plugin([EDIT, DONE], init={"limits": {"askSeconds": 0.3}}).ready()
     nvim.run().until_asked()

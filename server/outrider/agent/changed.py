@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Literal
 
 from outrider.agent.services import Services
-from outrider.agent.standing import catch_up, histories_of, is_elsewhere, locate
+from outrider.agent.standing import catch_up, histories_of, is_elsewhere, locate, mode_now
 from outrider.ports.text import TextEncoding
 from outrider.tools.changes import wire_hunks
 from outrider.workspace.diff import split_lines
@@ -25,6 +25,8 @@ _REASONS = {
     "altered": "it was changed since",
     "conflict": "the same place was changed since",
 }
+LOST = "its text is not in the log any more"
+"""Why nothing can be said of a change."""
 
 MOST_PLACED = 100
 """Hunks of one document that are given at once, the latest first."""
@@ -61,7 +63,7 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
 
     What others wrote is in the text before and in the text after. So it applies where all but these changes is
     as it is here. Each file has its real path in it, by whatever links it was reached. Left out are files outside the
-    session's folders, and those in whose place something else is, such as a link.
+    session's folders, those in whose place something else is, such as a link, and whatever has no text in the log.
 
     Raises:
         StoreReadError: the log is damaged or cannot be read.
@@ -70,8 +72,8 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
     outside = _by_real_paths(journal, folded)
     problems = await catch_up(services, folded)
     roots = journal.roots(turn_id)
-    patches: list[str] = []
-    left_out: list[LeftOut] = []
+    files: list[tuple[Side, Side]] = []
+    left_out = [LeftOut(path=record.path, reason=LOST) for record in roots if record.change_id in folded.lost]
     known, modes = _first_modes(journal, folded, turn_id)
     for file in folded.files:
         made = [record for record in roots if folded.of(record.change_id) is file]
@@ -89,7 +91,7 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
         old, new = await _sides(services, journal, folded, file, made)
         if mode is not None:
             old = replace(old, executable=_is_program(mode))
-        patches.append(await asyncio.to_thread(file_patch, old, new))
+        files.append((old, new))
     for path, mode in modes.items():
         place = journal.place_of(path)
         if place is None or journal.path_at(place) is None:
@@ -101,8 +103,24 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
         if disk is not None and is_file:
             # Its content is the same on both sides, so it is not in the patch.
             old = Side(path, b"", executable=_is_program(mode))
-            patches.append(file_patch(old, replace(old, executable=_is_program(disk.mode))))
-    return Patch("".join(patches), tuple(left_out))
+            files.append((old, replace(old, executable=_is_program(disk.mode))))
+    # What is deleted makes room for what gets its path: git looks at each file as those before it leave it.
+    files.sort(key=lambda sides: sides[1].content is not None)
+    patches = await asyncio.to_thread(lambda: [file_patch(old, new) for old, new in files])
+    left_out += await _without_text(services, journal, turn_id)
+    return Patch("".join(patches), tuple({(one.path, one.reason): one for one in left_out}.values()))
+
+
+async def _without_text(services: Services, journal: Journal, turn_id: str | None) -> list[LeftOut]:
+    """What commands did that a patch cannot say: contents that are not known, and bits that are nothing to git."""
+    left_out: list[LeftOut] = []
+    for one in journal.lasting(turn_id):
+        if one.mode is not None:
+            now = await mode_now(services, one.path)
+            if now is None or now == one.mode or _is_program(now) != _is_program(one.mode):
+                continue
+        left_out.append(LeftOut(path=one.path, reason=one.reason))
+    return left_out
 
 
 def _by_real_paths(journal: Journal, folded: Histories) -> dict[str, str]:
@@ -186,11 +204,29 @@ async def _sides(
     now = disk or gone
     encoding: TextEncoding = now.encoding if now is not None else "utf-8"
     first = made[0].encoding if made and made[0].encoding != "utf-8" else encoding
-    executable = now is not None and _is_program(now.mode)
-    old, new = _bytes(shown, before, first), _bytes(shown, file.text, encoding)
+    executable = was_executable = now is not None and _is_program(now.mode)
+    new = _bytes(shown, file.text, encoding)
+    end = next((one for one in made if one.operation == "delete" and file.is_on(one.change_id, 1)), None)
+    if end is not None:
+        # It was another file then, whatever was made in its place since.
+        shown, first, was_executable = (
+            await _as_deleted(services, file, end, made),
+            end.encoding,
+            _is_program(end.mode),
+        )
+    old = _bytes(shown, before, first)
     # A file that comes or goes has one path: where it is, or where it was before all of it.
     path = path if old is not None else file.path
-    return Side(path, old, executable), Side(file.path if new is not None else path, new, executable)
+    return Side(path, old, was_executable), Side(file.path if new is not None else path, new, executable)
+
+
+async def _as_deleted(
+    services: Services, file: FileHistory, end: ChangeRecord, made: list[ChangeRecord]
+) -> Shown:
+    """How the file that a deletion took away was on the disk."""
+    texts = await _texts(services, [end])
+    since = {one.change_id for one in made[made.index(end) :]}
+    return Shown(texts.get(end.before or ""), await asyncio.to_thread(file.text_without, since))
 
 
 def _bytes(shown: Shown, text: str | None, encoding: TextEncoding) -> bytes | None:
@@ -328,7 +364,7 @@ def _info(
     state: Literal["applied", "undone", "conflict"] | None = None
     if file is None or record.change_id in folded.lost:
         hunks: list[ChangedHunk] = []
-        reason: str | None = "its text is not in the log any more"
+        reason: str | None = LOST
     elif record.operation == "rename":
         hunks = []
         reason = problems.get(file.key) or (TAKEN if folded.is_taken(file) else None)

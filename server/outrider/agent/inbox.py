@@ -15,7 +15,7 @@ from outrider.agent.record import Record
 from outrider.permissions.rules import with_script
 from outrider.ports.editor import Answered, Editor, ItemReply, ToolAnswer, ToolRequest, Unanswered
 from outrider.ports.model import ToolCall
-from outrider.ports.text import spelled_out
+from outrider.ports.text import cut_lines, spelled_out
 from outrider.processes import Capture
 from outrider.tools.context import Action, Approval
 from outrider.tools.review import applied
@@ -577,7 +577,9 @@ def _is_long(detail: str) -> bool:
 
 
 def _shortened(detail: str) -> str:
-    lines = detail.splitlines()
-    if len(lines) <= MESSAGE_LINES:
+    if not _is_long(detail):
         return detail.rstrip("\n")
-    return "\n".join([*lines[:MESSAGE_LINES], f"… {len(lines) - MESSAGE_LINES} further lines"])
+    lines = detail.splitlines()
+    shown = cut_lines(lines)[:MESSAGE_LINES]
+    more = len(lines) - len(shown)
+    return "\n".join([*shown, f"… {more} further lines"] if more else shown)

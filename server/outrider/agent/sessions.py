@@ -317,7 +317,7 @@ class Sessions:
             return Refused("nothing_to_undo", f"no session of this workspace has anything to {what} back")
         async with self._for_undo(session_id) as session:
             if isinstance(session, Refused):
-                return session
+                return _to_do_there(session, "redo" if redo else "undo")
             if params.id is not None and not _names(session.record.state, params.id):
                 return _unknown_change(params.id, session_id)
             return await session.undo(params, looked, redo=redo)
@@ -470,6 +470,13 @@ def _event(event: LoggedEvent) -> Event:
 
 def _names(state: SessionState, change: str) -> bool:
     return change in state.turns or state.journal.knows(change)
+
+
+def _to_do_there(refused: Refused, what: str) -> Refused:
+    """A refusal, with where it can be done if another process has the session."""
+    if refused.reason != "session_in_use":
+        return refused
+    return Refused(refused.reason, f"{refused.message}: {what} there, or end that process first")
 
 
 def _unknown_change(change: str, where: str) -> Refused:

@@ -118,12 +118,15 @@ def stands_in(folded: Histories) -> Stands:
 
 async def is_left(services: Services, lasting: Lasting) -> bool:
     """Whether what a command did is still so; of a mode alone it can be told."""
-    if lasting.mode is None:
-        return True
-    located = await services.folders.locate(lasting.path)
+    return lasting.mode is None or await mode_now(services, lasting.path) != lasting.mode
+
+
+async def mode_now(services: Services, path: str) -> int | None:
+    """The permission bits of a file; None where there is none to look at."""
+    located = await services.folders.locate(path)
     if isinstance(located, PathProblem) or located.path is None:
-        return True
-    return await asyncio.to_thread(mode_of, located.path) != lasting.mode
+        return None
+    return await asyncio.to_thread(mode_of, located.path)
 
 
 async def is_elsewhere(services: Services, place: str) -> bool:

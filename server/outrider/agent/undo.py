@@ -184,7 +184,7 @@ class TakingBack:
         return UndoResult(
             change_id=report.change_id,
             undone=[UndonePath(path=path, hunks=hunks) for path, hunks in report.undone.items()],
-            conflicts=report.conflicts,
+            conflicts=[self._questions.told(one) for one in report.conflicts],
             not_undoable=report.not_undoable,
         )
 
@@ -337,6 +337,7 @@ class TakingBack:
         if isinstance(made, Written):
             self._report.undone[record.path] = self._report.undone.get(record.path, 0) + len(hunks)
             self._report.change_id = change_id
+            self._name_what_is_gone(record, change)
             self._emptied |= set(emptied(record, change))
             self._made |= {made.made_folder} if made.made_folder is not None else set()
             self._modes |= modes_around(self._journal, record, change)
@@ -344,6 +345,12 @@ class TakingBack:
         elif made.kind != "changed":
             self._no(record, made.message)
         return made
+
+    def _name_what_is_gone(self, record: ChangeRecord, change: Change) -> None:
+        """Name what a file that was made again had besides its text, and has no more."""
+        file = self._folded.of(record.change_id) if change.operation == "create" else None
+        if file is not None and file.gone is not None and file.gone.besides:
+            self._no(record, f"it was made again without what it had besides: {', '.join(file.gone.besides)}")
 
     async def _look(self, record: ChangeRecord, file: FileHistory, located: Located) -> Shown | None:
         if self._folded.is_taken(file):

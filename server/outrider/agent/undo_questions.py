@@ -13,7 +13,7 @@ from outrider.workspace.history.histories import FileHistory
 from outrider.workspace.history.journal import ChangeRecord
 from outrider.workspace.history.weave import Place
 from outrider_protocol import KEEP_MINE, OPEN_BOTH, TAKE_THE_REDO, TAKE_THE_UNDO
-from outrider_protocol.events import UndoAsked
+from outrider_protocol.events import Conflict, UndoAsked
 
 MOST_ASKED = 5
 """Conflicts that are asked about one by one; further ones are only named."""
@@ -53,16 +53,25 @@ class Questions:
         """The title that is a yes."""
         self._asked = 0
         self._answers = True
+        self._not_asked: dict[str, str] = {}
+        """Why nobody was asked about a hunk that could be asked about."""
 
     async def choose(self, message: str, hunk: str, path: str, line: int) -> str | None:
         """What the person says about a hunk; None without an answer, and where they are not asked any more."""
         if not self._answers or self._asked >= MOST_ASKED:
+            why = f"after {MOST_ASKED} questions" if self._answers else "as a question before it stayed open"
+            self._not_asked[hunk] = f"not asked about, {why}"
             return None
         self._asked += 1
         choice = await self._answer(message)
         self._context.record(UndoAsked(id=hunk, path=path, line=line, choice=choice))
         self._answers = choice is not None
         return choice
+
+    def told(self, conflict: Conflict) -> Conflict:
+        """What was left as it is, with why nobody was asked about it where that is so."""
+        why = self._not_asked.get(conflict.id or "")
+        return conflict.model_copy(update={"reason": f"{conflict.reason}; {why}"}) if why else conflict
 
     async def _answer(self, message: str) -> str | None:
         asking = asyncio.ensure_future(
@@ -122,4 +131,5 @@ def cut(text: str) -> str:
     text = text.removeprefix(BOM).replace("\r\n", "\n").replace("\r", "\n")
     if not text:
         return "(nothing)"
-    return text.rstrip("\n") if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+    left = len(text) - MOST_SHOWN
+    return text.rstrip("\n") if left <= 0 else f"{text[:MOST_SHOWN]} … {left} further characters"

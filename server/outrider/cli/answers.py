@@ -14,8 +14,8 @@ from outrider.cli.render import Renderer, essential_argument
 from outrider.cli.terminal import Keyboard, visible
 from outrider.lsp.client import Question
 from outrider.ports.text import spelled_out
+from outrider_protocol import EDIT_TOOLS
 
-EDIT_TOOLS: Final = frozenset({"edit_file", "write_file", "delete_file", "rename_file"})
 COMMAND_TOOL: Final = "run_command"
 OUTSIDE: Final = " outside the workspace"
 
@@ -28,6 +28,7 @@ _SHELL_JOINTS: Final = r"[^;&|<>$`(){}\n\r\\]*"
 _COUNTS: Final = re.compile(r" \((?:[+−]\d+ ?)+\)")
 """What a title says of an edit's size, which a pattern need not know."""
 _BEGINNINGS: Final = (
+    "Change ",
     "Edit ",
     "Create ",
     "Delete ",
@@ -132,7 +133,8 @@ def _tool_of(title: str) -> str:
     # After a restart the call's event is not sent again; the title says enough (contract, "Titles").
     verb = title.partition(" ")[0]
     by_verb = {"Run:": COMMAND_TOOL, "Edit": "edit_file", "Create": "write_file", "Delete": "delete_file"}
-    return "rename_file" if verb == "Rename" else by_verb.get(verb, "")
+    by_verb |= {"Rename": "rename_file", "Change": "apply_patch"}
+    return by_verb.get(verb, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,8 @@ class Rules:
         """The first rule that allows an approval; questions are never answered by rule.
 
         A pattern is compared with the whole title, such as `Run: make test`, and with the call, such as
-        `run_command: make test`. For commands its wildcards do not match what joins or nests commands.
+        `run_command: make test`. For commands its wildcards do not match what joins or nests commands. For edits
+        outside the workspace it has to say so.
         """
         if item.kind != "approval":
             return None
@@ -154,9 +157,13 @@ class Rules:
 
 def can_match(pattern: str) -> bool:
     """Whether there can be an approval that `pattern` allows: a slip would park the turn without a word."""
-    tool = pattern.partition(":")[0]
-    known = pattern in {"all", "edits", "commands"} or pattern.startswith(_BEGINNINGS)
-    return known or (tool in EDIT_TOOLS | {COMMAND_TOOL} and ":" in pattern)
+    if pattern in {"all", "edits", "commands"} or pattern.startswith(_BEGINNINGS):
+        return True
+    tools = EDIT_TOOLS | {COMMAND_TOOL}
+    head = re.split("[:*?]", pattern, maxsplit=1)[0]
+    if head == pattern:
+        return False
+    return head in tools if pattern[len(head)] == ":" else any(tool.startswith(head) for tool in tools)
 
 
 def _allows(pattern: str, item: OpenItem) -> bool:
@@ -169,6 +176,8 @@ def _allows(pattern: str, item: OpenItem) -> bool:
             return item.tool == COMMAND_TOOL
         case _:
             is_edit = item.tool in EDIT_TOOLS
+            if is_edit and item.title.endswith(OUTSIDE) and not pattern.endswith(OUTSIDE):
+                return False
             expression = _compiled(pattern, ".*" if is_edit else _SHELL_JOINTS)
             texts = (item.title, _COUNTS.sub("", item.title), item.call)
             return any(expression.fullmatch(text) for text in texts if text)

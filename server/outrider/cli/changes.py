@@ -33,6 +33,11 @@ async def changes(
     try:
         async with server_of(workspace, options | {"events": False}, Renderer(console)) as client:
             given = await client.command(names.CHANGES, params, seconds=None)
+            listed = (
+                given
+                if not patch
+                else await client.command(names.CHANGES, {"sessionId": given["sessionId"]}, seconds=None)
+            )
     except RefusedError as refused:
         return refused.code
     text = str(given["patch"]) if patch else _listed(given)
@@ -43,10 +48,17 @@ async def changes(
             soft_wrap=True,
         )
     if not text and not left_out:
-        console.print(Text(f"session {given['sessionId']} has no changes"), soft_wrap=True)
+        console.print(Text(_nothing(listed)), soft_wrap=True)
     content = text.encode("utf-8", "surrogatepass")
     done = await hand_over(content, target, console, force=force)
     return ExitCode.COMPLETED if done else ExitCode.FAILED
+
+
+def _nothing(listed: Object) -> str:
+    """Why there is nothing to hand over."""
+    if listed["changes"]:
+        return f"nothing of the changes of session {listed['sessionId']} is left in the files"
+    return f"session {listed['sessionId']} has no changes"
 
 
 def _listed(given: Object) -> str:

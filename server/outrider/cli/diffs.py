@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from outrider.cli.terminal import visible
+from outrider.ports.text import cut_lines
 
 Data = dict[str, Any]
 
@@ -87,10 +88,11 @@ def counts_of(hunks: Iterable[Data]) -> str:
 
 
 def cut(lines: Sequence[str], most: int | None) -> list[str]:
-    """The first lines, and how many follow."""
-    if most is None or len(lines) <= most:
+    """The first lines, and how many follow; long ones are cut, too, unless all is to be shown."""
+    if most is None:
         return list(lines)
-    return [*lines[:most], f"… {len(lines) - most} further lines"]
+    shown = cut_lines(lines)[:most]
+    return shown if len(lines) <= most else [*shown, f"… {len(lines) - most} further lines"]
 
 
 def diff_style(line: str) -> str:

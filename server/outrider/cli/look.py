@@ -16,7 +16,15 @@ from outrider.cli.answers import Answerer, OpenItems, Rules
 from outrider.cli.render import Renderer, counted
 from outrider.cli.run import ExitCode, exit_of_refusal, explained, with_the_way_to_a_model
 from outrider.cli.terminal import Keyboard, one_line, visible
-from outrider.lsp.client import Client, ClientError, CommandError, OnQuestion, leave_unanswered
+from outrider.lsp.client import (
+    Client,
+    ClientError,
+    CommandError,
+    OnObject,
+    OnQuestion,
+    ignore,
+    leave_unanswered,
+)
 
 Object = dict[str, Any]
 
@@ -37,7 +45,11 @@ class RefusedError(Exception):
 
 @asynccontextmanager
 async def server_of(
-    workspace: Path, options: Object, renderer: Renderer, on_question: OnQuestion = leave_unanswered
+    workspace: Path,
+    options: Object,
+    renderer: Renderer,
+    on_question: OnQuestion = leave_unanswered,
+    on_event: OnObject = ignore,
 ) -> AsyncGenerator[Client, None]:
     """A server of a workspace, for a few commands that tell of its sessions.
 
@@ -46,7 +58,7 @@ async def server_of(
     """
     try:
         async with Client.start(
-            workspace, options, on_question=on_question, on_message=renderer.message
+            workspace, options, on_question=on_question, on_event=on_event, on_message=renderer.message
         ) as client:
             yield client
     except CommandError as problem:
@@ -172,16 +184,15 @@ async def undo(
     """
     renderer = Renderer(console)
     answerer = Answerer(renderer, OpenItems(), Rules(), keyboard, _nothing)
+    made: list[Object] = []
     try:
-        async with server_of(workspace, options | {"events": False}, renderer, answerer) as client:
+        async with server_of(workspace, options, renderer, answerer, made.append) as client:
             done = await client.command(names.REDO if redo else names.UNDO, params, seconds=None)
     except RefusedError as refused:
         return refused.code
-    taken, cannot = ("brought back", "redone") if redo else ("taken back", "undone")
+    cannot = "redone" if redo else "undone"
     for row in cast("list[Object]", done["undone"]):
-        console.print(
-            Text(f"{taken}: {one_line(row['path'])} ({counted(row['hunks'], 'hunk')})", style="green")
-        )
+        console.print(Text(_done(row, made, redo=redo), style="green"))
     for row in cast("list[Object]", done["conflicts"]):
         place = f"{one_line(row['path'])}:{row['line']}"
         console.print(Text(f"left as it is: {place}: {visible(row['reason'])}", style="yellow"))
@@ -192,7 +203,21 @@ async def undo(
     stayed = done["conflicts"] or done["notUndoable"]
     if not done["undone"] and not stayed:
         console.print(f"there was nothing to {'bring' if redo else 'take'} back")
-    return ExitCode.FAILED if stayed else ExitCode.COMPLETED
+    return ExitCode.COMPLETED if done["undone"] and not stayed else ExitCode.FAILED
+
+
+def _done(row: Object, events: list[Object], *, redo: bool) -> str:
+    """What was done to a file, by the events of it."""
+    path, hunks = str(row["path"]), counted(row["hunks"], "hunk")
+    edits = [one["data"] for one in events if one["type"] in {"edit.applied", "edit.merged"}]
+    made = [one for one in edits if "undoes" in one and path in {one["path"], one.get("to")}]
+    name = one_line(path)
+    for one in made:
+        if one["operation"] == "rename":
+            name = f"{one_line(one['path'])} → {one_line(one['to'])}"
+    if redo and made and made[-1]["operation"] == "delete":
+        return f"deleted again: {name}"
+    return f"{'brought back' if redo else 'taken back'}: {name} ({hunks})"
 
 
 async def _nothing(params: Object) -> None:

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from outrider.cli.diffs import FILE_LINES, counts, counts_of, cut, diff_lines, diff_style, told_and_diffs
 from outrider.cli.terminal import one_line, plain_output, visible
+from outrider_protocol import EDIT_TOOLS
 
 HEAD_LINES: Final = 12
 """Lines of a command's output that are shown at once."""
@@ -27,12 +28,10 @@ DIFF_LINES: Final = 200
 # The argument that says most about a call, by tool.
 _ESSENTIAL: Final = {
     "read_file": "path", "list_files": "path", "find_files": "pattern", "search": "pattern", "edit_file": "path",
-    "write_file": "path", "delete_file": "path", "rename_file": "from", "run_command": "command",
+    "insert_lines": "path", "write_file": "path", "delete_file": "path", "rename_file": "from", "run_command": "command",
     "ask_user": "question",
 }  # fmt: skip
-_SHOWN_BY_THEIR_EVENTS: Final = {
-    "update_plan", "ask_user", "edit_file", "write_file", "delete_file", "rename_file",
-}  # fmt: skip
+_SHOWN_BY_THEIR_EVENTS: Final = EDIT_TOOLS | {"update_plan", "ask_user"}
 _WAYS: Final = {
     "editor": "in the editor",
     "disk": "on the disk",
@@ -43,13 +42,15 @@ _PLAN_MARKS: Final = {"done": ("[x]", "green"), "in_progress": ("[>]", "bold"), 
 LEFT_AS_IT_IS: Final = "Outrider left as it is:"
 """How the server begins to say what an undo left, which the result of the command says, too."""
 _ENDS: Final = (
+    "Outrider waits for you:",
+    "Outrider, completed:",
     "Outrider, failed:",
     "Outrider, cancelled:",
     "Outrider, refused:",
     "Outrider, budget exhausted:",
     LEFT_AS_IT_IS,
 )
-"""How messages begin that say how a turn or an undo ended, which is shown in other words here."""
+"""How messages begin that say how a turn or an undo stands or ended, which is shown in other words here."""
 VERDICTS: Final = {
     "checked": ", checked by a command",
     "unverified": ", unverified: nothing was run after the last change",
@@ -122,9 +123,11 @@ class Renderer:
     def message(self, level: int, text: str) -> None:
         """Show a `window/showMessage`, unless it is for editors that get no events: those say it already."""
         text = text.removeprefix("Outrider: ")
-        if level > 2 or text.startswith(_ENDS) or self._said_before(text):
+        if level > 3 or text.startswith(_ENDS) or self._said_before(text):
             return
-        if level == 1:
+        if level == 3:
+            self.note(text)
+        elif level == 1:
             self._line(f"error: {visible(text)}", "red")
         elif self._began:
             self._line(f"warning: {visible(text)}", "yellow")
@@ -547,6 +550,8 @@ def usage_line(usage: Data) -> str:
 
 
 def _became(changed: Data) -> str:
+    if "before" not in changed and "changeId" in changed:
+        return "was created"
     if "before" not in changed or "after" in changed:
         return "was changed"
     told = changed.get("told", "")

@@ -1,12 +1,18 @@
 """Texts and changes of texts. Offsets count characters (code points) of the Python string."""
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 LineEnd = Literal["\n", "\r\n"]
 TextEncoding = Literal["utf-8", "utf-16-le", "utf-16-be"]
 """How a text lies in a file; UTF-16 always has a byte order mark."""
+
+LINE_CHARACTERS = 200
+"""Characters of a line where a text is to be short."""
+_LEAD = 40
+"""Those of them that stand before the place where a line differs from what was there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +86,43 @@ def spelled_out(text: str) -> str:
         f"\\u{ord(sign):04x}" if sign not in "\n\t" and unicodedata.category(sign) in {"Cc", "Cf"} else sign
         for sign in text
     )
+
+
+def cut_lines(lines: Sequence[str], most: int = LINE_CHARACTERS) -> list[str]:
+    """The lines of a text or of a diff, each of `most` characters and the number of those that are left out.
+
+    Of a line of a diff that comes for another one the part is left where they begin to differ.
+    """
+    starts = [0] * len(lines)
+    at = 0
+    while at < len(lines):
+        middle = _end_of("-", lines, at)
+        end = _end_of("+", lines, middle)
+        for old, new in zip(range(at, middle), range(middle, end), strict=False):
+            if max(len(lines[old]), len(lines[new])) > most:
+                starts[old] = starts[new] = max(0, _same(lines[old][1:], lines[new][1:]) - _LEAD)
+        at = max(end, at + 1)
+    return [_cut_line(line, start, most) for line, start in zip(lines, starts, strict=True)]
+
+
+def _same(one: str, other: str) -> int:
+    """How many characters two texts begin with in common."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
+def _end_of(mark: str, lines: Sequence[str], at: int) -> int:
+    while at < len(lines) and lines[at].startswith(mark):
+        at += 1
+    return at
+
+
+def _cut_line(line: str, start: int, most: int) -> str:
+    if len(line) <= most:
+        return line
+    start = min(start, len(line) - most)
+    mark, begin = (line[:1], start + 1) if start else ("", 0)
+    before = f"{mark}… {start} characters … " if start else ""
+    left = len(line) - begin - most
+    after = f" … {left} further characters" if left > 0 else ""
+    return f"{before}{line[begin : begin + most]}{after}"

@@ -297,7 +297,7 @@ class RecordedOverlay(Overlay):
                     break
                 mode = int(data["mode"], 8) if "mode" in data else None
                 text = self._tape.text(data.get("before")) or ""
-                return OnDisk(text, data.get("encoding", "utf-8"), mode)
+                return OnDisk(text, data.get("encoding", "utf-8"), mode, tuple(data.get("besides", ())))
         return None
 
     async def document_of(self, located: Located) -> Document | None:

@@ -83,7 +83,8 @@ def _title(change: Change) -> str:
         case "edit":
             return f"Edit {path} (+{added} −{removed})"
         case "create":
-            return f"Create {path} (+{added})"
+            mode = "" if change.mode is None else f", mode {change.mode:03o}"
+            return f"Create {path} (+{added}{mode})"
         case "delete":
             return f"Delete {path} (−{removed})"
         case "rename":
@@ -137,6 +138,8 @@ def digest(change: Change) -> str:
     ]
     shown: list[Any] = [change.operation, places]
     shown.append([change.before is None, change.after is None])
+    if change.operation == "create" and change.mode is not None:
+        shown.append(change.mode)
     for hunk in change.difference.hunks:
         first = hunk.line - 1 - change.difference.skipped
         last = first + len(split_lines(hunk.removed))
@@ -196,10 +199,13 @@ def _taken_back(undoes: TakesBack | None) -> dict[str, Any]:
 
 
 async def _kept(context: ToolContext, change: Change) -> dict[str, Any]:
-    """What an edit leaves as it finds it, and its text does not tell: without it the file could not be made again."""
-    found = await context.overlay.on_disk(change.located) if change.operation == "edit" else None
+    """What is about a file and its text does not tell: without it it could not be made again as it is."""
+    is_there = change.operation in {"edit", "delete"}
+    found = await context.overlay.on_disk(change.located) if is_there else None
     if found is None:
         return {}
+    if change.operation == "delete":
+        return {"besides": list(found.besides) or None}
     return {
         "encoding": None if found.encoding == "utf-8" else found.encoding,
         "kept_mode": None if found.mode is None else f"{found.mode:03o}",
@@ -224,9 +230,10 @@ async def make(
     """Record a change as applying, on the disk before its effect; make it, verify it, and record how it went."""
     besides = _taken_back(undoes) | await _kept(context, change)
     described, texts = {**describe(change_id, call, change), **besides}, _texts(change)
+    had = described.pop("besides", None)
     # With its whole text before and after, so that it can be recovered and undone.
     place, to_place = context.place_of(change.located), change.to and context.place_of(change.to)
-    applying = EditApplying(**described, **texts[0], place=place, to_place=to_place)
+    applying = EditApplying(**described, **texts[0], place=place, to_place=to_place, besides=had)
     context.record(applying, texts[1])
     if problem := await context.settled(durable=True):
         written = NotWritten("failed", problem)
@@ -277,7 +284,8 @@ def said(change: Change, written: Written) -> str:
     if written.merged:
         return f"{done} {path}. Somebody else changed the file at the same time; both changes are in it."
     where = " The change is in the open buffer and not saved yet." if written.where == "buffer" else ""
-    return f"{done} {path}.{where}"
+    mode = f" with the mode {change.mode:03o}" if change.operation == "create" and change.mode else ""
+    return f"{done} {path}{mode}.{where}"
 
 
 def in_part(change: Change, written: Written) -> str:

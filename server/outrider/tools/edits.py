@@ -16,6 +16,7 @@ from outrider.tools.result import ToolResult, error
 from outrider.tools.shut import unseen
 from outrider.workspace.change import Change
 from outrider.workspace.encoding import BOM, apart
+from outrider.workspace.matching.blocks import Text, with_its_ends
 from outrider.workspace.matching.replacing import MatchProblem, Replacement, insert_lines, replace_in_order
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import Located, PathProblem, dangling
@@ -133,8 +134,9 @@ async def plan_write(params: WriteFile, _call: ToolCall, context: ToolContext) -
     if current.read_only:
         return error(f"{located.shown} cannot be edited: {current.read_only}")
     content = params.content
-    if "\r\n" in current.text and "\r\n" not in content:
-        content = content.replace("\n", "\r\n")
+    if "\r" in current.text and "\r" not in content:
+        mark, rest = apart(content)
+        content = mark + await asyncio.to_thread(with_its_ends, Text(apart(current.text)[1]), rest)
     elif current.source == "buffer" and "\n" in current.text and "\r" not in current.text:
         # The line ends of an open document are its editor's: no edit changes them.
         content = content.replace("\r\n", "\n")

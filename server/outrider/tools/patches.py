@@ -21,6 +21,9 @@ from outrider.workspace.matching.patching import Unfit, apply_hunks_of_patch
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import IS_LINK, Located, PathProblem, dangling, is_link
 
+PROGRAM = 0o755
+"""Permission bits of a new file that is to be run."""
+
 
 class ApplyPatch(Params):
     """Arguments of `apply_patch`."""
@@ -81,12 +84,17 @@ class _Plan:
         self.notes += [f"{located.shown}: {note}" for note in done.notes]
         if patch.operation == "delete":
             await self._delete(located, current, done.text, patch)
-        elif patch.to is not None:
+        elif patch.to is not None and not await self._is_at(located, patch.to):
             await self._move(located, patch.to, current, mark + done.text)
         elif done.text == text:
             self.reasons.append(f"{located.shown}: the patch would change nothing")
         else:
             self.changes.append(Change("edit", located, None, current.text, mark + done.text))
+
+    async def _is_at(self, located: Located, path: str) -> bool:
+        """Whether a file is to be moved to where it is."""
+        to = await self._context.folders.locate(path)
+        return isinstance(to, Located) and to.uri == located.uri
 
     async def _is_dangling(self, located: Located) -> bool:
         why_not = await asyncio.to_thread(dangling, located)
@@ -100,7 +108,8 @@ class _Plan:
         elif missing.kind != "not_found":
             self.reasons.append(missing.message)
         else:
-            self.changes.append(Change("create", located, None, None, patch.content))
+            mode = PROGRAM if patch.is_program else None
+            self.changes.append(Change("create", located, None, None, patch.content, mode=mode))
 
     async def _delete(self, located: Located, current: Snapshot, left: str, patch: FilePatch) -> None:
         if not await self._is_saved(located, current):

@@ -37,6 +37,8 @@ _PREFIX, _SUFFIX = ".outrider-", ".tmp"
 LEFT_OVER = f"{_PREFIX}*{_SUFFIX}"
 """Glob of the names of files that are being written, or were left by a writer that was killed."""
 _LEFT = re.compile(rf"{re.escape(_PREFIX)}([1-9][0-9]{{0,9}})-[0-9a-f]{{16}}{re.escape(_SUFFIX)}")
+_SPECIAL = {"setuid": stat.S_ISUID, "setgid": stat.S_ISGID, "sticky": stat.S_ISVTX}
+_LABEL = "security.selinux"
 _CHUNK_BYTES = 1 << 20
 _LOCK_TRIES = 400
 _LOCK_PAUSE = 0.005
@@ -203,6 +205,17 @@ def mode_of(path: Path) -> int | None:
         if stat.S_ISREG(status.st_mode):
             return stat.S_IMODE(status.st_mode) & 0o777
     return None
+
+
+def besides(path: Path) -> list[str]:
+    """What a file has besides its content and its permission bits, by name, sorted; what the system gives by itself is none of it."""
+    found: list[str] = []
+    with suppress(OSError):
+        mode = os.lstat(path).st_mode
+        found = [name for name, bit in _SPECIAL.items() if stat.S_ISREG(mode) and mode & bit]
+        if sys.platform == "linux":
+            found += [one for one in os.listxattr(path, follow_symlinks=False) if one != _LABEL]
+    return sorted(found)
 
 
 def set_mode(path: Path, now: int, mode: int) -> None:

@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import Literal
 
 from outrider.ports.text import Snapshot, TextEncoding
-from outrider.workspace.disk import DiskProblem, EntryKind, list_folder, look_through, mode_of, read_bytes
+from outrider.workspace.disk import (
+    DiskProblem,
+    EntryKind,
+    besides,
+    list_folder,
+    look_through,
+    mode_of,
+    read_bytes,
+)
 from outrider.workspace.documents import Document, DocumentStore
 from outrider.workspace.encoding import BOM, Decoded, NoText, decode
 from outrider.workspace.images import BYTES_LIMIT, SIDE_LIMIT, ImageHead, image_head
@@ -141,6 +149,8 @@ class OnDisk:
     encoding: TextEncoding
     mode: int | None
     """Its permission bits, where they are not what any new file has."""
+    besides: tuple[str, ...] = ()
+    """What it has besides and would not be made again with, by name: extended attributes and the like."""
 
 
 class Overlay:
@@ -335,7 +345,7 @@ def _on_disk(located: Located) -> OnDisk | None:
     found = read_text(located)
     if isinstance(found, ReadProblem) or located.resolved is None:
         return None
-    return OnDisk(found.text, found.encoding, unusual_mode(located))
+    return OnDisk(found.text, found.encoding, unusual_mode(located), tuple(besides(located.resolved)))
 
 
 def unusual_mode(located: Located) -> int | None:

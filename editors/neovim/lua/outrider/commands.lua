@@ -218,6 +218,10 @@ local function take_back(command, what)
     if not client then
       return
     end
+    if given.words[1] and not vim.tbl_contains(SCOPES, given.words[1]) then
+      local scopes = table.concat(SCOPES, ', ')
+      return log.say('warning', ('There is no scope “%s”: say one of %s.'):format(given.words[1], scopes))
+    end
     local session = sessions.current(client)
     local params = { scope = given.words[1], id = given.words[2], sessionId = session and session.id or nil }
     client_of.execute(client, command, params, took_back(what))
@@ -236,19 +240,35 @@ commands.redo = {
   complete = SCOPES,
 }
 
+--- A change without hunks, such as a rename, is shown and taken back as a whole.
+local function shown(change, hunk)
+  local path = change.to and ('%s → %s'):format(change.path, change.to) or change.path
+  local how = change.operation == 'edit' and '' or change.operation .. ' '
+  if not hunk then
+    return ('%s: %s%s'):format(path, how, change.state or change.reason or '')
+  end
+  local text = vim.trim(hunk.added) ~= '' and hunk.added or hunk.removed
+  return ('%s:%d %s%s: %s'):format(path, hunk.line, how, hunk.state, drawing.short(text, 80))
+end
+
 local function act_on_hunk(client, session, change, hunk)
-  local file = client_of.file(client, change.to or change.path)
-  local choices = { 'Go there', hunk.state == 'undone' and 'Redo' or 'Undo' }
+  if not hunk and not change.state then
+    return log.say('warning', ('%s: %s'):format(change.path, change.reason or 'nothing can be done'))
+  end
+  local line = hunk and hunk.line or 1
+  local id, state = hunk and hunk.id or change.changeId, (hunk or change).state
+  local file = client_of.file(client, state == 'undone' and change.path or change.to or change.path)
+  local choices = { 'Go there', state == 'undone' and 'Redo' or 'Undo' }
   vim.ui.select(
     choices,
-    { prompt = ('%s:%d '):format(change.path, hunk.line), kind = 'outrider_hunk' },
+    { prompt = ('%s:%d '):format(change.path, line), kind = 'outrider_hunk' },
     function(choice)
       if choice == 'Go there' and file then
         vim.cmd.edit(vim.fn.fnameescape(file))
         local last = vim.api.nvim_buf_line_count(0)
-        vim.api.nvim_win_set_cursor(0, { math.max(1, math.min(hunk.line, last)), 0 })
+        vim.api.nvim_win_set_cursor(0, { math.max(1, math.min(line, last)), 0 })
       elseif choice == 'Undo' or choice == 'Redo' then
-        local params = { sessionId = session.id, scope = 'hunk', id = hunk.id }
+        local params = { sessionId = session.id, scope = 'hunk', id = id }
         client_of.execute(
           client,
           'outrider.' .. choice:lower(),
@@ -273,6 +293,9 @@ commands.changes = {
           for _, hunk in ipairs(change.hunks) do
             rows[#rows + 1] = { change = change, hunk = hunk }
           end
+          if #change.hunks == 0 then
+            rows[#rows + 1] = { change = change }
+          end
         end
         if #rows == 0 then
           return log.say('info', 'The session has changed nothing.')
@@ -281,13 +304,7 @@ commands.changes = {
           prompt = 'Changes ',
           kind = 'outrider_changes',
           format_item = function(row)
-            local text = vim.trim(row.hunk.added) ~= '' and row.hunk.added or row.hunk.removed
-            return ('%s:%d %s: %s'):format(
-              row.change.to or row.change.path,
-              row.hunk.line,
-              row.hunk.state,
-              drawing.short(text, 80)
-            )
+            return shown(row.change, row.hunk)
           end,
         }, function(row)
           if row then

@@ -218,6 +218,7 @@
 ---@class outrider.EditApplying
 ---@field after? string
 ---@field before? string
+---@field besides? string[]
 ---@field callId? string
 ---@field changeId string
 ---@field encoding? 'utf-16-le'|'utf-16-be'

@@ -243,6 +243,7 @@ export interface EditApplied {
 export interface EditApplying {
   after?: string;
   before?: string;
+  besides?: string[];
   callId?: string;
   changeId: string;
   encoding?: "utf-16-le" | "utf-16-be";

@@ -76,6 +76,8 @@ class ChangeRecord:
     """The real path that it was made at; None where the log does not tell."""
     to_place: str | None = None
     """The real path of `to`."""
+    besides: tuple[str, ...] = ()
+    """What a deleted file had besides its text and its permission bits, by name."""
     unshown: bool = False
     """Whether a command changed the file below an open document that went on showing another text."""
 
@@ -259,6 +261,7 @@ class Journal:
             folders={one["path"]: int(one["mode"], 8) for one in data.get("folders", ())},
             place=data.get("place", self.place_of(data["path"])),
             to_place=data.get("toPlace", self.place_of(data["to"])) if "to" in data else None,
+            besides=tuple(data.get("besides", ())),
             unshown=data.get("unshown", False),
         )
 

@@ -137,6 +137,28 @@ def marked_between(old: Sequence[str], new: Sequence[str]) -> list[Marked]:
     return marked + [Marked(" ", line) for line in old[position:]]
 
 
+def with_its_ends(text: Text, other: str) -> str:
+    """Another text whose lines end as in a text that it replaces: those that stay as there, new ones as most do.
+
+    Args:
+        text: The text.
+        other: The other one. Whether its last line ends is for it to say.
+    """
+    new = Text(other)
+    counted = Counter(filter(None, text.ends))
+    usual = max(counted, key=lambda end: counted[end], default="\n")
+    ends = [usual] * len(new.lines)
+    if len(counted) > 1:
+        position = new_position = 0
+        for one in [*changed_ranges(text.lines, new.lines), None]:
+            same = text.ends[position : one.start if one else None]
+            ends[new_position : new_position + len(same)] = [end or usual for end in same]
+            if one is not None:
+                position, new_position = one.end, one.new_end
+    kept = zip(new.lines, ends, new.ends, strict=True)
+    return "".join(line + (end if ended else "") for line, end, ended in kept)
+
+
 def rewrite(text: Text, window: Window, marked: Iterable[Marked]) -> list[str] | str:
     """The lines that stand in a window after an edit whose lines go over all of its; each but a last one ends.
 

@@ -17,6 +17,8 @@ _LOOSE_RANGE = re.compile(r"-\d+(?:,\d+)? \+\d+(?:,\d+)?(?: @@.*)?")
 _ESCAPE = re.compile(rb'\\([0-7]{3}|[abfnrtv"\\])')
 _ESCAPES = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 _NOWHERE = "/dev/null"
+_PROGRAM = "100755"
+_MODES = ("100644", _PROGRAM)
 HELP = (
     "a patch begins with '*** Begin Patch' and ends with '*** End Patch', or it is a unified diff with lines "
     "'--- a/FILE' and '+++ b/FILE'"
@@ -55,6 +57,8 @@ class FilePatch:
     """Those of an update; a file that is deleted may have one, which says what is in it."""
     content: str = ""
     """The text of a new file."""
+    is_program: bool = False
+    """Whether a new file is one to run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +74,7 @@ class _UnreadableError(Exception):
 
 def parse(patch: str) -> list[FilePatch] | PatchProblem:
     """The files of a patch, in order."""
-    lines = [line.removesuffix("\r") for line in patch.removesuffix("\n").split("\n")]
-    reader = _Reader(lines)
+    reader = _Reader(patch.removesuffix("\n").split("\n"))
     reader.skip_blank()
     try:
         found = _envelope(reader) if reader.now.strip() == _BEGIN else _unified(reader)
@@ -83,9 +86,12 @@ def parse(patch: str) -> list[FilePatch] | PatchProblem:
 class _Reader:
     """The lines of a patch, from top to bottom."""
 
-    def __init__(self, lines: Sequence[str]) -> None:
-        self.lines = lines
+    def __init__(self, written: Sequence[str]) -> None:
+        self.lines = [line.removesuffix("\r") for line in written]
         self.at = 0
+        # A patch that ends its own lines so says nothing of the files in it.
+        is_own = next((line for line in written if line.strip()), "").endswith("\r")
+        self._written = self.lines if is_own else written
 
     @property
     def is_over(self) -> bool:
@@ -101,6 +107,10 @@ class _Reader:
     def take(self) -> str:
         self.at += 1
         return self.lines[self.at - 1]
+
+    def added(self, start: int) -> str:
+        """The text that the lines from one of them up to here add, to the byte."""
+        return "".join(f"{line[1:]}\n" for line in self._written[start : self.at] if line.startswith("+"))
 
     def skip_blank(self) -> None:
         while not self.is_over and not self.now.strip():
@@ -148,14 +158,14 @@ def _named(reader: _Reader, keyword: str) -> str:
 
 def _added(reader: _Reader) -> FilePatch:
     path = _named(reader, _ADD)
-    content: list[str] = []
+    start = reader.at
     while not reader.is_over and not reader.now.startswith("***"):
         if not reader.now.startswith("+"):
             if not reader.now.strip():
                 break
             raise reader.bad("every line of a new file begins with +")
-        content.append(reader.take()[1:] + "\n")
-    return FilePatch("add", path, content="".join(content))
+        reader.take()
+    return FilePatch("add", path, content=reader.added(start))
 
 
 def _updated(reader: _Reader) -> FilePatch:
@@ -236,7 +246,7 @@ def _is_file_header(reader: _Reader, ahead: int) -> bool:
 def _unified_file(reader: _Reader) -> FilePatch:
     moved: dict[str, str] = {}
     is_git = reader.now.startswith("diff --git ")
-    created = deleted = False
+    created = deleted = is_program = False
     if is_git:
         names = _git_names(reader.take())
         while not reader.is_over and not _is_file_header(reader, 0) and not _begins_file(reader):
@@ -245,6 +255,9 @@ def _unified_file(reader: _Reader) -> FilePatch:
                 raise reader.bad(f"this cannot be done: {line!r}")
             if line.endswith(" mode 120000"):
                 raise reader.bad("links cannot be made or deleted")
+            if line.startswith("new file mode ") and line[14:] not in _MODES:
+                raise reader.bad(f"this cannot be done: {line!r}; a new file has the mode 100644 or 100755")
+            is_program = is_program or line == f"new file mode {_PROGRAM}"
             created, deleted = (
                 created or line.startswith("new file "),
                 deleted or line.startswith("deleted file "),
@@ -262,11 +275,12 @@ def _unified_file(reader: _Reader) -> FilePatch:
     elif "rename from " not in moved and not created and not deleted:
         raise reader.bad("the lines '--- a/FILE' and '+++ b/FILE' are missing")
     old, new = names
+    start = reader.at
     hunks = _unified_hunks(reader)
     if "rename from " in moved and "rename to " in moved:
         return FilePatch("update", moved["rename from "], moved["rename to "], hunks)
     if created or old == _NOWHERE:
-        return FilePatch("add", new, content=_content(reader, hunks))
+        return FilePatch("add", new, content=_content(reader, start, hunks), is_program=is_program)
     if deleted or new == _NOWHERE:
         return FilePatch("delete", old, hunks=hunks)
     if old != new:
@@ -365,8 +379,8 @@ def _is_in_hunk(reader: _Reader) -> bool:
     return not reader.now.startswith(("@@", "diff --git ")) and not _is_file_header(reader, 0)
 
 
-def _content(reader: _Reader, hunks: Sequence[PatchHunk]) -> str:
+def _content(reader: _Reader, start: int, hunks: Sequence[PatchHunk]) -> str:
     if any(one.mark != "+" for hunk in hunks for one in hunk.lines):
         raise reader.bad("every line of a new file begins with +")
-    content = "".join(f"{one.line}\n" for hunk in hunks for one in hunk.lines)
+    content = reader.added(start)
     return content.removesuffix("\n") if hunks and hunks[-1].ends is False else content
