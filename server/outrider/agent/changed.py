@@ -1,6 +1,7 @@
 """What a session changed, as it is now: hunk by hunk for a list, or as one patch. It only reads."""
 
 import asyncio
+import os
 import stat
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -8,11 +9,11 @@ from typing import Literal
 
 from outrider.agent.services import Services
 from outrider.agent.standing import catch_up, histories_of, is_elsewhere, locate
-from outrider.ports.text import TextEncoding
+from outrider.ports.text import TextEncoding, one_line
 from outrider.tools.changes import wire_hunks
 from outrider.workspace.diff import split_lines
 from outrider.workspace.encoding import BOM, encode
-from outrider.workspace.history.histories import TAKEN, FileHistory, Histories
+from outrider.workspace.history.histories import GONE, FileHistory, Histories
 from outrider.workspace.history.journal import ChangeRecord, Journal, hunk_id
 from outrider.workspace.history.patch import Side, file_patch
 from outrider.workspace.history.shown import Shown
@@ -23,7 +24,6 @@ from outrider_protocol.events import WireHunk
 _REASONS = {
     "undone": "it is undone",
     "altered": "it was changed since",
-    "conflict": "the same place was changed since",
 }
 
 MOST_PLACED = 100
@@ -43,7 +43,17 @@ async def listed(services: Services, journal: Journal, turn_id: str | None = Non
     folded = await histories_of(services, journal)
     problems = await catch_up(services, folded)
     texts = await _texts(services, journal.roots(turn_id))
-    return [_info(record, folded, problems, texts) for record in journal.roots(turn_id)]
+    named_again = await _named_again(services, journal.roots(turn_id))
+    return [_info(record, folded, problems, texts, named_again) for record in journal.roots(turn_id)]
+
+
+async def _named_again(services: Services, records: list[ChangeRecord]) -> set[str]:
+    """The renames in whose old place something is."""
+    renames = [one for one in records if one.operation == "rename"]
+    located = [await locate(services, one.path, one.place) for one in renames]
+    paths = [None if isinstance(one, str) else one.path for one in located]
+    taken = await asyncio.to_thread(lambda: [path is not None and os.path.lexists(path) for path in paths])
+    return {one.change_id for one, is_taken in zip(renames, taken, strict=True) if is_taken}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +80,7 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
     outside = _by_real_paths(journal, folded)
     problems = await catch_up(services, folded)
     roots = journal.roots(turn_id)
-    patches: list[str] = []
+    sides: list[tuple[Side, Side]] = []
     left_out: list[LeftOut] = []
     known, modes = _first_modes(journal, folded, turn_id)
     for file in folded.files:
@@ -89,7 +99,8 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
         old, new = await _sides(services, journal, folded, file, made)
         if mode is not None:
             old = replace(old, executable=_is_program(mode))
-        patches.append(await asyncio.to_thread(file_patch, old, new))
+        sides.append((old, new))
+    patches = [await asyncio.to_thread(file_patch, *both) for both in _by_path(sides)]
     for path, mode in modes.items():
         place = journal.place_of(path)
         if place is None or journal.path_at(place) is None:
@@ -103,6 +114,18 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
             old = Side(path, b"", executable=_is_program(mode))
             patches.append(file_patch(old, replace(old, executable=_is_program(disk.mode))))
     return Patch("".join(patches), tuple(left_out))
+
+
+def _by_path(sides: list[tuple[Side, Side]]) -> list[tuple[Side, Side]]:
+    """What came where another file went is one with it: a path is in a patch once."""
+    gone = {old.path: old for old, new in sides if new.content is None and old.content is not None}
+    found: list[tuple[Side, Side]] = []
+    for old, new in sides:
+        if old.content is None and new.content is not None and new.path in gone:
+            found.append((gone.pop(new.path), new))
+        else:
+            found.append((old, new))
+    return [(old, new) for old, new in found if new.content is not None or old.path in gone]
 
 
 def _by_real_paths(journal: Journal, folded: Histories) -> dict[str, str]:
@@ -243,7 +266,7 @@ class Places:
         async with self._looking:
             folded = await self._fold(session_id, journal)
             there = await self._there(folded, roots, path)
-            return await asyncio.to_thread(_look, there, text, lines)
+            return await asyncio.to_thread(_look, folded, there, text, lines)
 
     async def hunks_in(self, session_id: str, journal: Journal, path: str, text: str) -> list[PlacedHunk]:
         """The hunks of a session in a document that can be taken back or brought back.
@@ -263,17 +286,17 @@ class Places:
         async with self._looking:
             folded = await self._fold(session_id, journal)
             there = await self._there(folded, roots, path)
-            return await asyncio.to_thread(_placed, there, text)
+            return await asyncio.to_thread(_placed, folded, there, text)
 
     async def _there(
         self, folded: Histories, roots: list[ChangeRecord], path: str
     ) -> list[tuple[ChangeRecord, FileHistory]]:
-        """The changes of the file that is at a path now, the latest first."""
+        """The changes of the files that had a path last, the latest first."""
         located: dict[str | None, bool] = {}
         there: list[tuple[ChangeRecord, FileHistory]] = []
         for record in reversed(roots):
             file = folded.of(record.change_id)
-            if file is None or file.path != path or folded.is_taken(file):
+            if file is None or file.path != path:
                 continue
             if file.real not in located:
                 found = await locate(self._services, path, file.real)
@@ -292,23 +315,31 @@ class Places:
         return known[1]
 
 
-def _look(there: list[tuple[ChangeRecord, FileHistory]], text: str, lines: range) -> str | None:
-    for record, file in there:
-        file.look(text)
+def _seen(
+    folded: Histories, there: list[tuple[ChangeRecord, FileHistory]], text: str
+) -> list[tuple[ChangeRecord, FileHistory]]:
+    """The changes of the file that has this text, and not those of others that had its path."""
+    for _, file in there:
+        folded.see(file, text)
+    return [(record, file) for record, file in there if not folded.is_taken(file)]
+
+
+def _look(
+    folded: Histories, there: list[tuple[ChangeRecord, FileHistory]], text: str, lines: range
+) -> str | None:
+    for record, file in _seen(folded, there, text):
         for number in record.hunks:
             if file.is_on(record.change_id, number) and _meets(file, record.change_id, number, lines):
                 return hunk_id(record.change_id, number)
     return None
 
 
-def _placed(there: list[tuple[ChangeRecord, FileHistory]], text: str) -> list[PlacedHunk]:
+def _placed(folded: Histories, there: list[tuple[ChangeRecord, FileHistory]], text: str) -> list[PlacedHunk]:
     found: list[PlacedHunk] = []
-    for record, file in there:
-        file.look(text)
+    for record, file in _seen(folded, there, text):
         for number in record.hunks:
-            state = (
-                file.state(record.change_id, number) if file.knows(record.change_id, number) else "altered"
-            )
+            is_known = file.knows(record.change_id, number)
+            state = folded.state(file, record.change_id, number) if is_known else "altered"
             if state != "altered" and len(found) < MOST_PLACED:
                 line = file.place(record.change_id, number).line
                 found.append(PlacedHunk(hunk_id(record.change_id, number), line, state == "undone"))
@@ -322,7 +353,11 @@ def _meets(file: FileHistory, change_id: str, number: int, lines: range) -> bool
 
 
 def _info(
-    record: ChangeRecord, folded: Histories, problems: dict[str, str], texts: dict[str, str]
+    record: ChangeRecord,
+    folded: Histories,
+    problems: dict[str, str],
+    texts: dict[str, str],
+    named_again: set[str],
 ) -> ChangeInfo:
     file = folded.of(record.change_id)
     state: Literal["applied", "undone", "conflict"] | None = None
@@ -331,20 +366,15 @@ def _info(
         reason: str | None = "its text is not in the log any more"
     elif record.operation == "rename":
         hunks = []
-        reason = problems.get(file.key) or (TAKEN if folded.is_taken(file) else None)
-        if reason is None and not file.exists:
-            reason = "the file does not exist any more"
+        reason = problems.get(file.key) or folded.why_taken(file) or (None if file.exists else GONE)
+        if reason is None and record.change_id in named_again:
+            reason = f"{one_line(record.path)} exists again"
         state = "applied" if reason is None else "conflict"
         if file.path != record.to:
             state, reason = "undone", _REASONS["undone"]
     else:
-        hunks = _hunks(record, file, texts)
-        states = {hunk.state for hunk in hunks}
-        reason = problems.get(file.key) or (TAKEN if folded.is_taken(file) else None)
-        if reason is None and "applied" not in states:
-            reason = next(
-                (_REASONS[state] for state in ("conflict", "altered", "undone") if state in states), None
-            )
+        hunks = _hunks(record, folded, file, texts)
+        reason = problems.get(file.key) or _why_not_undoable(record, folded, file, hunks)
     return ChangeInfo(
         change_id=record.change_id,
         turn_id=record.turn_id,
@@ -360,7 +390,22 @@ def _info(
     )
 
 
-def _hunks(record: ChangeRecord, file: FileHistory, texts: dict[str, str]) -> list[ChangedHunk]:
+def _why_not_undoable(
+    record: ChangeRecord, folded: Histories, file: FileHistory, hunks: list[ChangedHunk]
+) -> str | None:
+    """Why no hunk of a change can be taken back as it is now; None: one can."""
+    states = [hunk.state for hunk in hunks]
+    if "applied" in states or not states:
+        return None
+    if "conflict" in states:
+        held = (folded.why_held(file, record.change_id, number) for number in record.hunks)
+        return next((reason for reason in held if reason is not None), None)
+    return _REASONS["altered" if "altered" in states else "undone"]
+
+
+def _hunks(
+    record: ChangeRecord, folded: Histories, file: FileHistory, texts: dict[str, str]
+) -> list[ChangedHunk]:
     change_id = record.change_id
     made = wire_hunks(texts.get(record.before or "", ""), texts.get(record.planned or "", ""))
     return [
@@ -369,7 +414,7 @@ def _hunks(record: ChangeRecord, file: FileHistory, texts: dict[str, str]) -> li
             line=file.place(change_id, number).line,
             removed=hunk.removed,
             added=hunk.added,
-            state=file.state(change_id, number),
+            state=folded.state(file, change_id, number),
         )
         for number, hunk in enumerate(made or [_NOTHING], 1)
         if file.knows(change_id, number)

@@ -82,7 +82,7 @@ class ChangeRecord:
     @property
     def makes_room(self) -> bool:
         """Whether it is what an undo did besides, to make room for what it brought back: nothing takes that back."""
-        return self.undoes is None and self.operation == "rename" and self.call_id is None
+        return self.undoes is None and self.operation in {"rename", "delete"} and self.call_id is None
 
 
 @dataclass(frozen=True, slots=True)
