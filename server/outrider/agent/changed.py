@@ -1,7 +1,6 @@
 """What a session changed, as it is now: hunk by hunk for a list, or as one patch. It only reads."""
 
 import asyncio
-import os
 import stat
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -43,17 +42,51 @@ async def listed(services: Services, journal: Journal, turn_id: str | None = Non
     folded = await histories_of(services, journal)
     problems = await catch_up(services, folded)
     texts = await _texts(services, journal.roots(turn_id))
-    named_again = await _named_again(services, journal.roots(turn_id))
-    return [_info(record, folded, problems, texts, named_again) for record in journal.roots(turn_id)]
+    moves = await _moves(services, journal, folded, problems, journal.roots(turn_id))
+    return [_info(record, folded, problems, texts, moves) for record in journal.roots(turn_id)]
 
 
-async def _named_again(services: Services, records: list[ChangeRecord]) -> set[str]:
-    """The renames in whose old place something is."""
-    renames = [one for one in records if one.operation == "rename"]
-    located = [await locate(services, one.path, one.place) for one in renames]
-    paths = [None if isinstance(one, str) else one.path for one in located]
-    taken = await asyncio.to_thread(lambda: [path is not None and os.path.lexists(path) for path in paths])
-    return {one.change_id for one, is_taken in zip(renames, taken, strict=True) if is_taken}
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """How a rename stands."""
+
+    state: Literal["applied", "undone", "conflict"]
+    reason: str | None
+    """Why it cannot be taken back, if it cannot."""
+
+
+async def _moves(
+    services: Services,
+    journal: Journal,
+    folded: Histories,
+    problems: dict[str, str],
+    records: list[ChangeRecord],
+) -> dict[str, _Move]:
+    """How the renames among these changes stand, by their ids."""
+    moves: dict[str, _Move] = {}
+    for record in records:
+        file = folded.of(record.change_id)
+        if record.operation != "rename" or file is None:
+            continue
+        if file.path == record.path or journal.is_undone(record.change_id):
+            moves[record.change_id] = _Move("undone", _REASONS["undone"])
+            continue
+        reason = problems.get(file.key) or folded.why_taken(file) or (None if file.exists else GONE)
+        if file.path != record.to:
+            reason = f"it is named {one_line(file.path)} by now"
+        if reason is None and await _is_there_again(services, record):
+            reason = f"{one_line(record.path)} exists again"
+        moves[record.change_id] = _Move("applied" if reason is None else "conflict", reason)
+    return moves
+
+
+async def _is_there_again(services: Services, record: ChangeRecord) -> bool:
+    """Whether something is where a file was renamed; a folder may be of these changes, and go with them."""
+    located = await locate(services, record.path, record.place)
+    if isinstance(located, str) or located.path is None:
+        return False
+    path = located.path
+    return await asyncio.to_thread(lambda: path.is_symlink() or (path.exists() and not path.is_dir()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +390,7 @@ def _info(
     folded: Histories,
     problems: dict[str, str],
     texts: dict[str, str],
-    named_again: set[str],
+    moves: dict[str, _Move],
 ) -> ChangeInfo:
     file = folded.of(record.change_id)
     state: Literal["applied", "undone", "conflict"] | None = None
@@ -366,12 +399,7 @@ def _info(
         reason: str | None = "its text is not in the log any more"
     elif record.operation == "rename":
         hunks = []
-        reason = problems.get(file.key) or folded.why_taken(file) or (None if file.exists else GONE)
-        if reason is None and record.change_id in named_again:
-            reason = f"{one_line(record.path)} exists again"
-        state = "applied" if reason is None else "conflict"
-        if file.path != record.to:
-            state, reason = "undone", _REASONS["undone"]
+        state, reason = moves[record.change_id].state, moves[record.change_id].reason
     else:
         hunks = _hunks(record, folded, file, texts)
         reason = problems.get(file.key) or _why_not_undoable(record, folded, file, hunks)
