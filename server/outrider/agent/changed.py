@@ -425,8 +425,9 @@ def _why_not_undoable(
     states = [hunk.state for hunk in hunks]
     if "applied" in states or not states:
         return None
-    if "conflict" in states:
-        held = (folded.why_held(file, record.change_id, number) for number in record.hunks)
+    if "conflict" in states or ("altered" in states and not file.exists):
+        on = [number for number in record.hunks if file.is_on(record.change_id, number)]
+        held = (folded.why_held(file, record.change_id, number) for number in on)
         return next((reason for reason in held if reason is not None), None)
     return _REASONS["altered" if "altered" in states else "undone"]
 
