@@ -8,20 +8,21 @@ import asyncio
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 from outrider.agent.below import below_documents, with_those
 from outrider.agent.context import TurnContext
 from outrider.agent.services import Services
 from outrider.agent.standing import Standing, is_left, locate, standing, stands_in, text_of
 from outrider.agent.state import SessionState
+from outrider.agent.undo_by_hand import NOT_BY_UNDO, NOT_THERE, gone_by_hand
 from outrider.agent.undo_folders import brought_back, emptied, made_for, modes_around
 from outrider.agent.undo_questions import Questions, Seen, can_go_over, cut, place_of
 from outrider.ports.text import one_line
 from outrider.tools import changes
 from outrider.tools.changes import TakesBack
 from outrider.workspace.change import Change, NotWritten, Written
+from outrider.workspace.disk import beside
 from outrider.workspace.editing import UNSAVED
 from outrider.workspace.encoding import BOM
 from outrider.workspace.history.histories import FileHistory, Histories
@@ -33,10 +34,6 @@ from outrider_protocol import OPEN_BOTH
 from outrider_protocol.commands import UndoParams, UndoResult
 from outrider_protocol.events import Conflict, NotUndoable, UndoFinished, UndonePath, UndoRequested
 
-NOT_THERE = "it is not there any more: somebody deleted it, or moved it away"
-"""Why a file that the session made is not taken away."""
-NOT_BY_UNDO = "no undo took it away, but somebody who deleted it, or moved it"
-"""Why such a file is not made again."""
 OTHER_ENCODING = "the file was UTF-16 then, and holds its text in another encoding now"
 """Why a text is not put back that only fits the encoding that the file had."""
 TIMES_TRIED = 3
@@ -83,7 +80,7 @@ async def take_back(
     # Where the texts leave nothing to do, what the log names is passed over, and that is no error.
     below = await below_documents(services, journal, folded)
     parts = choose(scope, params.id, with_those(below, stands_in(folded))) or choose(scope, params.id)
-    by_hand = _by_hand(journal, folded, parts, choose(scope, params.id), params, redo=redo)
+    by_hand = gone_by_hand(journal, folded, parts, choose(scope, params.id), params, redo=redo)
     parts = [one for one in parts if one not in by_hand] if redo else parts
     left = [] if redo else journal.left_by_undo(scope, params.id, parts)
     if not (parts or left or by_hand):
@@ -299,7 +296,7 @@ class TakingBack:
             # What changes no text now may do so once others are taken back: that it is undone must be known then.
             if before != after or (taken and before is not None):
                 change = await self._change(record, file, located, before, after, shown)
-                made = await self._make(record, change, tuple(taken))
+                made = await self._make(record, change, tuple(taken), again=self._redo)
                 if isinstance(made, NotWritten) and made.kind == "changed":
                     reason = made.message
                     continue  # the person is typing there: what they wrote belongs into it
@@ -317,12 +314,13 @@ class TakingBack:
     async def _displace(
         self, record: ChangeRecord, there: FileHistory, located: Located, shown: Shown
     ) -> Written | NotWritten:
-        """Delete the file that is where another one comes back; if the session made it, that is taken back."""
-        ends = there.ends_by(redo=self._redo)
-        end = next((one for one in self._journal.roots() if one.change_id == ends), None)
+        """Delete the file that is where another one comes back: as a change that can be brought back, if there is one."""
+        # A redo takes nothing back.
+        made_by, gone_by = None if self._redo else there.creation, there.deletion_undone
+        end = next((one for one in self._journal.roots() if one.change_id == (made_by or gone_by)), None)
         change = await self._change(end or record, there, located, there.text, None, shown)
         if end is not None:
-            made = await self._make(end, change, (1,))
+            made = await self._make(end, change, (1,), again=made_by is None)
             if isinstance(made, Written):
                 there.take(end.change_id, (1,), None)
             return made
@@ -358,11 +356,18 @@ class TakingBack:
         )
 
     async def _make(
-        self, record: ChangeRecord, change: Change, hunks: tuple[int, ...]
+        self, record: ChangeRecord, change: Change, hunks: tuple[int, ...], *, again: bool
     ) -> Written | NotWritten:
-        """Write a change. What did not happen is named, unless the text is not what it was worked out for any more."""
+        """Write a change. What did not happen is named, unless the text is not what it was worked out for any more.
+
+        Args:
+            record: What is taken back, or done again.
+            change: The change that does so.
+            hunks: Those of the record.
+            again: Whether they are done again.
+        """
         change_id = self._context.new_id("chg")
-        undone = self._journal.last_undo(record.change_id) if self._redo else None
+        undone = self._journal.last_undo(record.change_id) if again else None
         undoes = TakesBack(undone or record.change_id, hunks)
         made = await changes.make(self._context, None, change_id, change, undoes=undoes)
         if isinstance(made, Written):
@@ -420,7 +425,7 @@ class TakingBack:
         if (reason := reason or await self._make_room(record, located, target, back[1])) is not None:
             self._stays(record, located, reason)
             return
-        made = await self._make(record, change, (1,))
+        made = await self._make(record, change, (1,), again=self._redo)
         if isinstance(made, Written):
             self._folded.moved(file, *back)
         elif made.kind == "changed":
@@ -462,7 +467,7 @@ class TakingBack:
             return None
         reason = f"{target.shown} exists again"
         there = await self._context.overlay.read(target)
-        aside = await self._context.folders.locate(str(await asyncio.to_thread(_beside, target.path)))
+        aside = await self._context.folders.locate(str(await asyncio.to_thread(beside, target.path)))
         if isinstance(aside, PathProblem):
             return f"{reason}, and {aside.message}"
         if isinstance(there, ReadProblem) or await asyncio.to_thread(is_link, target):
@@ -507,7 +512,7 @@ class TakingBack:
         if not can_go_over(self._folded, file, record, number):
             return None
         there = self._folded.there(file)
-        if not there.exists and id(file) in self._away:
+        if not file.exists and id(file) in self._away:
             return None
         seen = Seen(place_of(self._folded, file, record, number), there.exists)
         if (problem := await self._why_stays(record, file, number)) is not None:
@@ -580,38 +585,6 @@ class TakingBack:
         self._report.conflicts.append(Conflict(path=file.path, line=line, reason=reason, id=hunk))
 
 
-def _by_hand(
-    journal: Journal,
-    folded: Histories,
-    parts: Sequence[Part],
-    by_log: Sequence[Part],
-    params: UndoParams,
-    *,
-    redo: bool,
-) -> list[Part]:
-    """The files that the session made and somebody else took away: no undo has to, and no redo makes them again.
-
-    Args:
-        journal: The session's changes.
-        folded: The files that they changed.
-        parts: What is done, as the texts say.
-        by_log: What it would be, as the log alone says.
-        params: What was asked for.
-        redo: Whether it is a redo.
-    """
-    if redo and params.scope == "hunk" and params.id is not None:
-        return []  # just that is wanted
-    found: list[Part] = []
-    turns = {one.record.turn_id for one in parts} or {one.record.turn_id for one in by_log}
-    for one in parts if redo else by_log:
-        file = folded.of(one.record.change_id)
-        is_gone = file is not None and not file.exists and not file.is_on(one.record.change_id, 1)
-        is_meant = one.record.operation == "create" and not journal.is_undone(one.record.change_id)
-        if is_gone and is_meant and one.record.turn_id in turns:
-            found.append(one)
-    return found
-
-
 def _switched(file: FileHistory, change_id: str, numbers: Sequence[int], *, over: bool) -> str | None:
     """The text with hunks switched; with `over` it is at most one, and goes over what somebody wrote there."""
     if over and file.brings_back(change_id, numbers):
@@ -621,12 +594,3 @@ def _switched(file: FileHistory, change_id: str, numbers: Sequence[int], *, over
     if over:
         return file.forced(change_id, numbers[0])
     return file.text_with(change_id, numbers)
-
-
-def _beside(path: Path) -> Path:
-    """A path in the same folder that is free. Blocks."""
-    for number in count(1):
-        other = path.with_name(f"{path.stem}.mine{f'-{number}' if number > 1 else ''}{path.suffix}")
-        if not os.path.lexists(other):
-            return other
-    raise AssertionError("there are always further numbers")

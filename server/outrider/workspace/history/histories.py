@@ -278,12 +278,23 @@ class FileHistory:
         whole = [one for one in strands if one in self.whole]
         return not self.exists and any(self.whole[one] != self.weave.is_on(one) for one in whole)
 
-    def ends_by(self, *, redo: bool) -> str | None:
-        """The change to take back, or to bring back, so that the file goes: its creation, or its last deletion."""
-        names = {strand: change_id for (change_id, _), strand in self.strands.items()}
-        ends = [strand for strand, made in self.whole.items() if made is not redo]
-        ends = [strand for strand in ends if self.weave.is_on(strand) is not redo]
-        return names[max(ends)] if ends and self.exists else None
+    @property
+    def creation(self) -> str | None:
+        """The change that made the file, as long as it stands."""
+        return self._whole_change(made=True)
+
+    @property
+    def deletion_undone(self) -> str | None:
+        """The last change that deleted the file and was taken back."""
+        return self._whole_change(made=False)
+
+    def _whole_change(self, *, made: bool) -> str | None:
+        found = [
+            (strand, change_id)
+            for (change_id, _), strand in self.strands.items()
+            if self.whole.get(strand) is made and self.weave.is_on(strand) is made
+        ]
+        return max(found)[1] if found else None
 
     def may_go_over(self, change_id: str, number: int) -> bool:
         """Whether a hunk can be switched over what went over it: neither is a whole file that came or went."""
