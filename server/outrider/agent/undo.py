@@ -315,12 +315,12 @@ class TakingBack:
         self, record: ChangeRecord, there: FileHistory, located: Located, shown: Shown
     ) -> Written | NotWritten:
         """Delete the file that is where another one comes back: as a change that can be brought back, if there is one."""
-        # A redo takes nothing back.
-        made_by, gone_by = None if self._redo else there.creation, there.deletion_undone
-        end = next((one for one in self._journal.roots() if one.change_id == (made_by or gone_by)), None)
+        again = there.deletion_undone if self._redo or there.creation is None else None
+        ends = again or there.creation
+        end = next((one for one in self._journal.roots() if one.change_id == ends), None)
         change = await self._change(end or record, there, located, there.text, None, shown)
         if end is not None:
-            made = await self._make(end, change, (1,), again=made_by is None)
+            made = await self._make(end, change, (1,), again=again is not None)
             if isinstance(made, Written):
                 there.take(end.change_id, (1,), None)
             return made

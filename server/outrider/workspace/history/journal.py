@@ -246,9 +246,7 @@ class Journal:
             undoes=data.get("undoes"),
             hunks=hunks,
             # What the editor took away can be brought back, too, though no undo of ours is there to be taken back.
-            takes_away=undone is not None
-            and not undone.takes_away
-            and not (self._redoing and "callId" not in data),
+            takes_away=undone is not None and self._takes_away(undone, operation, data),
             state=state,
             encoding=data.get("encoding", "utf-8"),
             mode=int(data["mode"], 8) if "mode" in data else None,
@@ -261,6 +259,13 @@ class Journal:
             to_place=data.get("toPlace", self.place_of(data["to"])) if "to" in data else None,
             unshown=data.get("unshown", False),
         )
+
+    def _takes_away(self, undone: ChangeRecord, operation: Operation, data: dict[str, Any]) -> bool:
+        whole = {"create", "delete"}
+        if operation in whole and (first := self.root_of(undone).operation) in whole:
+            # Also to make room for what is brought back.
+            return operation != first
+        return not undone.takes_away and not (self._redoing and "callId" not in data)
 
     def place_of(self, path: str) -> str | None:
         """The real path of a file, as far as the session's folders tell it: as if there were no links in them."""
