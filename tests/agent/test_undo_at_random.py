@@ -24,7 +24,7 @@ NAMES = ["a.txt", "b.txt", "new.txt"]
 FIRST = {"a.txt": "".join(f"line {n}\n" for n in range(8)), "b.txt": "}\n\n}\n\nend"}
 TYPED, MADE = re.compile(r"<\d+>"), re.compile(r"\{\d+\}")
 PERSON = ["type", "type", "type", "editor undo"]
-OTHERS = ["agent", "agent", "undo", "undo", "redo", "open", "save", "close"]
+OTHERS = ["agent", "agent", "another", "undo", "undo", "redo", "open", "save", "close"]
 EXAMPLES = settings.default.max_examples // 5 if settings.default else 20
 """Each takes about half a second."""
 
@@ -62,6 +62,9 @@ class House:
         self.taken += title.startswith("Take")
         return title
 
+    def yes(self, question):
+        return next(title for title in question.titles if title.startswith("Take"))
+
     def mark(self):
         self.count += 1
         return self.count
@@ -73,7 +76,7 @@ class House:
         name = self.rng.choice(NAMES)
         text, new = self.text(name), f"{{{self.mark()}}}\n"
         if text is None:
-            return call("write_file", path=name, content=f"{new}made\n")
+            return call("write_file", path=name, content=self.rng.choice(["", new, f"{new}made\n"]))
         lines = text.splitlines(keepends=True)
         plain = [
             n
@@ -101,8 +104,28 @@ class House:
             edits.append({"old": lines[other], "new": f"{{{self.mark()}}}\n"})
         return call("edit_file", path=name, edits=edits)
 
+    def another_file(self):
+        """A path that is used again: a file goes, or moves away, and another one is made where it was."""
+        name = self.rng.choice([one for one in NAMES if self.text(one) is not None] or [None])
+        free = [one for one in NAMES if self.text(one) is None]
+        if name is None or TYPED.search(self.text(name)) or self.is_open(name):
+            return [step(self.an_edit())]
+        anew = f"{{{self.mark()}}}\n"
+        more = call("edit_file", path=name, old=anew, new=f"{anew}{{{self.mark()}}}\n")
+        calls = [call("delete_file", path=name), call("write_file", path=name, content=anew), more]
+        if free and self.rng.random() < 0.5:
+            move = call("rename_file", **{"from": name, "to": self.rng.choice(free)})
+            calls = self.rng.choice([[move, *calls[1:]], [*calls, move], [calls[0], calls[1], move]])
+        return [step(one) for one in calls[: self.rng.randint(1, len(calls))]]
+
     async def agent(self):
-        self.turns += [step(*(self.an_edit() for _ in range(self.rng.choice([1, 1, 2])))), DONE]
+        await self.go(step(*(self.an_edit() for _ in range(self.rng.choice([1, 1, 2])))))
+
+    async def another(self):
+        await self.go(*self.another_file())
+
+    async def go(self, *steps):
+        self.turns += [*steps, DONE]
         model = scripted(self.workspace, self.turns, name=f"script{len(self.turns)}")
         more = {"sessionId": self.session_id} if self.session_id else {}
         assert (await self.editor.run("Go.", model=model, **more))["outcome"] == "completed"
@@ -195,14 +218,16 @@ class House:
     # --- what must hold --------------------------------------------------------------------------------------
 
     async def check_states(self):
-        """Every line of the agent is where its hunk says it is."""
+        """Every line of the agent is there, wherever its file was moved, or is not, as its hunk says."""
         if self.session_id is None:
             return
-        texts = {name: text or "" for name, text in self.texts().items()}
+        # Of a file that an undo took away the document may be left, with what somebody typed.
+        texts = {name: text for name, text in self.texts().items() if (self.workspace / name).exists()}
+        made_in = {word for text in texts.values() for word in MADE.findall(text)}
         for change in await self.changes():
             for hunk in change["hunks"]:
                 made = set(MADE.findall(hunk["added"])) - set(MADE.findall(hunk["removed"]))
-                there = made & set(MADE.findall(texts[change["path"]]))
+                there = made & made_in
                 if hunk["state"] == "applied":
                     assert there == made, (hunk, texts)
                 elif hunk["state"] == "undone":
@@ -220,13 +245,16 @@ async def play(folder, seed, actions, *, typing):
         for action in ["agent", *actions]:
             await house.do(action)
             await house.check_states()
-        if not typing and not house.taken:
+        if not typing:
+            editor.answers = house.yes
             # A new file that is open with what was undone in it, unsaved, is only deleted once that is saved.
             for _ in range(2):
                 await house.take("outrider.undo", scope="session")
                 editor.save_all()
             left = {name: (workspace / name).read_text() for name in NAMES if (workspace / name).exists()}
-            assert left == FIRST, (left, await house.changes())
+            # What had the name of a renamed file is put aside with a yes, and stays so.
+            aside = list(workspace.glob("*.mine*"))
+            assert left == FIRST or aside, (left, await house.changes())
         events = editor.events
     assert_well_formed(events)
     await assert_replays(folder / "workspace.state")

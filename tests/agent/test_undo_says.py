@@ -27,7 +27,7 @@ async def test_promise_5_a_renamed_file_that_is_unsaved_now_is_named(profile, be
     editor.type("rates.py", "# mine\n", at=(0, 0))
     undone = await editor.command("outrider.undo", {})
     assert undone["undone"] == []
-    assert "rates.py was not renamed: it is open with unsaved changes" in named(undone)["tariff.py"]
+    assert named(undone) == {"tariff.py": f"rates.py was not renamed: {unsaved('undo')}"}
     assert editor.text("rates.py").startswith("# mine\n")
 
     editor.save("rates.py")
@@ -66,18 +66,30 @@ async def test_promise_5_what_a_command_did_under_an_unsaved_document_is_named(e
     assert editor.disk("ten.txt") == editor.text("ten.txt") == TEN.replace("line 9", "mine\nline 9")
 
 
-@pytest.mark.parametrize("profile", ["stock", "vscode"])
-async def test_a_yes_for_a_new_file_with_unsaved_text_says_what_is_in_the_way(profile, begin, workspace):
+def unsaved(what):
+    return f"{UNSAVED}: save it first, then {what}"
+
+
+@pytest.mark.parametrize("profile", ["stock", "vscode", "neovim-0.11"])
+async def test_nobody_is_asked_about_a_new_file_with_unsaved_text_and_what_helps_is_said(
+    profile, begin, workspace
+):
     make = call("write_file", path="new.txt", content="new\n")
-    editor = await begin(profile, [step(make), DONE], FULL, answers=["Take the undo"] * 2)
+    editor = await begin(profile, [step(make), DONE], FULL, answers=["Take the undo"])
     await editor.run("Go.")
     editor.open("new.txt")
     editor.type("new.txt", "mine\n", at=(1, 0))
-    assert named(await editor.command("outrider.undo", {})) == {"new.txt": UNSAVED}
+    (conflict,) = (await editor.command("outrider.undo", {}))["conflicts"]
+    reason = f"the new file was changed since, so it is not deleted; {unsaved('undo')}"
+    assert (conflict["path"], conflict["reason"], editor.questions) == ("new.txt", reason, [])
     assert (editor.text("new.txt"), editor.disk("new.txt")) == ("new\nmine\n", "new\n")
 
+    editor.save("new.txt")
+    assert (await editor.command("outrider.undo", {}))["conflicts"] == []
+    assert (len(editor.questions), (workspace / "new.txt").exists()) == (1, False)
 
-async def test_a_redo_of_a_deletion_with_unsaved_text_says_what_is_in_the_way(begin, workspace):
+
+async def test_nobody_is_asked_about_unsaved_text_where_a_file_comes_back_or_goes(begin, workspace):
     (workspace / "ten.txt").write_text(TEN)
     delete = call("delete_file", path="ten.txt")
     editor = await begin("stock", [step(delete), DONE], FULL, answers=["Take the undo", "Take the redo"])
@@ -85,8 +97,17 @@ async def test_a_redo_of_a_deletion_with_unsaved_text_says_what_is_in_the_way(be
     (workspace / "ten.txt").write_text("again\n")
     editor.open("ten.txt")
     editor.type("ten.txt", "mine\n", at=(1, 0))
-    await editor.command("outrider.undo", {})
-    assert named(await editor.command("outrider.redo", {})) == {"ten.txt": UNSAVED}
+    (conflict,) = (await editor.command("outrider.undo", {}))["conflicts"]
+    assert conflict["reason"] == f"the file exists again; {unsaved('undo')}"
+    editor.save("ten.txt")
+    editor.close("ten.txt")
+    assert (await editor.command("outrider.undo", {}))["conflicts"] == []
+    assert editor.disk("ten.txt") == TEN
+    editor.open("ten.txt")
+    editor.type("ten.txt", "mine\n", at=(1, 0))
+    (conflict,) = (await editor.command("outrider.redo", {}))["conflicts"]
+    assert conflict["reason"] == f"the file was changed since, so it is not deleted; {unsaved('redo')}"
+    assert len(editor.questions) == 1
 
 
 async def test_a_file_where_a_rename_wants_its_folder_is_what_is_named(begin, workspace):

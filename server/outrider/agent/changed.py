@@ -8,11 +8,11 @@ from typing import Literal
 
 from outrider.agent.services import Services
 from outrider.agent.standing import catch_up, histories_of, is_elsewhere, locate, mode_now
-from outrider.ports.text import TextEncoding
+from outrider.ports.text import TextEncoding, one_line
 from outrider.tools.changes import wire_hunks
 from outrider.workspace.diff import split_lines
 from outrider.workspace.encoding import BOM, encode
-from outrider.workspace.history.histories import TAKEN, FileHistory, Histories
+from outrider.workspace.history.histories import GONE, FileHistory, Histories
 from outrider.workspace.history.journal import ChangeRecord, Journal, hunk_id
 from outrider.workspace.history.patch import Side, file_patch
 from outrider.workspace.history.shown import Shown
@@ -23,7 +23,6 @@ from outrider_protocol.events import WireHunk
 _REASONS = {
     "undone": "it is undone",
     "altered": "it was changed since",
-    "conflict": "the same place was changed since",
 }
 LOST = "its text is not in the log any more"
 """Why nothing can be said of a change."""
@@ -45,7 +44,51 @@ async def listed(services: Services, journal: Journal, turn_id: str | None = Non
     folded = await histories_of(services, journal)
     problems = await catch_up(services, folded)
     texts = await _texts(services, journal.roots(turn_id))
-    return [_info(record, folded, problems, texts) for record in journal.roots(turn_id)]
+    moves = await _moves(services, journal, folded, problems, journal.roots(turn_id))
+    return [_info(record, folded, problems, texts, moves) for record in journal.roots(turn_id)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """How a rename stands."""
+
+    state: Literal["applied", "undone", "conflict"]
+    reason: str | None
+    """Why it cannot be taken back, if it cannot."""
+
+
+async def _moves(
+    services: Services,
+    journal: Journal,
+    folded: Histories,
+    problems: dict[str, str],
+    records: list[ChangeRecord],
+) -> dict[str, _Move]:
+    """How the renames among these changes stand, by their ids."""
+    moves: dict[str, _Move] = {}
+    for record in records:
+        file = folded.of(record.change_id)
+        if record.operation != "rename" or file is None:
+            continue
+        if file.path == record.path or journal.is_undone(record.change_id):
+            moves[record.change_id] = _Move("undone", _REASONS["undone"])
+            continue
+        reason = problems.get(file.key) or folded.why_taken(file) or (None if file.exists else GONE)
+        if file.path != record.to:
+            reason = f"it is named {one_line(file.path)} by now"
+        if reason is None and await _is_there_again(services, record):
+            reason = f"{one_line(record.path)} exists again"
+        moves[record.change_id] = _Move("applied" if reason is None else "conflict", reason)
+    return moves
+
+
+async def _is_there_again(services: Services, record: ChangeRecord) -> bool:
+    """Whether something is where a file was renamed; a folder may be of these changes, and go with them."""
+    located = await locate(services, record.path, record.place)
+    if isinstance(located, str) or located.path is None:
+        return False
+    path = located.path
+    return await asyncio.to_thread(lambda: path.is_symlink() or (path.exists() and not path.is_dir()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +115,7 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
     outside = _by_real_paths(journal, folded)
     problems = await catch_up(services, folded)
     roots = journal.roots(turn_id)
-    files: list[tuple[Side, Side]] = []
+    sides: list[tuple[Side, Side]] = []
     left_out = [LeftOut(path=record.path, reason=LOST) for record in roots if record.change_id in folded.lost]
     known, modes = _first_modes(journal, folded, turn_id)
     for file in folded.files:
@@ -91,7 +134,8 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
         old, new = await _sides(services, journal, folded, file, made)
         if mode is not None:
             old = replace(old, executable=_is_program(mode))
-        files.append((old, new))
+        sides.append((old, new))
+    files = _by_path(sides)
     for path, mode in modes.items():
         place = journal.place_of(path)
         if place is None or journal.path_at(place) is None:
@@ -121,6 +165,18 @@ async def _without_text(services: Services, journal: Journal, turn_id: str | Non
                 continue
         left_out.append(LeftOut(path=one.path, reason=one.reason))
     return left_out
+
+
+def _by_path(sides: list[tuple[Side, Side]]) -> list[tuple[Side, Side]]:
+    """What came where another file went is one with it: a path is in a patch once."""
+    gone = {old.path: old for old, new in sides if new.content is None and old.content is not None}
+    found: list[tuple[Side, Side]] = []
+    for old, new in sides:
+        if old.content is None and new.content is not None and new.path in gone:
+            found.append((gone.pop(new.path), new))
+        else:
+            found.append((old, new))
+    return [(old, new) for old, new in found if new.content is not None or old.path in gone]
 
 
 def _by_real_paths(journal: Journal, folded: Histories) -> dict[str, str]:
@@ -279,7 +335,7 @@ class Places:
         async with self._looking:
             folded = await self._fold(session_id, journal)
             there = await self._there(folded, roots, path)
-            return await asyncio.to_thread(_look, there, text, lines)
+            return await asyncio.to_thread(_look, folded, there, text, lines)
 
     async def hunks_in(self, session_id: str, journal: Journal, path: str, text: str) -> list[PlacedHunk]:
         """The hunks of a session in a document that can be taken back or brought back.
@@ -299,17 +355,17 @@ class Places:
         async with self._looking:
             folded = await self._fold(session_id, journal)
             there = await self._there(folded, roots, path)
-            return await asyncio.to_thread(_placed, there, text)
+            return await asyncio.to_thread(_placed, folded, there, text)
 
     async def _there(
         self, folded: Histories, roots: list[ChangeRecord], path: str
     ) -> list[tuple[ChangeRecord, FileHistory]]:
-        """The changes of the file that is at a path now, the latest first."""
+        """The changes of the files that had a path last, the latest first."""
         located: dict[str | None, bool] = {}
         there: list[tuple[ChangeRecord, FileHistory]] = []
         for record in reversed(roots):
             file = folded.of(record.change_id)
-            if file is None or file.path != path or folded.is_taken(file):
+            if file is None or file.path != path:
                 continue
             if file.real not in located:
                 found = await locate(self._services, path, file.real)
@@ -328,23 +384,31 @@ class Places:
         return known[1]
 
 
-def _look(there: list[tuple[ChangeRecord, FileHistory]], text: str, lines: range) -> str | None:
-    for record, file in there:
-        file.look(text)
+def _seen(
+    folded: Histories, there: list[tuple[ChangeRecord, FileHistory]], text: str
+) -> list[tuple[ChangeRecord, FileHistory]]:
+    """The changes of the file that has this text, and not those of others that had its path."""
+    for _, file in there:
+        folded.see(file, text)
+    return [(record, file) for record, file in there if not folded.is_taken(file)]
+
+
+def _look(
+    folded: Histories, there: list[tuple[ChangeRecord, FileHistory]], text: str, lines: range
+) -> str | None:
+    for record, file in _seen(folded, there, text):
         for number in record.hunks:
             if file.is_on(record.change_id, number) and _meets(file, record.change_id, number, lines):
                 return hunk_id(record.change_id, number)
     return None
 
 
-def _placed(there: list[tuple[ChangeRecord, FileHistory]], text: str) -> list[PlacedHunk]:
+def _placed(folded: Histories, there: list[tuple[ChangeRecord, FileHistory]], text: str) -> list[PlacedHunk]:
     found: list[PlacedHunk] = []
-    for record, file in there:
-        file.look(text)
+    for record, file in _seen(folded, there, text):
         for number in record.hunks:
-            state = (
-                file.state(record.change_id, number) if file.knows(record.change_id, number) else "altered"
-            )
+            is_known = file.knows(record.change_id, number)
+            state = folded.state(file, record.change_id, number) if is_known else "altered"
             if state != "altered" and len(found) < MOST_PLACED:
                 line = file.place(record.change_id, number).line
                 found.append(PlacedHunk(hunk_id(record.change_id, number), line, state == "undone"))
@@ -358,7 +422,11 @@ def _meets(file: FileHistory, change_id: str, number: int, lines: range) -> bool
 
 
 def _info(
-    record: ChangeRecord, folded: Histories, problems: dict[str, str], texts: dict[str, str]
+    record: ChangeRecord,
+    folded: Histories,
+    problems: dict[str, str],
+    texts: dict[str, str],
+    moves: dict[str, _Move],
 ) -> ChangeInfo:
     file = folded.of(record.change_id)
     state: Literal["applied", "undone", "conflict"] | None = None
@@ -367,20 +435,10 @@ def _info(
         reason: str | None = LOST
     elif record.operation == "rename":
         hunks = []
-        reason = problems.get(file.key) or (TAKEN if folded.is_taken(file) else None)
-        if reason is None and not file.exists:
-            reason = "the file does not exist any more"
-        state = "applied" if reason is None else "conflict"
-        if file.path != record.to:
-            state, reason = "undone", _REASONS["undone"]
+        state, reason = moves[record.change_id].state, moves[record.change_id].reason
     else:
-        hunks = _hunks(record, file, texts)
-        states = {hunk.state for hunk in hunks}
-        reason = problems.get(file.key) or (TAKEN if folded.is_taken(file) else None)
-        if reason is None and "applied" not in states:
-            reason = next(
-                (_REASONS[state] for state in ("conflict", "altered", "undone") if state in states), None
-            )
+        hunks = _hunks(record, folded, file, texts)
+        reason = problems.get(file.key) or _why_not_undoable(record, folded, file, hunks)
     return ChangeInfo(
         change_id=record.change_id,
         turn_id=record.turn_id,
@@ -396,7 +454,23 @@ def _info(
     )
 
 
-def _hunks(record: ChangeRecord, file: FileHistory, texts: dict[str, str]) -> list[ChangedHunk]:
+def _why_not_undoable(
+    record: ChangeRecord, folded: Histories, file: FileHistory, hunks: list[ChangedHunk]
+) -> str | None:
+    """Why no hunk of a change can be taken back as it is now; None: one can."""
+    states = [hunk.state for hunk in hunks]
+    if "applied" in states or not states:
+        return None
+    if "conflict" in states or ("altered" in states and not file.exists):
+        on = [number for number in record.hunks if file.is_on(record.change_id, number)]
+        held = (folded.why_held(file, record.change_id, number) for number in on)
+        return next((reason for reason in held if reason is not None), None)
+    return _REASONS["altered" if "altered" in states else "undone"]
+
+
+def _hunks(
+    record: ChangeRecord, folded: Histories, file: FileHistory, texts: dict[str, str]
+) -> list[ChangedHunk]:
     change_id = record.change_id
     made = wire_hunks(texts.get(record.before or "", ""), texts.get(record.planned or "", ""))
     return [
@@ -405,7 +479,7 @@ def _hunks(record: ChangeRecord, file: FileHistory, texts: dict[str, str]) -> li
             line=file.place(change_id, number).line,
             removed=hunk.removed,
             added=hunk.added,
-            state=file.state(change_id, number),
+            state=folded.state(file, change_id, number),
         )
         for number, hunk in enumerate(made or [_NOTHING], 1)
         if file.knows(change_id, number)

@@ -55,7 +55,7 @@ async def standing(services: Services, state: SessionState) -> Standing:
 
 async def catch_up(services: Services, folded: Histories) -> dict[str, str]:
     """Take in what the files are now; gives by their keys why that is not known."""
-    files = folded.by_claim()
+    files = folded.claiming
     located = await services.folders.locate_all([file.path for file in files])
     places = [
         await _same(services, one, file.path, file.real) for file, one in zip(files, located, strict=True)
@@ -75,10 +75,8 @@ def _take_in(
 ) -> dict[str, str]:
     problems: dict[str, str] = {}
     for file, text in found:
-        if folded.is_taken(file):
-            file.look(None)
-        elif not isinstance(text, ReadProblem):
-            file.look(text)
+        if not isinstance(text, ReadProblem):
+            folded.see(file, text)
         # A folder in the place of a file that is gone may be of these changes, and go with them.
         elif text.kind != "directory" or file.exists:
             problems[file.key] = text.message
@@ -86,7 +84,7 @@ def _take_in(
 
 
 async def text_of(overlay: Overlay, located: Located, file: FileHistory) -> str | ReadProblem | None:
-    """What a file of the history is now; None: there is none."""
+    """What is where the history has this file; None: there is none."""
     return await _counting(overlay, located, file, await overlay.read(located))
 
 

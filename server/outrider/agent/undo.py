@@ -8,22 +8,24 @@ import asyncio
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 from outrider.agent.below import below_documents, with_those
 from outrider.agent.context import TurnContext
 from outrider.agent.services import Services
 from outrider.agent.standing import Standing, is_left, locate, standing, stands_in, text_of
 from outrider.agent.state import SessionState
+from outrider.agent.undo_by_hand import NOT_BY_UNDO, NOT_THERE, gone_by_hand
 from outrider.agent.undo_folders import brought_back, emptied, made_for, modes_around
 from outrider.agent.undo_questions import Questions, Seen, can_go_over, cut, place_of
 from outrider.ports.text import one_line
 from outrider.tools import changes
 from outrider.tools.changes import TakesBack
 from outrider.workspace.change import Change, NotWritten, Written
+from outrider.workspace.disk import beside
 from outrider.workspace.editing import UNSAVED
-from outrider.workspace.history.histories import TAKEN, FileHistory, Histories
+from outrider.workspace.encoding import BOM
+from outrider.workspace.history.histories import FileHistory, Histories
 from outrider.workspace.history.journal import ChangeRecord, Journal, Lasting, Part, are_a_move, hunk_id
 from outrider.workspace.history.shown import Shown
 from outrider.workspace.overlay import ReadProblem, same_text
@@ -32,10 +34,8 @@ from outrider_protocol import OPEN_BOTH
 from outrider_protocol.commands import UndoParams, UndoResult
 from outrider_protocol.events import Conflict, NotUndoable, UndoFinished, UndonePath, UndoRequested
 
-NOT_THERE = "it is not there any more: somebody deleted it, or moved it away"
-"""Why a file that the session made is not taken away."""
-NOT_BY_UNDO = "no undo took it away, but somebody who deleted it, or moved it"
-"""Why such a file is not made again."""
+OTHER_ENCODING = "the file was UTF-16 then, and holds its text in another encoding now"
+"""Why a text is not put back that only fits the encoding that the file had."""
 TIMES_TRIED = 3
 """A change whose file is changed while it is taken back is worked out again."""
 TIMES_ASKED = 2
@@ -80,7 +80,7 @@ async def take_back(
     # Where the texts leave nothing to do, what the log names is passed over, and that is no error.
     below = await below_documents(services, journal, folded)
     parts = choose(scope, params.id, with_those(below, stands_in(folded))) or choose(scope, params.id)
-    by_hand = _by_hand(journal, folded, parts, choose(scope, params.id), params, redo=redo)
+    by_hand = gone_by_hand(journal, folded, parts, choose(scope, params.id), params, redo=redo)
     parts = [one for one in parts if one not in by_hand] if redo else parts
     left = [] if redo else journal.left_by_undo(scope, params.id, parts)
     if not (parts or left or by_hand):
@@ -92,7 +92,7 @@ async def take_back(
     stays = [] if redo else [below[one.record.change_id] for one in parts if one.record.change_id in below]
     reason = NOT_BY_UNDO if redo else NOT_THERE
     stays += [NotUndoable(what=one.record.path, reason=reason) for one in by_hand]
-    named = {one.what: one for one in [*lasting(left), *stays, *result.not_undoable]}
+    named = {(one.what, one.reason): one for one in [*lasting(left), *stays, *result.not_undoable]}
     result = result.model_copy(update={"not_undoable": list(named.values())})
     context.record(
         UndoFinished(undone=result.undone, conflicts=result.conflicts, not_undoable=result.not_undoable)
@@ -237,7 +237,8 @@ class TakingBack:
         """Go over what somebody wrote, if the person says so and it is still what they were shown."""
         for _ in range(TIMES_ASKED):
             seen = await self._ask(record, file, number, reason)
-            if seen is None:
+            if not isinstance(seen, Seen):
+                reason = seen or reason
                 break
             held = await self._switch(record, file, (number,), over=seen)
             if not held:
@@ -271,17 +272,22 @@ class TakingBack:
             held = {
                 number: reason
                 for number in wanted
-                if (reason := file.why_held(change_id, number)) is not None
+                if (reason := self._folded.why_held(file, change_id, number)) is not None
             }
-            if self._folded.is_taken(file):
-                return dict.fromkeys(wanted, TAKEN)
-            if over is not None and file.exists == over.exists:
+            there = self._folded.there(file)
+            if over is not None and there.exists == over.exists:
                 held = {
                     number: reason
                     for number, reason in held.items()
-                    if not place_of(file, record, number).reads_like(over.place)
+                    if not place_of(self._folded, file, record, number).reads_like(over.place)
                 }
             taken = [number for number in wanted if number not in held]
+            if taken and self._folded.is_taken(file):
+                made = await self._displace(record, there, located, shown)
+                if isinstance(made, NotWritten) and made.kind != "changed":
+                    return held
+                over, reason = None, made.message if isinstance(made, NotWritten) else ""
+                continue
             before, after = (
                 file.text,
                 _switched(file, change_id, taken, over=over is not None and bool(taken)),
@@ -290,7 +296,7 @@ class TakingBack:
             # What changes no text now may do so once others are taken back: that it is undone must be known then.
             if before != after or (taken and before is not None):
                 change = await self._change(record, file, located, before, after, shown)
-                made = await self._make(record, change, tuple(taken))
+                made = await self._make(record, change, tuple(taken), again=self._redo)
                 if isinstance(made, NotWritten) and made.kind == "changed":
                     reason = made.message
                     continue  # the person is typing there: what they wrote belongs into it
@@ -299,8 +305,31 @@ class TakingBack:
                 file.take(change_id, taken, after)
                 self._folded.claim(file)
             return held
-        self._no(record, UNSAVED if reason == UNSAVED else "somebody is changing it right now; try again")
+        is_unsaved = reason == UNSAVED
+        self._no(
+            record, self._with_help(UNSAVED) if is_unsaved else "somebody is changing it right now; try again"
+        )
         return {}
+
+    async def _displace(
+        self, record: ChangeRecord, there: FileHistory, located: Located, shown: Shown
+    ) -> Written | NotWritten:
+        """Delete the file that is where another one comes back: as a change that can be brought back, if there is one."""
+        again = there.deletion_undone if self._redo or there.creation is None else None
+        ends = again or there.creation
+        end = next((one for one in self._journal.roots() if one.change_id == ends), None)
+        change = await self._change(end or record, there, located, there.text, None, shown)
+        if end is not None:
+            made = await self._make(end, change, (1,), again=again is not None)
+            if isinstance(made, Written):
+                there.take(end.change_id, (1,), None)
+            return made
+        made = await changes.make(self._context, None, self._context.new_id("chg"), change)
+        if isinstance(made, Written):
+            self._folded.see(there, None)
+        elif made.kind != "changed":
+            self._no(record, made.message)
+        return made
 
     async def _change(
         self,
@@ -327,11 +356,18 @@ class TakingBack:
         )
 
     async def _make(
-        self, record: ChangeRecord, change: Change, hunks: tuple[int, ...]
+        self, record: ChangeRecord, change: Change, hunks: tuple[int, ...], *, again: bool
     ) -> Written | NotWritten:
-        """Write a change. What did not happen is named, unless the text is not what it was worked out for any more."""
+        """Write a change. What did not happen is named, unless the text is not what it was worked out for any more.
+
+        Args:
+            record: What is taken back, or done again.
+            change: The change that does so.
+            hunks: Those of the record.
+            again: Whether they are done again.
+        """
         change_id = self._context.new_id("chg")
-        undone = self._journal.last_undo(record.change_id) if self._redo else None
+        undone = self._journal.last_undo(record.change_id) if again else None
         undoes = TakesBack(undone or record.change_id, hunks)
         made = await changes.make(self._context, None, change_id, change, undoes=undoes)
         if isinstance(made, Written):
@@ -353,19 +389,15 @@ class TakingBack:
             self._no(record, f"it was made again without what it had besides: {', '.join(file.gone.besides)}")
 
     async def _look(self, record: ChangeRecord, file: FileHistory, located: Located) -> Shown | None:
-        if self._folded.is_taken(file):
-            await asyncio.to_thread(file.look, None)
-            return Shown(None, None)
-        text = await text_of(self._context.overlay, located, file)
+        text = await text_of(self._context.overlay, located, self._folded.there(file))
         if isinstance(text, ReadProblem):
             self._no(record, text.message)
             return None
         if text is None and located.path is None:
             self._no(record, f"{located.shown} is not open in the editor any more")
             return None
-        if text != file.text:
-            await asyncio.to_thread(file.look, text)
-        return Shown(text, file.text)
+        await asyncio.to_thread(self._folded.see, file, text)
+        return Shown(text, self._folded.there(file).text)
 
     # --- renames -------------------------------------------------------------------------------------------------
 
@@ -380,9 +412,6 @@ class TakingBack:
         if file.path != there[0]:
             self._no(record, f"it is named {one_line(file.path)} by now")
             return
-        if self._folded.is_taken(file, *there):
-            self._no(record, f"{one_line(there[0])} is another file now")
-            return
         current = await self._context.overlay.read(located)
         if isinstance(current, ReadProblem):
             if current.kind == "not_found":
@@ -390,28 +419,35 @@ class TakingBack:
             else:
                 self._no(record, current.message)
             return
+        await asyncio.to_thread(self._folded.see, file, current.text)
+        if (reason := self._folded.why_taken(file)) is not None:
+            self._stays(record, located, reason)
+            return
         change = Change("rename", located, target, current.text, current.text, under_document=True)
         # Before anything is asked, or moved out of its way.
         if (problem := await self._context.editing.why_stays(change)) is not None:
-            self._no(record, f"{one_line(there[0])} was not renamed: {problem}")
+            self._no(record, f"{one_line(there[0])} was not renamed: {self._with_help(problem)}")
             return
-        await asyncio.to_thread(file.look, current.text)
         reason = await self._is_the_one(record, file, located, target)
         if (reason := reason or await self._make_room(record, located, target, back[1])) is not None:
-            hunk = hunk_id(record.change_id, 1)
-            self._report.conflicts.append(Conflict(path=located.display, line=1, reason=reason, id=hunk))
+            self._stays(record, located, reason)
             return
-        made = await self._make(record, change, (1,))
+        made = await self._make(record, change, (1,), again=self._redo)
         if isinstance(made, Written):
             self._folded.moved(file, *back)
         elif made.kind == "changed":
             self._no(record, f"{one_line(there[0])} was not renamed: {made.message}")
 
+    def _stays(self, record: ChangeRecord, located: Located, reason: str) -> None:
+        """Say why a file keeps its name."""
+        hunk = hunk_id(record.change_id, 1)
+        self._report.conflicts.append(Conflict(path=located.display, line=1, reason=reason, id=hunk))
+
     async def _is_the_one(
         self, record: ChangeRecord, file: FileHistory, located: Located, target: Located
     ) -> str | None:
         """Ask about what may be another file than the one that was renamed; a text says why it keeps its name."""
-        reason = file.why_not_renamed(record.change_id)
+        reason = file.why_not_renamed()
         if reason is None:
             return None
         message = (
@@ -438,7 +474,7 @@ class TakingBack:
             return None
         reason = f"{target.shown} exists again"
         there = await self._context.overlay.read(target)
-        aside = await self._context.folders.locate(str(await asyncio.to_thread(_beside, target.path)))
+        aside = await self._context.folders.locate(str(await asyncio.to_thread(beside, target.path)))
         if isinstance(aside, PathProblem):
             return f"{reason}, and {aside.message}"
         if isinstance(there, ReadProblem) or await asyncio.to_thread(is_link, target):
@@ -473,36 +509,66 @@ class TakingBack:
 
     # --- conflicts -----------------------------------------------------------------------------------------------
 
-    async def _ask(self, record: ChangeRecord, file: FileHistory, number: int, reason: str) -> Seen | None:
+    async def _ask(
+        self, record: ChangeRecord, file: FileHistory, number: int, reason: str
+    ) -> Seen | str | None:
         """Ask whether a hunk is taken back, or brought back, over what somebody did; gives what was shown if it is.
 
-        Only that title is a yes.
+        Only that title is a yes. What could not be done is not asked about: a text says why.
         """
-        if self._folded.is_taken(file) or not can_go_over(file, record, number):
+        if not can_go_over(self._folded, file, record, number):
             return None
+        there = self._folded.there(file)
         if not file.exists and id(file) in self._away:
             return None
-        seen = Seen(place_of(file, record, number), file.exists)
+        seen = Seen(place_of(self._folded, file, record, number), there.exists)
+        if (problem := await self._why_stays(record, file, number)) is not None:
+            return f"{reason}; {problem}"
         place, hunk = seen.place, hunk_id(record.change_id, number)
-        message = f"{one_line(file.path)}{f', line {place.line}' if file.exists else ''}: {reason}.\n"
+        message = f"{one_line(file.path)}{f', line {place.line}' if there.exists else ''}: {reason}.\n"
         what, whole, other = self._questions.what, file.is_whole(record.change_id, number), place.switched
-        if not file.exists:
+        if not there.exists:
             rest = [(part.record.change_id, one) for part in self._parts for one in part.hunks]
             other = file.brought_back(record.change_id, number, rest)
             message += f"With the {what} it is made again:\n{cut(other)}"
-        elif whole and not file.appears(record.change_id, number):
+        elif whole and there is file:
             message += f"As it is now:\n{cut(place.now)}\nWith the {what} the file is deleted."
         else:
             message += f"As it is now:\n{cut(place.now)}\nWith the {what}:\n{cut(place.switched)}"
             other = place.switched if whole else file.forced(record.change_id, number)
         choice = await self._questions.choose(message, hunk, file.path, place.line)
         if choice == OPEN_BOTH:
-            await self._questions.open_both(file, hunk, other)
+            await self._questions.open_both(there, hunk, other)
         if choice == self._questions.take:
             return seen
-        if not file.exists:
+        if not there.exists:
             self._away.add(id(file))
         return None
+
+    async def _why_stays(self, record: ChangeRecord, file: FileHistory, number: int) -> str | None:
+        """Why a hunk cannot be switched over what somebody did, with what helps; None: nothing is known of."""
+        located = await locate(self._services, file.path, file.real)
+        if isinstance(located, str):
+            return None  # which is said when it is tried
+        there, after = self._folded.there(file), None
+        if there is file:
+            after = _switched(file, record.change_id, (number,), over=True)
+        shown = Shown(there.text, there.text)
+        change = await self._change(record, there, located, there.text, after, shown)
+        if change.operation == "edit" and await self._is_other_encoding(file, change):
+            return OTHER_ENCODING
+        problem = await self._context.editing.why_stays(change)
+        return None if problem is None else self._with_help(problem)
+
+    async def _is_other_encoding(self, file: FileHistory, change: Change) -> bool:
+        """Whether an edit would put the mark of UTF-16 into a file that is none any more."""
+        comes = (change.after or "").startswith(BOM) and not (change.before or "").startswith(BOM)
+        found = await self._context.overlay.on_disk(change.located) if comes else None
+        return found is not None and file.encoding != found.encoding
+
+    def _with_help(self, problem: str) -> str:
+        """Why something is not done, with what helps."""
+        return f"{problem}: save it first, then {self._questions.what}" if problem == UNSAVED else problem
 
     # --- what is said of it --------------------------------------------------------------------------------------
 
@@ -517,7 +583,7 @@ class TakingBack:
         self._report.not_undoable.append(NotUndoable(what=record.path, reason=reason))
 
     def _conflict(self, record: ChangeRecord, file: FileHistory, number: int, reason: str) -> None:
-        if not file.exists:
+        if not self._folded.there(file).exists:
             if id(file) in self._missed:
                 return  # all of its hunks have the same reason
             self._missed.add(id(file))
@@ -526,58 +592,12 @@ class TakingBack:
         self._report.conflicts.append(Conflict(path=file.path, line=line, reason=reason, id=hunk))
 
 
-def _by_hand(
-    journal: Journal,
-    folded: Histories,
-    parts: Sequence[Part],
-    by_log: Sequence[Part],
-    params: UndoParams,
-    *,
-    redo: bool,
-) -> list[Part]:
-    """The files that the session made and somebody else took away: no undo has to, and no redo makes them again.
-
-    Args:
-        journal: The session's changes.
-        folded: The files that they changed.
-        parts: What is done, as the texts say.
-        by_log: What it would be, as the log alone says.
-        params: What was asked for.
-        redo: Whether it is a redo.
-    """
-    if redo and params.scope == "hunk" and params.id is not None:
-        return []  # just that is wanted
-    found: list[Part] = []
-    turns = {one.record.turn_id for one in parts} or {one.record.turn_id for one in by_log}
-    for one in parts if redo else by_log:
-        file = folded.of(one.record.change_id)
-        is_gone = file is not None and not file.exists and not file.is_on(one.record.change_id, 1)
-        is_meant = one.record.operation == "create" and not journal.is_undone(one.record.change_id)
-        if is_gone and is_meant and one.record.turn_id in turns:
-            found.append(one)
-    return found
-
-
 def _switched(file: FileHistory, change_id: str, numbers: Sequence[int], *, over: bool) -> str | None:
     """The text with hunks switched; with `over` it is at most one, and goes over what somebody wrote there."""
     if over and file.brings_back(change_id, numbers):
         return file.brought_back(change_id, numbers[0])
     if over and file.is_whole(change_id, numbers[0]):
-        return file.deleted if file.appears(change_id, numbers[0]) else None
+        return None
     if over:
         return file.forced(change_id, numbers[0])
-    for number in numbers:
-        file.switch(change_id, number)
-    text = file.text
-    for number in numbers:
-        file.switch(change_id, number)
-    return text
-
-
-def _beside(path: Path) -> Path:
-    """A path in the same folder that is free. Blocks."""
-    for number in count(1):
-        other = path.with_name(f"{path.stem}.mine{f'-{number}' if number > 1 else ''}{path.suffix}")
-        if not os.path.lexists(other):
-            return other
-    raise AssertionError("there are always further numbers")
+    return file.text_with(change_id, numbers)

@@ -9,7 +9,7 @@ from outrider.agent.services import Services
 from outrider.ports.editor import Answered
 from outrider.ports.text import one_line
 from outrider.workspace.encoding import BOM
-from outrider.workspace.history.histories import FileHistory
+from outrider.workspace.history.histories import EXISTS_AGAIN, FileHistory, Histories
 from outrider.workspace.history.journal import ChangeRecord
 from outrider.workspace.history.weave import Place
 from outrider_protocol import KEEP_MINE, OPEN_BOTH, TAKE_THE_REDO, TAKE_THE_UNDO
@@ -88,10 +88,10 @@ class Questions:
             ending.cancel()
         return answer.title if isinstance(answer, Answered) else None
 
-    async def open_both(self, file: FileHistory, hunk: str, text: str) -> None:
+    async def open_both(self, there: FileHistory, hunk: str, text: str) -> None:
         """Show the file as it is, and as it would be."""
         folders = self._services.folders
-        made = await papers.both_papers(folders, hunk, file.path, file.text or "", self.what, text)
+        made = await papers.both_papers(folders, hunk, there.path, there.text or "", self.what, text)
         if isinstance(made, str):
             self._services.editor.say("warning", made)
             return
@@ -99,31 +99,30 @@ class Questions:
         if not all(shown):
             mine, other = made
             paths = f"as it is: {mine}; with the {self.what}: {other}"
-            self._services.editor.say("info", f"{one_line(file.path)} {paths}")
+            self._services.editor.say("info", f"{one_line(there.path)} {paths}")
 
 
-def can_go_over(file: FileHistory, record: ChangeRecord, number: int) -> bool:
+def can_go_over(folded: Histories, file: FileHistory, record: ChangeRecord, number: int) -> bool:
     """Whether a hunk can be switched over what somebody did since."""
     change_id = record.change_id
+    if folded.is_taken(file):
+        return folded.why_held(file, change_id, number) == EXISTS_AGAIN
     if not file.exists:
         return file.brings_back(change_id, (number,))
-    if file.is_whole(change_id, number):
-        return not file.appears(change_id, number) or file.deleted is not None
-    return file.may_go_over(change_id, number)
+    return file.is_whole(change_id, number) or file.may_go_over(change_id, number)
 
 
-def place_of(file: FileHistory, record: ChangeRecord, number: int) -> Place:
+def place_of(folded: Histories, file: FileHistory, record: ChangeRecord, number: int) -> Place:
     """Where a hunk is, with what is there now and what would be."""
-    if file.brings_back(record.change_id, (number,)):
-        return Place(1, "", file.brought_back(record.change_id, number))
-    is_whole = file.is_whole(record.change_id, number)
-    return _of_all(file, record, number) if is_whole else file.place(record.change_id, number)
-
-
-def _of_all(file: FileHistory, record: ChangeRecord, number: int) -> Place:
-    """The whole of a file, which somebody wrote where another one is to come back, or to go."""
-    switched = file.deleted if file.appears(record.change_id, number) else ""
-    return Place(1, file.text or "", switched or "")
+    change_id = record.change_id
+    if folded.is_taken(file):
+        return Place(1, folded.there(file).text or "", file.text_with(change_id, (number,)) or "")
+    if file.brings_back(change_id, (number,)):
+        return Place(1, "", file.brought_back(change_id, number))
+    # The whole of a file, which somebody wrote where it is to go.
+    return (
+        Place(1, file.text or "", "") if file.is_whole(change_id, number) else file.place(change_id, number)
+    )
 
 
 def cut(text: str) -> str:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -524,3 +525,9 @@ def _problem(problem: OSError) -> DiskProblem:
             return DiskProblem("failed", f"cannot be written: {os.strerror(problem.errno or 0)}")
         case _:
             return DiskProblem("unreadable", f"cannot be used: {os.strerror(problem.errno or 0)}")
+
+
+def beside(path: Path) -> Path:
+    """A path in the same folder that is free. Blocks."""
+    names = (f"{path.stem}.mine{f'-{number}' if number > 1 else ''}{path.suffix}" for number in count(1))
+    return next(other for name in names if not os.path.lexists(other := path.with_name(name)))

@@ -136,9 +136,11 @@ class Editing:
                 return await self._under_buffer(change, document, label)
 
     async def why_stays(self, change: Change) -> str | None:
-        """Why a file cannot be renamed as it is now, whatever is at its new place; None: nothing is known of."""
+        """Why a file cannot be changed as it is now, whatever is at its new place; None: nothing is known of."""
         document = await self._overlay.document_of(change.located)
-        if document is not None:
+        if document is not None and change.operation == "edit" and self._editor.traits.can_apply_edits:
+            return why_read_only(document.text)
+        if document is not None and change.operation != "create":
             found = await asyncio.to_thread(read_text, change.located)
             if not isinstance(found, Decoded) or not is_saved_as(document.text, found.text):
                 return UNSAVED

@@ -1,5 +1,6 @@
 """What became of each file that a session changed: its changes by hunk, and what others wrote between them.
 
+A file that is made anew where one was deleted is another file, and has a history of its own.
 Folded from the journal and the texts that it names. What somebody wrote is whatever no change accounts for.
 """
 
@@ -18,7 +19,12 @@ from outrider.workspace.matching.similarity import similarity
 from outrider.workspace.overlay import is_alike, same_text
 
 TAKEN = "another file has its path now"
-"""Why a file cannot come back to where it was."""
+"""Why a file cannot come back to where it was: one of the session was moved there."""
+EXISTS_AGAIN = "the file exists again"
+"""Why one cannot that somebody made anew."""
+MADE_ANEW = "the file was made anew since"
+"""Why nothing can be done in it then."""
+GONE = "the file does not exist any more"
 _SHARED = 0.25
 """Which part of its lines, of the shorter one's, two texts of one file have in common at least."""
 _ALIKE = 0.5
@@ -32,7 +38,7 @@ HunkState = Literal["applied", "undone", "altered", "conflict"]
 
 @dataclass(slots=True)
 class FileHistory:
-    """One file, wherever it is now."""
+    """One file, wherever it is now, from when it is made until it is deleted, and when that is taken back."""
 
     path: str
     exists: bool
@@ -53,23 +59,22 @@ class FileHistory:
     """What its open document did not show of it then."""
     mode: int | None = None
     """Its permission bits then, where they were not the usual ones."""
-    life: int = 0
-    """Which file it is: one that is made anew where one was deleted is another one."""
-    lives: dict[int, int] = field(default_factory=dict[int, int])
-    """The life that each strand belongs to: of a deletion the one that it ended."""
     replaced: bool = False
     """Whether a command put something in its place: a link there is not the file."""
-    renamed: dict[str, int] = field(default_factory=dict[str, int])
-    """The life that each rename was about, by its change."""
+    made_at: str = field(init=False)
+    """The key that it had at first."""
     _known: str | None = None
     """The text that the last change left."""
-    _latest: int = 0
     _left: str | None = None
     """The text that it had when somebody else took it away: it is the same file if it comes back with it."""
     _lost: Weave | None = None
     """All that was in it then."""
-    _stood: dict[tuple[int, int], bytes] = field(default_factory=dict[tuple[int, int], bytes])
-    """How its strands stood when it had a text, in which life and by the hash of it."""
+    _stood: dict[int, bytes] = field(default_factory=dict[int, bytes])
+    """How its strands stood when it had a text, by the hash of it."""
+
+    def __post_init__(self) -> None:
+        """Take note of where it is at first."""
+        self.made_at = self.key
 
     @property
     def key(self) -> str:
@@ -82,21 +87,39 @@ class FileHistory:
         return self.weave.text if self.exists else None
 
     def catch_up(self, text: str | None) -> None:
-        """Take in what the file is now."""
-        if (text is not None) != self.exists and not self._whole_again(text):
-            if text is None:
+        """Take in what the file is now. While there is none, a text that it never had is that of another file."""
+        if text is None:
+            if self.exists and not self._whole_again(None):
                 self._left, self._lost = self.text, deepcopy(self.weave)
                 # What was in it is gone with it, and not taken back, even if it comes to the same text.
                 self.weave.put("")
-            elif not is_alike(text, self._left):
-                self._begin_life()
-            self.exists = text is not None
-        if text is None or text == self.text or not self._is_back_at(text):
-            self.weave.catch_up(text or "")
+                self.exists = False
+        elif self.exists:
+            if text == self.text or not self._is_back_at(text):
+                self.weave.catch_up(text)
+        else:
+            self.comes_again(text)
+
+    def comes_again(self, text: str) -> bool:
+        """Take in that somebody made the file again, if that is its text: whether it is."""
+        if self.exists:
+            return False
+        if self._whole_again(text):
+            return True
+        if not is_alike(text, self._left):
+            return False
+        self.exists = True
+        if text == self.text or not self._is_back_at(text):
+            self.weave.catch_up(text)
+        return True
+
+    def had(self, text: str) -> bool:
+        """Whether the file had this very text when something was done to it."""
+        return hash(text) in self._stood
 
     def _is_back_at(self, text: str) -> bool:
-        """Let the strands stand as they did when the file had this very text, if it had it in this life."""
-        standing = self._stood.get((self.life, hash(text)))
+        """Let the strands stand as they did when the file had this very text, if it had it."""
+        standing = self._stood.get(hash(text))
         is_same = standing is not None and all(
             strand < len(standing) and bool(standing[strand]) == self.weave.is_on(strand)
             for strand in self.whole
@@ -105,14 +128,9 @@ class FileHistory:
         return standing is not None and is_same and self.weave.go_back_to(standing, text)
 
     def _remember(self) -> None:
-        self._stood[self.life, hash(self.text)] = self.weave.standing
+        self._stood[hash(self.text)] = self.weave.standing
         if len(self._stood) > _MOST_REMEMBERED:
             del self._stood[next(iter(self._stood))]
-
-    def _begin_life(self) -> None:
-        self._lost = None
-        self._latest += 1
-        self.life = self._latest
 
     def look(self, text: str | None) -> None:
         """Take in what the file is seen to be now, apart from what an editor hides of it."""
@@ -129,25 +147,18 @@ class FileHistory:
         """Whether somebody undid, or did again, just the creation or the deletion of the file."""
         for strand in sorted(self.whole, reverse=True):
             self.weave.switch(strand)
-            if self._exists_by(strand) == (text is not None) and self.weave.text == (text or ""):
-                self._live_by(strand)
+            if self._exists_by_now() == (text is not None) and self.weave.text == (text or ""):
+                self.exists, self._left, self._lost = text is not None, None, None
                 return True
             self.weave.switch(strand)
         return False
 
-    def _exists_by(self, strand: int) -> bool:
-        return self.whole[strand] == self.weave.is_on(strand)
-
-    def _live_by(self, strand: int) -> None:
-        """Come or go, as a creation or a deletion was switched."""
-        self.exists, self._left, self._lost = self._exists_by(strand), None, None
-        if self.exists:
-            self.life = self.lives[strand]
+    def _exists_by_now(self) -> bool:
+        """Whether its creation is there, and no deletion."""
+        return all(self.weave.is_on(strand) == made for strand, made in self.whole.items())
 
     def put(self, record: ChangeRecord, after: str | None) -> None:
         """Make a change."""
-        if record.operation == "create" and not self.exists:
-            self._begin_life()
         self._remember()
         strands = self.weave.put(after or "") or [self.weave.empty()]
         if record.operation in {"create", "delete"}:
@@ -156,23 +167,24 @@ class FileHistory:
         self.exists, self._left, self._lost = after is not None, None, None
         for number, strand in enumerate(strands, 1):
             self.strands[record.change_id, number] = strand
-            self.lives[strand] = self.life
 
     def knows(self, change_id: str, number: int) -> bool:
         """Whether there is such a hunk."""
         return (change_id, number) in self.strands
 
     def is_on(self, change_id: str, number: int) -> bool:
-        """Whether a hunk is in the text."""
+        """Whether a hunk is in the text, or was when the file was deleted; none is in one that is not made."""
         strand = self.strands.get((change_id, number))
-        return strand is not None and self.weave.is_on(strand)
+        if strand is None or not self.weave.is_on(strand):
+            return False
+        return strand in self.whole or all(self.weave.is_on(one) for one, made in self.whole.items() if made)
 
     def switch(self, change_id: str, number: int) -> None:
         """Take a hunk out, or put it back."""
         if (strand := self.strands.get((change_id, number))) is not None:
             self.weave.switch(strand)
             if strand in self.whole:
-                self._live_by(strand)
+                self.exists = self._exists_by_now()
 
     def take(self, change_id: str, numbers: Sequence[int], text: str | None) -> None:
         """Take hunks out, or put them back, as somebody did: that gave `text`. One alone may have gone over others."""
@@ -181,6 +193,8 @@ class FileHistory:
             self.weave, self._lost = self._lost or self.weave, None
         for number in numbers:
             self.switch(change_id, number)
+            if self.strands.get((change_id, number)) in self.whole:
+                self._left, self._lost = None, None
         if len(numbers) == 1 and text is not None and not is_alike(text, self.text):
             self.switch(change_id, numbers[0])
             if self.knows(change_id, numbers[0]) and is_alike(text, self.forced(change_id, numbers[0])):
@@ -195,10 +209,8 @@ class FileHistory:
         """Take note that a change left the file as it is now."""
         self._known = self.text
 
-    def why_not_renamed(self, change_id: str) -> str | None:
-        """Why what is there now seems to be another file than the one that a change renamed."""
-        if self.renamed.get(change_id, self.life) != self.life:
-            return "the file was made anew since"
+    def why_not_renamed(self) -> str | None:
+        """Why what is there now seems to be another file than the one that was renamed."""
         if self.text and self._known and not _are_related(self.text, self._known):
             return "little of the file that was renamed is left in it, so it may be another one"
         return None
@@ -206,13 +218,22 @@ class FileHistory:
     def text_without(self, change_ids: AbstractSet[str]) -> str | None:
         """The text as it would be without these changes; None: there would be no file."""
         on = [key for key in self.strands if key[0] in change_ids and self.is_on(*key)]
-        existed, life = self.exists, self.life
+        existed = self.exists
         for key in reversed(on):
             self.switch(*key)
         text = self.text
         for key in on:
             self.switch(*key)
-        self.exists, self.life = existed, life
+        self.exists = existed
+        return text
+
+    def text_with(self, change_id: str, numbers: Sequence[int]) -> str | None:
+        """The text as it would be with hunks switched."""
+        for number in numbers:
+            self.switch(change_id, number)
+        text = self.text
+        for number in numbers:
+            self.switch(change_id, number)
         return text
 
     def why_held(self, change_id: str, number: int) -> str | None:
@@ -220,16 +241,13 @@ class FileHistory:
         strand = self.strands[change_id, number]
         if strand not in self.whole:
             if not self.exists:
-                return "the file does not exist any more"
-            if self.lives[strand] != self.life:
-                return "the file was made anew since"
+                return GONE
             held = self.weave.is_held(strand)
             return f"the same place was changed since{self._by_whom(strand)}" if held else None
-        appears = self.whole[strand] != self.weave.is_on(strand)
-        if appears:
-            return "the file exists again" if self.exists else None
+        if self.appears(change_id, number):
+            return None
         if not self.exists:
-            return "the file does not exist any more"
+            return GONE
         self.weave.switch(strand)
         rest = self.weave.text
         self.weave.switch(strand)
@@ -257,19 +275,37 @@ class FileHistory:
     def comes_back(self, change_id: str, numbers: Sequence[int]) -> bool:
         """Whether the file is gone, and comes back as it was last with these hunks switched."""
         strands = [self.strands[change_id, one] for one in numbers if self.knows(change_id, one)]
-        whole = [one for one in strands if one in self.whole and self.lives[one] == self.life]
+        whole = [one for one in strands if one in self.whole]
         return not self.exists and any(self.whole[one] != self.weave.is_on(one) for one in whole)
+
+    @property
+    def creation(self) -> str | None:
+        """The change that made the file, as long as it stands."""
+        return self._whole_change(made=True)
+
+    @property
+    def deletion_undone(self) -> str | None:
+        """The last change that deleted the file and was taken back."""
+        return self._whole_change(made=False)
+
+    def _whole_change(self, *, made: bool) -> str | None:
+        found = [
+            (strand, change_id)
+            for (change_id, _), strand in self.strands.items()
+            if self.whole.get(strand) is made and self.weave.is_on(strand) is made
+        ]
+        return max(found)[1] if found else None
 
     def may_go_over(self, change_id: str, number: int) -> bool:
         """Whether a hunk can be switched over what went over it: neither is a whole file that came or went."""
         strand = self.strands[change_id, number]
-        return self.lives[strand] == self.life and not self.whole.keys() & {strand, *self.weave.over(strand)}
+        return not self.whole.keys() & {strand, *self.weave.over(strand)}
 
     def brings_back(self, change_id: str, numbers: Sequence[int]) -> bool:
         """Whether the file can come back with these hunks switched: somebody else took it away, with them in it."""
         strands = [self.strands[change_id, number] for number in numbers]
         is_known = not self.exists and self._lost is not None and not self.whole.keys() & set(strands)
-        return is_known and bool(strands) and all(self.lives[strand] == self.life for strand in strands)
+        return is_known and bool(strands)
 
     def brought_back(self, change_id: str, number: int, besides: Sequence[tuple[str, int]] = ()) -> str:
         """The text that the file comes back with, if a hunk is switched then.
@@ -286,7 +322,7 @@ class FileHistory:
         else:
             lost.switch(strand)
         for other in (self.strands[key] for key in besides if key in self.strands):
-            fits = other != strand and lost.is_on(other) == was_on and self.lives[other] == self.life
+            fits = other != strand and lost.is_on(other) == was_on
             if fits and other not in self.whole and not lost.is_held(other):
                 lost.switch(other)
         return lost.text
@@ -299,14 +335,9 @@ class FileHistory:
         """The text with a hunk switched and without the edits that went over its lines."""
         return self.weave.forced(self.strands[change_id, number])
 
-    def state(self, change_id: str, number: int) -> HunkState:
-        """How a hunk stands."""
-        strand = self.strands[change_id, number]
-        if not self.weave.is_on(strand):
-            return "undone"
-        if self.weave.is_covered(strand):
-            return "altered"
-        return "conflict" if self.why_held(change_id, number) else "applied"
+    def is_covered(self, change_id: str, number: int) -> bool:
+        """Whether nothing is left of what a hunk put there, though it is in the text."""
+        return self.weave.is_covered(self.strands[change_id, number])
 
 
 class Histories:
@@ -316,6 +347,8 @@ class Histories:
         """Begin with none."""
         self._at: dict[str, FileHistory] = {}
         self._of: dict[str, FileHistory] = {}
+        self._all: list[FileHistory] = []
+        """Those that are about no change of the session, too."""
         self.lost: set[str] = set()
         """The changes whose texts are not there any more."""
 
@@ -324,9 +357,10 @@ class Histories:
         """Each file once, in the order of their first changes."""
         return list({id(one): one for one in self._of.values()}.values())
 
-    def by_claim(self) -> list[FileHistory]:
-        """Each file once; of those that had one path that which had it last comes first."""
-        return sorted(self.files, key=lambda one: self._at.get(one.key) is not one)
+    @property
+    def claiming(self) -> list[FileHistory]:
+        """One file for each path: the one that is there, or was there last."""
+        return list({one.key: self.there(one) for one in self.files}.values())
 
     def of(self, change_id: str) -> FileHistory | None:
         """The file that a change is about; None if that is not known any more."""
@@ -341,6 +375,56 @@ class Histories:
         """The file of the session that is at a path, with its real one; None: none that is known of."""
         other = self._at.get(place or path)
         return other if other is not None and other.exists else None
+
+    def there(self, file: FileHistory) -> FileHistory:
+        """The file that is where one was, or was there last."""
+        return self._at.get(file.key, file)
+
+    def see(self, file: FileHistory, text: str | None) -> None:
+        """Take in what is at the path of a file now: it is that file, or another one."""
+        there = self.there(file)
+        if text is not None and not is_alike(text, there.text):
+            others = [one for one in reversed(self._all) if one.key == file.key and one is not there]
+            # Nobody writes the whole text of a deleted file by chance: somebody took the deletion back.
+            if there.exists and (not text or there.had(text)):
+                others = []
+            there = next((one for one in (there, *others) if one.comes_again(text)), there)
+            if not there.exists:
+                there = self._begin(file.path, file.real, text)
+        there.look(text)
+        for one in self._all:
+            if one.key == file.key and one is not there:
+                one.look(None)
+        self._at[file.key] = there
+
+    def _begin(self, path: str, real: str | None, text: str | None) -> FileHistory:
+        file = FileHistory(path, text is not None, Weave(text or ""), real)
+        self._all.append(file)
+        self._at[file.key] = file
+        return file
+
+    def why_taken(self, file: FileHistory) -> str | None:
+        """Why a file is not where it was; None: no other one is there."""
+        if not self.is_taken(file):
+            return None
+        other = self.there(file)
+        return MADE_ANEW if other.made_at == other.key else TAKEN
+
+    def why_held(self, file: FileHistory, change_id: str, number: int) -> str | None:
+        """Why a hunk of a file cannot be switched without touching what somebody else wrote, or made."""
+        taken = self.why_taken(file)
+        is_back = file.is_whole(change_id, number) and file.appears(change_id, number)
+        if taken is None:
+            return file.why_held(change_id, number)
+        return EXISTS_AGAIN if taken == MADE_ANEW and is_back else taken
+
+    def state(self, file: FileHistory, change_id: str, number: int) -> HunkState:
+        """How a hunk of a file stands."""
+        if not file.is_on(change_id, number):
+            return "undone"
+        if file.is_covered(change_id, number):
+            return "altered"
+        return "conflict" if self.why_held(file, change_id, number) else "applied"
 
     def in_order(self, parts: Sequence[Part]) -> list[Part]:
         """Hunks that are to be switched: what brings a file that is gone back is before all else that is about it."""
@@ -377,17 +461,15 @@ class Histories:
             texts.get(digest or "") for digest in (record.before, record.planned, record.after)
         )
         root = journal.root_of(record)
-        file = (
-            self._of.get(root.change_id) if root is not record else self._at.get(record.place or record.path)
-        )
-        if file is None:
-            if root is not record:
-                self.lost.add(record.change_id)
-                return
-            file = FileHistory(record.path, before is not None, Weave(before or ""), record.place)
-            self._at[file.key] = file
+        if root is record:
+            file = self._found(record, before)
+        elif (known := self._of.get(root.change_id)) is not None:
+            file = known
+            self.see(file, before)
+        else:
+            self.lost.add(record.change_id)
+            return
         self._of[record.change_id] = file
-        file.look(before)
         if record.operation != "rename":
             put = record.mode if record.mode_after is None else record.mode_after
             file.hidden = record.hidden
@@ -395,7 +477,6 @@ class Histories:
         if record.operation == "delete":
             file.deleted, file.gone = before, record
         if record.operation == "rename":
-            file.renamed.setdefault(root.change_id, file.life)
             self.moved(file, record.to or record.path, record.to_place)
         elif root is record:
             # In the way in which the history has it: else what an editor hides would be a part of the change.
@@ -404,9 +485,17 @@ class Histories:
         else:
             numbers = [one for one in record.hunks if file.is_on(root.change_id, one) == record.takes_away]
             file.take(root.change_id, numbers, planned)
-        file.look(left)
-        file.settle()
         self.claim(file)
+        self.see(file, left)
+        file.settle()
+
+    def _found(self, record: ChangeRecord, before: str | None) -> FileHistory:
+        """The file that a change was made to; what it made is a new one."""
+        there = self._at.get(record.place or record.path)
+        if there is not None:
+            self.see(there, before)
+            there = self.there(there)
+        return there if there is not None and there.exists else self._begin(record.path, record.place, before)
 
 
 def _are_related(one: str, other: str) -> bool:

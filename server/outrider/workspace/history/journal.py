@@ -84,7 +84,7 @@ class ChangeRecord:
     @property
     def makes_room(self) -> bool:
         """Whether it is what an undo did besides, to make room for what it brought back: nothing takes that back."""
-        return self.undoes is None and self.operation == "rename" and self.call_id is None
+        return self.undoes is None and self.operation in {"rename", "delete"} and self.call_id is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,9 +248,7 @@ class Journal:
             undoes=data.get("undoes"),
             hunks=hunks,
             # What the editor took away can be brought back, too, though no undo of ours is there to be taken back.
-            takes_away=undone is not None
-            and not undone.takes_away
-            and not (self._redoing and "callId" not in data),
+            takes_away=undone is not None and self._takes_away(undone, operation, data),
             state=state,
             encoding=data.get("encoding", "utf-8"),
             mode=int(data["mode"], 8) if "mode" in data else None,
@@ -264,6 +262,13 @@ class Journal:
             besides=tuple(data.get("besides", ())),
             unshown=data.get("unshown", False),
         )
+
+    def _takes_away(self, undone: ChangeRecord, operation: Operation, data: dict[str, Any]) -> bool:
+        whole = {"create", "delete"}
+        if operation in whole and (first := self.root_of(undone).operation) in whole:
+            # Also to make room for what is brought back.
+            return operation != first
+        return not undone.takes_away and not (self._redoing and "callId" not in data)
 
     def place_of(self, path: str) -> str | None:
         """The real path of a file, as far as the session's folders tell it: as if there were no links in them."""
