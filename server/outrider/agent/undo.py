@@ -290,7 +290,7 @@ class TakingBack:
                 continue
             before, after = (
                 file.text,
-                _switched(file, change_id, taken, over=over is not None and bool(taken)),
+                file.gone_over(change_id, taken[0]) if over and taken else file.text_with(change_id, taken),
             )
             done = True
             # What changes no text now may do so once others are taken back: that it is undone must be known then.
@@ -552,7 +552,7 @@ class TakingBack:
             return None  # which is said when it is tried
         there, after = self._folded.there(file), None
         if there is file:
-            after = _switched(file, record.change_id, (number,), over=True)
+            after = file.gone_over(record.change_id, number)
         shown = Shown(there.text, there.text)
         change = await self._change(record, there, located, there.text, after, shown)
         if change.operation == "edit" and await self._is_other_encoding(file, change):
@@ -590,14 +590,3 @@ class TakingBack:
         line = 1 if file.is_whole(record.change_id, number) else file.place(record.change_id, number).line
         hunk = hunk_id(record.change_id, number)
         self._report.conflicts.append(Conflict(path=file.path, line=line, reason=reason, id=hunk))
-
-
-def _switched(file: FileHistory, change_id: str, numbers: Sequence[int], *, over: bool) -> str | None:
-    """The text with hunks switched; with `over` it is at most one, and goes over what somebody wrote there."""
-    if over and file.brings_back(change_id, numbers):
-        return file.brought_back(change_id, numbers[0])
-    if over and file.is_whole(change_id, numbers[0]):
-        return None
-    if over:
-        return file.forced(change_id, numbers[0])
-    return file.text_with(change_id, numbers)

@@ -307,6 +307,12 @@ class FileHistory:
         is_known = not self.exists and self._lost is not None and not self.whole.keys() & set(strands)
         return is_known and bool(strands)
 
+    def gone_over(self, change_id: str, number: int) -> str | None:
+        """The text with a hunk switched over what somebody wrote there; None: there would be no file."""
+        if self.brings_back(change_id, [number]):
+            return self.brought_back(change_id, number)
+        return None if self.is_whole(change_id, number) else self.forced(change_id, number)
+
     def brought_back(self, change_id: str, number: int, besides: Sequence[tuple[str, int]] = ()) -> str:
         """The text that the file comes back with, if a hunk is switched then.
 
