@@ -5,6 +5,7 @@ import json
 import pytest
 
 from outrider.models.decode import decode
+from outrider.models.sse import SseSplitter
 
 ENDS = ("\n", "\r\n", "\r")
 
@@ -126,6 +127,105 @@ def test_the_line_with_which_llama_cpp_ends_a_broken_stream_is_an_error():
         assert "slot gone" in told["error"]["message"]
 
 
+def test_the_form_before_tool_calls_is_a_call():
+    def piece(**fields):
+        return chunk({"content": None, "function_call": fields})
+
+    told = read(
+        "openai-chat",
+        piece(name="get_", arguments=""),
+        piece(name="weather"),
+        piece(arguments='{"x"'),
+        piece(name="get_weather", arguments=":1}"),
+        chunk({"function_call": None}, "function_call"),
+    )
+    assert [(one["name"], one["arguments_raw"]) for one in told["tool_calls"]] == [("get_weather", '{"x":1}')]
+    assert told["response"]["finishReason"] == "tool_calls"
+    message = {"content": None, "function_call": {"name": "f", "arguments": {"x": 1}}}
+    whole = {"choices": [{"index": 0, "message": message, "finish_reason": "function_call"}]}
+    assert [one["arguments"] for one in read("openai-chat", whole)["tool_calls"]] == [{"x": 1}]
+
+
+def test_a_call_that_stands_in_both_forms_is_made_once():
+    both = {
+        "function_call": {"name": "f", "arguments": "{}"},
+        "tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}],
+    }
+    assert calls(read("openai-chat", chunk(both, "tool_calls"))) == [("a", "f", "{}")]
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [("a", "get_", None), (None, "wea", ""), (None, "ther", '{"x"'), (None, None, ":1}")],
+        [("a", "get_", ""), ("a", "weather", '{"x"'), ("a", None, ":1}")],
+        [("a", "get_weather", ""), ("a", "get_weather", '{"x"'), ("a", "get_weather", ":1}")],
+        [("a", "get_weather", '{"x"'), (None, "get_weather", ":1}")],
+        [("a", "get", ""), (None, "get_wea", ""), (None, "get_weather", '{"x":1}')],
+    ],
+    ids=["in pieces", "in pieces with ids", "repeated", "repeated without id", "as far as it goes"],
+)
+def test_the_name_of_a_call_may_come_in_pieces_or_again(pieces):
+    told = read("openai-chat", *(asks(0, *piece) for piece in pieces), chunk(finish="tool_calls"))
+    assert calls(told) == [("a", "get_weather", '{"x":1}')]
+
+
+def test_names_in_one_delta_are_those_of_several_calls():
+    two = [{"index": 0, "function": {"name": name}} for name in ("f", "g")]
+    told = read("openai-chat", chunk({"tool_calls": two}), chunk(finish="tool_calls"))
+    assert [one["name"] for one in told["tool_calls"]] == ["f", "g"]
+
+
+def test_a_call_without_an_object_around_its_function():
+    flat = {"index": 0, "id": "a", "type": "function", "name": "f", "arguments": "{}"}
+    assert calls(read("openai-chat", chunk({"tool_calls": [flat]}, "tool_calls"))) == [("a", "f", "{}")]
+
+
+# --- anthropic -------------------------------------------------------------------------------------------------
+
+MESSAGE = [
+    ("message_start", {"message": {"role": "assistant", "usage": {"input_tokens": 3}}}),
+    ("ping", {}),
+    ("content_block_start", {"index": 0, "content_block": {"type": "text", "text": ""}}),
+    ("content_block_delta", {"index": 0, "delta": {"type": "text_delta", "text": "Hé"}}),
+    ("something_new", {"index": 0, "delta": {"type": "text_delta", "text": "no"}}),
+    ("content_block_stop", {"index": 0}),
+    ("content_block_start", {"index": 1, "content_block": {"type": "tool_use", "id": "a", "name": "f"}}),
+    ("content_block_delta", {"index": 1, "delta": {"type": "input_json_delta", "partial_json": '{"x":1}'}}),
+    ("content_block_stop", {"index": 1}),
+    ("message_delta", {"delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 2}}),
+    ("message_stop", {}),
+]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "event: {name}\ndata: {data}\n\n",
+        "event:{name}\ndata:{data}\n\n",
+        "data: {data}\nevent: {name}\n\n",
+        "id: 1\nevent: {name}\nretry: 5\ndata: {data}\n: comment\n\n",
+        "event: {name}\ndata: {data}\n",
+        "event: ping\ndata: still there\n\nevent: {name}\ndata: {data}\n\n",
+    ],
+)
+def test_the_type_of_an_event_may_stand_beside_its_data_alone(form):
+    text = "".join(form.format(name=name, data=json.dumps(data)) for name, data in MESSAGE)
+    for end in ENDS:
+        body = text.replace("\n", end).encode()
+        for size in (1, 2, 5, 64, len(body)):
+            told = decode("anthropic", body, split=size)
+            assert (told["text"], calls(told)) == ("Hé", [("a", "f", '{"x":1}')]), (end, size)
+            assert told["finish_reason"] == "tool_use"
+
+
+def test_the_type_in_the_data_counts_where_the_two_differ():
+    body = (
+        b'event: message_stop\ndata: {"type":"error","error":{"type":"overloaded_error","message":"odd"}}\n\n'
+    )
+    assert decode("anthropic", body)["error"]["kind"] == "overloaded"
+
+
 # --- responses -------------------------------------------------------------------------------------------------
 
 
@@ -207,3 +307,177 @@ def test_what_comes_only_when_a_part_is_done_counts():
 def test_calls_that_only_the_whole_response_names_are_made():
     told = read("openai-responses", *streamed("f", '{"x":1}', output_index=0), completed(*TWO))
     assert calls(told) == BOTH
+
+
+def test_an_answer_that_ends_without_its_last_event_is_whole_once_its_items_are():
+    text = event("output_item.done", output_index=1, item=message_item("Hello"))
+    told = read("openai-responses", *streamed("f", '{"x":1}', output_index=0), text, "[DONE]")
+    assert (told["text"], calls(told)) == ("Hello", [("f", "f", '{"x":1}')])
+    assert told["response"]["finishReason"] == "tool_calls"
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        ["[DONE]"],
+        [*streamed("f", '{"x":1}', output_index=0)],
+        [*streamed("f", "{}", output_index=0), *streamed("g", "{}", output_index=1)[:2], "[DONE]"],
+        [event("output_text.delta", output_index=0, delta="Hel"), "[DONE]"],
+    ],
+    ids=["nothing", "no end", "a call is open", "a text is open"],
+)
+def test_items_that_are_not_done_are_no_answer(events):
+    assert read("openai-responses", *events)["error"]["kind"] == "cut_stream"
+
+
+def test_what_stands_in_the_whole_response_alone_is_taken_once():
+    thought = {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "Hm"}]}
+    told = read("openai-responses", completed(thought, message_item("Hello"), *TWO))
+    assert (told["reasoning"], told["text"], calls(told)) == ("Hm", "Hello", BOTH)
+    again = completed(thought, message_item("Hello"), *TWO)
+    twice = read("openai-responses", again, again, "[DONE]")
+    assert (twice["reasoning"], twice["text"], calls(twice)) == ("Hm", "Hello", BOTH)
+
+
+# --- gemini ----------------------------------------------------------------------------------------------------
+
+
+def candidate(*parts, finish=None, **more):
+    return {
+        "candidates": [{"content": {"parts": list(parts)}, **({"finishReason": finish} if finish else {})}],
+        **more,
+    }
+
+
+COUNTS = {"promptTokenCount": 5, "candidatesTokenCount": 7, "thoughtsTokenCount": 2}
+ASKED = {
+    "functionCall": {"name": "f", "args": {"snake_key": {"functionCall": 1}}},
+    "thoughtSignature": "c2ln",
+}
+GEMINI = [
+    candidate({"text": "Hm", "thought": True}),
+    candidate({"text": "Hé }{] "}),
+    candidate(ASKED, {"inlineData": {"mimeType": "image/png", "data": "aaaa"}}),
+    candidate(finish="STOP", usageMetadata=COUNTS),
+]
+
+
+def snake(value):
+    if isinstance(value, list):
+        return [snake(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    named = {"".join(f"_{c.lower()}" if c.isupper() else c for c in key): one for key, one in value.items()}
+    return {key: one if key == "args" else snake(one) for key, one in named.items()}
+
+
+def test_keys_may_be_written_like_this_or_likeThis():  # noqa: N802
+    told, other = read("gemini", *GEMINI), read("gemini", *map(snake, GEMINI))
+    assert (told["reasoning"], told["text"], told["finish_reason"]) == ("Hm", "Hé }{] ", "STOP")
+    assert told["usage"] == {"input_tokens": 5, "output_tokens": 7}
+    assert told["response"]["providerData"][-1] == {"inlineData": {"mimeType": "image/png", "data": "aaaa"}}
+    kept = [*other["response"]["providerData"][:-1], told["response"]["providerData"][-1]]
+    assert {**other, "response": {**other["response"], "providerData": kept}} == told
+    blocked = {"prompt_feedback": {"block_reason": "SAFETY"}}
+    assert read("gemini", blocked)["error"]["kind"] == "refused"
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        json.dumps,
+        lambda chunks: json.dumps(chunks, indent=2),
+        lambda chunks: "[" + ",\r\n".join(json.dumps(one, indent=2) for one in chunks) + "\n]\n",
+        lambda chunks: "\n".join(map(json.dumps, chunks)),
+        lambda chunks: "\r\n".join(json.dumps(one, ensure_ascii=False) for one in chunks) + "\r\n",
+        lambda chunks: "\n\n" + "\n\n".join(json.dumps(one, indent=1) for one in chunks),
+        lambda chunks: "\ufeff" + json.dumps(chunks),
+    ],
+)
+def test_a_list_or_lines_in_place_of_events_say_the_same(write):
+    told, body = read("gemini", *GEMINI), write(GEMINI).encode()
+    for size in (1, 2, 5, 64, len(body)):
+        assert decode("gemini", body, split=size) == told, size
+    for end in range(len(body) - 400):
+        assert not decode("gemini", body[:end])["ok"]
+
+
+def test_lines_in_place_of_events_are_shown_as_they_come():
+    splitter = SseSplitter()
+    first, second = (json.dumps(one).encode() for one in GEMINI[:2])
+    assert splitter.feed(b"[" + first) == [first]
+    assert splitter.feed(b"," + second[:9]) == []
+    assert splitter.pending == 10
+    assert splitter.feed(second[9:]) == [second]
+
+
+def test_an_error_that_stands_bare_in_a_stream_of_events_is_one():
+    error = {"error": {"code": 503, "status": "UNAVAILABLE", "message": "odd"}}
+    for text in (json.dumps(error), json.dumps(error, indent=2)):
+        body = stream(GEMINI[0]) + text.encode()
+        for size in (1, 7, len(body)):
+            assert decode("gemini", body, split=size)["error"]["kind"] == "overloaded"
+
+
+def test_an_answer_that_gives_no_reason_for_its_end_is_whole_if_it_calls():
+    told = read("gemini", candidate({"text": "So."}), candidate(ASKED, usageMetadata=COUNTS))
+    assert (told["text"], told["response"]["finishReason"]) == ("So.", "tool_calls")
+    for cut in ([candidate({"text": "So."}, usageMetadata=COUNTS)], [{"usageMetadata": COUNTS}], []):
+        assert read("gemini", *cut)["error"]["kind"] == "cut_stream"
+
+
+# --- ollama ----------------------------------------------------------------------------------------------------
+
+
+def lines(*chunks):
+    """What comes of lines, which is the same in pieces of every size."""
+    body = "".join(json.dumps(one) + "\n" for one in chunks).encode()
+    told = decode("ollama", body)
+    for size in (1, 2, 5, 64):
+        assert decode("ollama", body, split=size) == told, size
+    return told
+
+
+def wants(name, arguments, **more):
+    return {"message": {"tool_calls": [{**more, "function": {"name": name, "arguments": arguments}}]}}
+
+
+def test_ollama_calls_may_come_one_by_one_with_arguments_as_text():
+    told = lines(
+        {"message": {"thinking": "Hm"}},
+        wants("f", {"x": 1}),
+        wants("g", '{"y": "é"}', id="a"),
+        wants("g", "", id="a"),
+        {"message": {"content": ""}, "done": True, "done_reason": "stop", "eval_count": 3},
+    )
+    assert [(one["id"], one["name"], one["arguments"]) for one in told["tool_calls"]] == [
+        ("call_1", "f", {"x": 1}),
+        ("a", "g", {"y": "é"}),
+        ("call_2", "g", {}),
+    ]
+    assert (told["reasoning"], told["response"]["finishReason"]) == ("Hm", "tool_calls")
+
+
+@pytest.mark.parametrize(
+    ("end", "meant"),
+    [
+        ({"done": True}, "stop"),
+        ({"done": True, "done_reason": "load"}, "stop"),
+        ({"done": True, "done_reason": "LENGTH"}, "length"),
+        ({"done_reason": "length"}, "length"),
+        ({"done": True, "done_reason": "max_tokens"}, "length"),
+        ({"done": True, "done_reason": None}, "stop"),
+    ],
+)
+def test_ollama_ends_in_several_words(end, meant):
+    assert lines({"message": {"content": "a"}}, end)["response"]["finishReason"] == meant
+
+
+def test_an_ollama_line_that_is_an_error_ends_the_answer():
+    for error in (
+        {"error": "model runner has unexpectedly stopped"},
+        {"error": {"message": "odd", "code": 500}},
+    ):
+        told = lines(wants("f", {}), error, {"done": True})
+        assert (told["ok"], told["tool_calls"], told["error"]["kind"]) == (False, [], "overloaded")
+    assert decode("ollama", b'{"message":{"content":"a"}}\ngone wrong\n')["error"]["kind"] == "protocol"

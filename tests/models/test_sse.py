@@ -1,5 +1,6 @@
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,8 +18,25 @@ def cut(stream: bytes, places: list[int]) -> list[bytes]:
 
 
 def test_only_data_comes_out():
-    stream = b': hello\n\nevent: delta\nid: 1\ndata: {"a":1}\nretry: 5\n\ndata:{"b":2}\n\ndata\n\n'
+    stream = b': hello\n\nevent: message\nid: 1\ndata: {"a":1}\nretry: 5\n\ndata:{"b":2}\n\ndata\n\n'
     assert split([stream]) == [b'{"a":1}', b'{"b":2}', b""]
+
+
+@pytest.mark.parametrize(
+    ("event", "data"),
+    [
+        (b'event: delta\ndata: {"a":1}', [b'{"type":"delta","a":1}']),
+        (b"event: stop\ndata: { }", [b'{"type":"stop" }']),
+        (b'event: delta\ndata: {"type":"b"}', [b'{"type":"delta","type":"b"}']),
+        (b"event: delta\ndata: [1]", [b"[1]"]),
+        (b'event: "\ndata: {}', [b"{}"]),
+        (b"event: ping\ndata: hello", []),
+        (b'event: a\ndata: {"n":1}\nevent: b\ndata: {}', [b'{"type":"a","n":1}', b'{"type":"b"}']),
+    ],
+)
+def test_the_name_of_an_event_is_the_type_of_its_data(event, data):
+    assert split([event + b"\n\n"]) == data
+    assert split([bytes([byte]) for byte in event]) == data
 
 
 def test_lines_of_one_event_are_joined():

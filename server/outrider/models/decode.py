@@ -54,13 +54,10 @@ def decode(kind: ProviderKind, body: bytes, *, status: int = _OK, split: int | N
     decoder = _DECODERS[kind](SequentialIds(), source="the provider", model="recorded/model")
     splitter = LineSplitter() if kind == "ollama" else SseSplitter()
     items: list[ModelItem] = []
-    if body.lstrip()[:1] in (b"{", b"[") and kind != "ollama":
-        items += decoder.feed(body)  # an answer that was not streamed
-    else:
-        size = split or max(len(body), 1)
-        for start in range(0, len(body), size):
-            _feed(decoder, splitter.feed(body[start : start + size]), items)
-        _feed(decoder, splitter.finish(), items)
+    size = split or max(len(body), 1)
+    for start in range(0, len(body), size):
+        _feed(decoder, splitter.feed(body[start : start + size]), items)
+    _feed(decoder, splitter.finish(), items)
     if not _failed(items):
         items += decoder.finish()
     return _shown(items, decoder)

@@ -8,21 +8,33 @@ say which events arrived together.
 Source: WHATWG HTML, section 9.2.6 "Interpreting an event stream".
 """
 
+import re
+
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_NAME = re.compile(rb"[\w.-]+")
+_SIGNS_OF_LIFE = frozenset({b"ping", b"keepalive", b"keep-alive", b"heartbeat"})
+"""Events that say nothing, whatever their data."""
+_OF_JSON = re.compile(rb'["\\{}]')
+_BETWEEN_JSON = b" \t\r\n,[]"
 
 
 class SseSplitter:
-    """Splits one stream into the data of its events; the other fields and comments are left out."""
+    """Splits one stream into the data of its events; the other fields and comments are left out.
+
+    The name of an event becomes the `type` of its data where that has none. A stream of bare JSON, which no event
+    can begin with, is split into its objects.
+    """
 
     def __init__(self) -> None:
         self._rest = bytearray()
+        self._bare: JsonSplitter | None = None
         self._started = False
         self._after_carriage_return = False
 
     @property
     def pending(self) -> int:
         """Bytes of the event that is not complete yet."""
-        return len(self._rest)
+        return self._bare.pending if self._bare else len(self._rest)
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take the next bytes.
@@ -30,6 +42,8 @@ class SseSplitter:
         Returns:
             The data of each event they complete; lines of one event are joined by a line feed.
         """
+        if self._bare:
+            return self._bare.feed(chunk)
         if self._after_carriage_return and chunk:
             self._after_carriage_return = False
             chunk = chunk.removeprefix(b"\n")
@@ -42,10 +56,15 @@ class SseSplitter:
         if not self._started:
             if len(rest) < len(_BYTE_ORDER_MARK) and _BYTE_ORDER_MARK.startswith(rest):
                 return []
-            self._started = True
             if rest.startswith(_BYTE_ORDER_MARK):
                 del rest[: len(_BYTE_ORDER_MARK)]
                 seen = 0
+            if not (begun := rest.lstrip()):
+                return []
+            self._started = True
+            if begun[:1] in (b"{", b"["):
+                self._bare = JsonSplitter()
+                return self._bare.feed(bytes(begun))
         end = rest.rfind(b"\n\n", seen)
         if end < 0:
             return []
@@ -61,22 +80,91 @@ class SseSplitter:
 
     def finish(self) -> list[bytes]:
         """Give the data of a last event that no empty line ended; some servers leave it out."""
+        if self._bare:
+            return self._bare.finish()
         event = bytes(self._rest)
         self._rest.clear()
         return _data_of(event)
 
 
 def _data_of(event: bytes) -> list[bytes]:
-    lines: list[bytes] = []
+    if event.lstrip()[:1] == b"{":
+        return [event]  # an error that a server or a proxy put into the stream as it was
+    found: list[bytes] = []
+    name, lines = b"", list[bytes]()
     for line in event.split(b"\n"):
         if line == b"data":
             lines.append(b"")
         elif line.startswith(b"data:"):
             lines.append(line[5:].removeprefix(b" "))
+        elif line.startswith(b"event:"):
+            if name and lines:
+                # Servers that forget the empty line between events.
+                found += _named(name, lines)
+                lines = []
+            name = line[6:].strip()
         elif line.startswith(b"error:"):
             # No field of the standard: llama.cpp ends a stream with it that broke.
             lines.append(b'{"error":%s}' % line[6:])
-    return [b"\n".join(lines)] if lines else []
+    return found + _named(name, lines)
+
+
+def _named(name: bytes, lines: list[bytes]) -> list[bytes]:
+    """The data of one event, with its name as their type; of two types in one object the latter counts."""
+    if not lines or name in _SIGNS_OF_LIFE:
+        return []
+    data = b"\n".join(lines)
+    inside = data.strip().removeprefix(b"{")
+    if name == b"message" or not _NAME.fullmatch(name) or len(inside) == len(data.strip()):
+        return [data]
+    comma = b"" if inside.lstrip()[:1] == b"}" else b","
+    return [b'{"type":"%s"%s%s' % (name, comma, inside)]
+
+
+class JsonSplitter:
+    """Splits a stream of JSON into its objects, whether they follow each other or are one list."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+        self._seen = 0
+        self._depth = 0
+        self._in_text = False
+
+    @property
+    def pending(self) -> int:
+        """Bytes of the object that is not complete yet."""
+        return len(self._rest)
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Take the next bytes; gives the objects they complete."""
+        rest, found = self._rest, list[bytes]()
+        rest += chunk
+        begun, at = 0, self._seen
+        while sign := _OF_JSON.search(rest, at):
+            at = sign.end()
+            if self._in_text:
+                if sign[0] == b"\\":
+                    at += 1
+                elif sign[0] == b'"':
+                    self._in_text = False
+            elif sign[0] == b'"':
+                self._in_text = True
+            elif sign[0] == b"{":
+                self._depth += 1
+            elif sign[0] == b"}" and self._depth:
+                self._depth -= 1
+                if not self._depth:
+                    found.append(bytes(rest[begun:at]).lstrip(_BETWEEN_JSON))
+                    begun = at
+        self._seen = max(at, len(rest)) - begun
+        del rest[:begun]
+        return found
+
+    def finish(self) -> list[bytes]:
+        """Give what is left, if that is more than the end of a list."""
+        left = bytes(self._rest).strip(_BETWEEN_JSON)
+        self._rest.clear()
+        return [left] if left else []
 
 
 class LineSplitter:

@@ -27,6 +27,8 @@ _FINISH_REASONS: dict[str, FinishReason] = {
 """Those that stand whatever else came; every other one means `tool_calls` if there are calls, else `stop`."""
 _KEPT_LISTS = ("reasoning_details", "thinking_blocks")
 """Signed reasoning, as OpenRouter and LiteLLM send it piece by piece; it goes back whole."""
+_ONLY = -1
+"""Where the one call stands that an answer has in `function_call`, the form before `tool_calls`."""
 _TEXTS_IN_PIECES = ("text", "summary", "data", "thinking", "signature")
 
 
@@ -136,10 +138,11 @@ class ChatDecoder(Decoder):
         if isinstance(refusal, str) and refusal:
             self._refused = True
             self._answer.add_text(refusal, items)
-        calls = delta.get("tool_calls")
-        if calls:
-            for call in mappings(calls):
-                self._feed_call(call)
+        named: list[OpenCall] = []
+        for call in mappings(delta.get("tool_calls")):
+            self._feed_call(call, named)
+        if (only := mapping(delta.get("function_call"))) and not delta.get("tool_calls"):
+            self._feed_call({"index": _ONLY, "function": only}, named)
 
     def _feed_part(self, part: dict[str, Any], items: list[ModelItem]) -> None:
         self._answer.add_text(string(part.get("text")), items)
@@ -148,8 +151,9 @@ class ChatDecoder(Decoder):
         for thought in mappings(thinking):
             self._answer.add_reasoning(string(thought.get("text")), items)
 
-    def _feed_call(self, delta: dict[str, Any]) -> None:
-        function = mapping(delta.get("function"))
+    def _feed_call(self, delta: dict[str, Any], named: list[OpenCall]) -> None:
+        """Take a piece of a call; `named` are those that the same delta named before it, and is added to."""
+        function = mapping(delta.get("function")) or delta
         call_id, name = string(delta.get("id")), string(function.get("name"))
         arguments = function.get("arguments")
         if arguments is None:
@@ -168,12 +172,18 @@ class ChatDecoder(Decoder):
             calls = self._answer.calls
             known = (c for c in calls if call_id and c.id == call_id)
             call = next(known, calls[-1] if calls else None)
-        if call is None or _begins_another(call, call_id, name, fragment):
+        parted = call is not None and call not in named and _goes_on(call, call_id, name, index)
+        if call is None or (not parted and _begins_another(call, call_id, name, fragment)):
             call = self._answer.begin_call(call_id, name)
             if isinstance(index, int):
                 self._by_index.setdefault(index, []).append(call)
         call.id = call.id or call_id
+        if parted:
+            # Its name comes in pieces, or as far as it goes each time.
+            call.name = name if name.startswith(call.name) else call.name + name
         call.name = call.name or name
+        if name:
+            named.append(call)
         if fragment:
             call.arguments.append(fragment)
         if signed := delta.get("extra_content"):  # Gemini's signatures, in its variety of this dialect
@@ -185,6 +195,16 @@ def _is_bare_error(chunk: dict[str, Any]) -> bool:
     if "choices" in chunk or "usage" in chunk:
         return False
     return any(isinstance(chunk.get(key), str) and chunk[key] for key in ("message", "detail"))
+
+
+def _goes_on(call: OpenCall, call_id: str, name: str, index: object) -> bool:
+    """Whether `name` is a further piece of the name of `call`: that ends where its arguments begin.
+
+    Without an id and an index it is taken for another call, as servers that leave out both send calls whole.
+    """
+    if not (name and call.name) or name == call.name or "".join(call.arguments).strip():
+        return False
+    return call_id == call.id if call_id else isinstance(index, int)
 
 
 def _begins_another(call: OpenCall, call_id: str, name: str, fragment: str) -> bool:

@@ -8,6 +8,7 @@ Source: "Generating content", "Function calling" and "Thought signatures" of the
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -23,6 +24,7 @@ from outrider.ports.model import FinishReason, Image, Message, ModelFailure, Mod
 _SIGNATURE: Final = "thoughtSignature"
 _NO_SIGNATURE = {_SIGNATURE: "skip_thought_signature_validator"}
 """What the API takes for a call that another model made, or that was made without thinking."""
+_CAPITAL = re.compile("[A-Z]")
 _GENERATION = re.compile(r"gemini-(\d{1,3})")
 _FIRST_NEW = 3
 """Generation of the models that refuse a call without one, and whose results of functions can hold images."""
@@ -142,6 +144,17 @@ def _schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in schema.items() if key not in _SCHEMA_KEYS}
 
 
+def _of(fields: Mapping[str, Any], key: str) -> object:
+    """What stands under `key`, which gateways may write as the API's own definition does, `like_this`."""
+    found = fields.get(key)
+    return fields.get(_snake(key)) if found is None else found
+
+
+@cache
+def _snake(key: str) -> str:
+    return _CAPITAL.sub(lambda capital: f"_{capital[0].lower()}", key)
+
+
 class GeminiDecoder(Decoder):
     """Decodes the chunks of one answer."""
 
@@ -155,7 +168,9 @@ class GeminiDecoder(Decoder):
     @property
     def is_whole(self) -> bool:
         """Whether the answer is complete, so that nothing is lost if the connection breaks now."""
-        return self._done or self._finish is not None or self._blocked is not None
+        # A call comes whole, so an answer that made one and counted it may lack its reason. A text may go on.
+        called = self._tokens is not None and bool(self._answer.calls)
+        return self._done or called or self._finish is not None or self._blocked is not None
 
     def _take(self, chunk: dict[str, Any], items: list[ModelItem]) -> None:
         if chunk.get("error"):
@@ -163,22 +178,24 @@ class GeminiDecoder(Decoder):
             return
         # Code Assist and some gateways put each chunk into an envelope.
         chunk = mapping(chunk.get("response")) or chunk
-        self._blocked = string(mapping(chunk.get("promptFeedback")).get("blockReason")) or self._blocked
+        self._blocked = string(_of(mapping(_of(chunk, "promptFeedback")), "blockReason")) or self._blocked
         for candidate in mappings(chunk.get("candidates")):
             if candidate.get("index") not in (0, None):
                 continue
             for part in mappings(mapping(candidate.get("content")).get("parts")):
                 self._take_part(part, items)
-            self._finish = string(candidate.get("finishReason")) or self._finish
-        if usage := mapping(chunk.get("usageMetadata")):
+            self._finish = string(_of(candidate, "finishReason")) or self._finish
+        if usage := mapping(_of(chunk, "usageMetadata")):
             self._count(usage)
 
     def _take_part(self, part: dict[str, Any], items: list[ModelItem]) -> None:
-        signature = {_SIGNATURE: part[_SIGNATURE]} if string(part.get(_SIGNATURE)) else {}
+        signed = string(_of(part, _SIGNATURE))
+        signature = {_SIGNATURE: signed} if signed else {}
         text = part.get("text")
-        if called := mapping(part.get("functionCall")):
+        if called := mapping(_of(part, "functionCall")):
             call = self._answer.begin_call(string(called.get("id")), string(called.get("name")))
-            call.arguments.append(encoded(mapping(called.get("args"))).decode())
+            given = called.get("args")
+            call.arguments.append(given if isinstance(given, str) else encoded(mapping(given)).decode())
             call.extra |= signature
             self._in_text = False
         elif part.get("thought") is True:
@@ -208,13 +225,13 @@ class GeminiDecoder(Decoder):
             self._answer.end(items, _FINISH_REASONS.get(self._finish or "", "stop"), self._tokens)
 
     def _count(self, usage: dict[str, Any]) -> None:
-        given, made = count(usage.get("promptTokenCount")), count(usage.get("candidatesTokenCount"))
-        thought = count(usage.get("thoughtsTokenCount"))
+        given, made = count(_of(usage, "promptTokenCount")), count(_of(usage, "candidatesTokenCount"))
+        thought = count(_of(usage, "thoughtsTokenCount"))
         self._told = replace(self._told, input_tokens=given, output_tokens=made)
         # The provider counts thoughts, and what its own tools read, apart.
         self._tokens = Tokens(
-            input=(given or 0) + (count(usage.get("toolUsePromptTokenCount")) or 0),
+            input=(given or 0) + (count(_of(usage, "toolUsePromptTokenCount")) or 0),
             output=(made or 0) + (thought or 0),
-            cached=count(usage.get("cachedContentTokenCount")),
+            cached=count(_of(usage, "cachedContentTokenCount")),
             reasoning=thought,
         )

@@ -20,7 +20,11 @@ from outrider.models.payload import count, encoded, mapping, mappings, object_of
 from outrider.models.routing.facts import OLLAMA_WINDOW, Facts, facts_of_shown
 from outrider.ports.model import FinishReason, Message, ModelFailure, ModelItem, ModelRequest, Tokens
 
-_FINISH_REASONS: dict[str, FinishReason] = {"length": "length"}
+_FINISH_REASONS: dict[str, FinishReason] = {
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "refused",
+}
 
 
 class OllamaModel(HttpModel):
@@ -143,15 +147,16 @@ class OllamaDecoder(Decoder):
         self._answer.add_reasoning(string(message.get("thinking")), items)
         self._answer.add_text(string(message.get("content")), items)
         for called in mappings(message.get("tool_calls")):
-            function = mapping(called.get("function"))
+            function = mapping(called.get("function")) or called
             call = self._answer.begin_call(string(called.get("id")), string(function.get("name")))
             arguments = function.get("arguments")
             call.arguments.append(
                 arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
             )
-        if chunk.get("done") is True:
+        reason = string(chunk.get("done_reason"))
+        if chunk.get("done") is True or reason:
             self._done = True
-            self._reason = string(chunk.get("done_reason")) or None
+            self._reason = reason.lower() or self._reason
             self._count(chunk)
 
     def _end(self, items: list[ModelItem]) -> None:

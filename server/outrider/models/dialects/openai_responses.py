@@ -147,12 +147,15 @@ class ResponsesDecoder(Decoder):
     @property
     def is_whole(self) -> bool:
         """Whether the answer is complete, so that nothing is lost if the connection breaks now."""
-        return self._status is not None
+        # Gateways may leave out the last event, not the end of each item.
+        items = self._items.values()
+        ended = self._done and bool(items) and all(item.closed for item in items)
+        return self._status is not None or ended
 
     @property
     def is_over(self) -> bool:
         """Whether the provider said that nothing more comes."""
-        return self._status is not None
+        return self._status is not None or self._done
 
     def _take(self, chunk: dict[str, Any], items: list[ModelItem]) -> None:
         number = self._number(chunk)
