@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from outrider.agent.named_images import MOST_NAMES, named_images
+from outrider.store.log import Store
 from outrider.testing.scenario import embedded, start_session
 from pictures import jpeg, png
 from provider_server import ProviderServer, Said
@@ -151,4 +152,40 @@ async def test_an_image_that_the_person_names_meanwhile_comes_with_what_they_say
     assert [part["type"] for part in shown[0]] == ["text", "image_url"]
     assert "Look at shot.png too" in shown[0][0]["text"]
     assert len(shown) == 1
+    await assert_replays(Path(editor.options["stateDir"]))
+
+
+async def test_what_the_person_says_while_images_are_read_is_in_the_next_request(workspace, monkeypatch):
+    (workspace / "logo.png").write_bytes(png(640, 480))
+    read_blobs = Store.blobs
+    said = False
+
+    async def and_meanwhile(store, digests):
+        nonlocal said
+        found = await read_blobs(store, digests)
+        if not said and editor.events_of("tool.finished"):
+            said = True
+            await editor.command("outrider.steer", {"sessionId": editor.session_id, "text": "Be short."})
+        return found
+
+    async with ProviderServer() as server:
+        server.plays(
+            "openai-chat", Said(calls=[("call_a", "read_file", {"path": "logo.png"})]), Said("A logo.")
+        )
+        providers = {"local": {"kind": "openai-chat", "baseUrl": server.url}}
+        async with start_session(
+            "stock",
+            workspace,
+            "local/some-model",
+            {"providers": providers, "models": TAKES, "testing": None},
+            connection=embedded(workspace),
+        ) as editor:
+            monkeypatch.setattr(Store, "blobs", and_meanwhile)
+            assert (await editor.run("Look"))["outcome"] == "completed"
+    assert len(server.bodies) == 2
+    assert "Be short." in json.dumps(server.bodies[1])
+    (steered,) = editor.events_of("steering.received")
+    first, second = editor.events_of("model.requested")
+    assert first["seq"] < steered["seq"] < second["seq"]
+    assert second["data"]["steering"] == [steered["data"]["pendingId"]]
     await assert_replays(Path(editor.options["stateDir"]))

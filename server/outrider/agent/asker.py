@@ -68,6 +68,8 @@ class Asker:
         budget.counter.tools = len(self._offer.everything)
         self._images: dict[str, bytes] = {}
         """The contents of the images of the latest request, and of those of the next one that the log does not have."""
+        self._gone: set[str] = set()
+        """Images that are not in the log any more."""
         self._routed: str | None = None
         """The purpose of the request that a model was chosen for."""
 
@@ -101,6 +103,19 @@ class Asker:
         self._record.append(_routed(purpose, routing), turn_id=self._turn_id)
         if main:
             self._budget.asks(routing.models[0], routing.context_window)
+
+    async def prepare(self, messages: Sequence[Message]) -> None:
+        """Do what a step's request may have to wait for, so that `ask` makes it at once.
+
+        What the person says meanwhile must be seen before the request is recorded, else it would stand in the log
+        before a request that does not have it.
+
+        Args:
+            messages: The conversation; what is added to it until then brings its images by `bring`.
+        """
+        if self._routed != "main":
+            await self.route("main", messages)
+        await self._contents_of_images(messages)
 
     async def ask(
         self, purpose: str, messages: Sequence[Message], steering: Sequence[str] = ()
@@ -195,10 +210,11 @@ class Asker:
     async def _contents_of_images(self, messages: Sequence[Message]) -> Mapping[str, bytes]:
         """The contents of the images of these messages; those that are not there any more are left out."""
         wanted = dict.fromkeys(image.hash for message in messages for image in message.images)
-        missing = [digest for digest in wanted if digest not in self._images]
+        missing = [digest for digest in wanted if digest not in self._images and digest not in self._gone]
         if missing:
             await self._record.settled()
         found = await self._services.store.blobs(missing) if missing else {}
+        self._gone.update(digest for digest in missing if digest not in found)
         self._images = {
             digest: content
             for digest in wanted

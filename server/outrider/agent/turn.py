@@ -205,6 +205,7 @@ class Turn:
             return await self._wrap_up(spent)
         if spent := await self._fitting.fit():
             return await self._wrap_up(spent)
+        await self._asker.prepare(self._conversation)
         steering = await self._take_in_steering()
         response = await self._asker.ask("main", self._conversation, steering)
         if isinstance(response, ModelFailure) and response.kind == "context_overflow":

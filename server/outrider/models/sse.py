@@ -62,7 +62,7 @@ class SseSplitter:
             if not (begun := rest.lstrip()):
                 return []
             self._started = True
-            if begun[:1] in (b"{", b"["):
+            if begun.startswith((b"{", b"[")):
                 self._bare = JsonSplitter()
                 return self._bare.feed(bytes(begun))
         end = rest.rfind(b"\n\n", seen)
