@@ -2,8 +2,8 @@
 
     {"name": "read_file", "parameters": {"path": "a.py"}}; {"name": "list_dir", "parameters": {}}
 
-Only a call of a tool that there is counts. Llama 3 may write it anywhere but in code; elsewhere it must begin
-a line, or be a code block of its own, and nothing may follow it.
+Only a call of a tool that there is counts. It must begin a line, or be a code block of its own, and nothing may
+follow it. Llama 3 begins its answer with it, and may go on; behind other text it stands on a line of its own.
 
 Sources: prompt formats of Llama 3.1 to 3.3; xLAM; `tool_choice: required` of vLLM and SGLang.
 """
@@ -13,12 +13,13 @@ from typing import Any
 
 from outrider.models.text_tools.hermes import TOOL_CALL, whole_json
 from outrider.models.text_tools.python_calls import call, in_tokens
-from outrider.models.text_tools.reading import Handler, Reading, prose, section_end
+from outrider.models.text_tools.reading import Handler, Reading, Sink, prose, put, section_end
 from outrider.models.text_tools.shapes import json_calls, named, take
 from outrider.models.text_tools.source import Mismatch, Stops, Wait
 from outrider.models.text_tools.xml import FUNCTION, tagged
 
 _WHOLE: dict[str, Handler] = {"{": whole_json, "[": whole_json}
+_LINE_SPACE = re.compile(r"[ \t\r]*")
 _SEPARATOR = re.compile(r"[\s;,]*")
 _INTERPRETERS = ("ipython", "python", "code_interpreter")
 _ENDS = Stops(["<|eom_id|>", "<|eot_id|>"])
@@ -49,22 +50,40 @@ def llama3(reading: Reading) -> Wait[None]:
 
 
 def _objects(reading: Reading) -> Wait[None]:
-    """Reads calls that follow each other, with semicolons between them."""
+    """Reads calls at the beginning of the answer, or on lines of their own."""
+    source, sink, trial = reading.source, reading.sink, Sink()
+    if sink.fresh:
+        sink.text((yield from _in_a_row(reading)))
+        return
+    if not source.on_blank_line:
+        raise Mismatch
+    reading.sink = trial
+    try:
+        gap = yield from _in_a_row(reading)
+    finally:
+        reading.sink = sink
+    gap += yield from source.run(_LINE_SPACE)
+    if not source.on_blank_line and (yield from source.peek()) not in ("", "\n", "<"):
+        raise Mismatch
+    put(trial.taken(), sink)
+    sink.text(gap)
+
+
+def _in_a_row(reading: Reading) -> Wait[str]:
+    """Reads calls that follow each other, with semicolons between them; gives what stands behind them."""
     source = reading.source
     yield from json_calls(reading, known=True)
     while True:
         mark = source.record()
         separator = yield from source.run(_SEPARATOR)
         if ";" not in separator and "," not in separator:
-            reading.sink.text(separator)
-            return
+            return separator
         try:
             if (yield from source.peek()) != "{":
                 raise Mismatch
             yield from json_calls(reading, known=True)
         except Mismatch:
-            reading.sink.text(source.since(mark))
-            return
+            return source.since(mark)
 
 
 def _python_tag(reading: Reading) -> Wait[None]:

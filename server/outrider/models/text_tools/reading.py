@@ -27,6 +27,48 @@ class Call:
 Item = TextDelta | ReasoningDelta | Call
 
 
+class _Line:
+    """The line of the text that is being written, as Markdown takes it."""
+
+    def __init__(self) -> None:
+        self._begun = False
+        self._ticks = 0
+        """Backticks at its end."""
+        self._opened = 0
+        """How many backticks began the code that is open; 0 if none is."""
+        self.quotes = False
+
+    def follow(self, text: str) -> None:
+        """Go on with `text`."""
+        before, new_line, text = text.rpartition("\n")
+        if before or new_line:
+            self._begun = self.quotes = False
+            self._ticks = self._opened = 0
+        if not self._begun and (begun := text.lstrip()):
+            self._begun, self.quotes = True, begun.startswith(">")
+        if not self._ticks and "`" not in text:
+            return
+        for run in _TICKS.findall(text):
+            if run[0] == "`":
+                self._ticks += len(run)
+            else:
+                self._opened, self._ticks = self._open(), 0
+
+    @property
+    def in_code(self) -> bool:
+        """Whether code is open."""
+        return self._open() > 0
+
+    def _open(self) -> int:
+        """How many backticks began the code that is open, were those at the end all that follow each other."""
+        if not self._opened:
+            return self._ticks
+        return 0 if self._ticks == self._opened else self._opened
+
+
+_TICKS = re.compile("`+|[^`]+")
+
+
 class Sink:
     """What was found, in its order.
 
@@ -41,13 +83,25 @@ class Sink:
         """White space between the last text and the calls after it."""
         self._texts = False
         self._others = False
+        self._line = _Line()
         self.fresh = True
         """Whether no text stands since the beginning or the last call, white space aside."""
         self.calls = 0
         """How many calls were found."""
 
+    @property
+    def in_code(self) -> bool:
+        """Whether the text stands behind a backtick that may begin code in its line."""
+        return self._line.in_code
+
+    @property
+    def quotes(self) -> bool:
+        """Whether the text stands in a line that quotes."""
+        return self._line.quotes
+
     def text(self, text: str) -> None:
         """Text of the answer."""
+        self._line.follow(text)
         body = text.rstrip()
         if not body:
             self._space.append(text)
@@ -117,6 +171,7 @@ _FENCE_RUN = {fence: re.compile(f"[{fence[0]}]*") for fence in FENCES}
 _FENCE_STOPS = {fence: Stops([fence]) for fence in FENCES}
 _LINE = re.compile(r"[^\n]*")
 _INFO = re.compile(r"[^\n`]*")
+_UP_TO_TICK = re.compile(r"[^\n`]*")
 _BETWEEN = re.compile(r"[\s,;]*")
 
 
@@ -130,7 +185,8 @@ def prose(
 ) -> Wait[None]:
     """Read a whole message: text goes out at once, calls are handled, code blocks are left alone.
 
-    A code block that is nothing but calls, with nothing after it, is how some models write them.
+    A code block that is nothing but calls, with nothing after it, is how some models write them. In code within a
+    line, or in a line that quotes, there are none.
 
     Args:
         reading: The message.
@@ -156,6 +212,8 @@ def prose(
                 yield from code_block(reading, stop, inside)
             else:
                 sink.text(source.take(len(stop)))
+        elif sink.quotes:
+            sink.text(source.take(len(stop)))
         elif stop in whole and stop not in handlers:
             if blank_line or sink.fresh:
                 source.record()
@@ -164,6 +222,8 @@ def prose(
                 sink.text(source.take(len(stop)))
         elif in_code:
             sink.text(source.take(len(stop)))
+        elif sink.in_code:
+            yield from _unless_in_code(reading, handlers[stop])
         else:
             yield from attempt(reading, handlers[stop])
 
@@ -184,6 +244,41 @@ def attempt(reading: Reading, handler: Handler) -> Wait[None]:
         reading.sink.text(held + (source.recorded() or source.take(1)))
     else:
         source.recorded()
+
+
+def _unless_in_code(reading: Reading, handler: Handler) -> Wait[None]:
+    """Let `handler` read a call behind a backtick: it is none if a further one follows in its line."""
+    source, sink, trial = reading.source, reading.sink, Sink()
+    source.record()
+    reading.sink = trial
+    try:
+        yield from handler(reading)
+    except Mismatch:
+        trial = Sink()
+    finally:
+        reading.sink = sink
+        reading.held = ""
+    found = trial.taken()
+    mark = source.record()
+    yield from source.run(_UP_TO_TICK)
+    is_code = (yield from source.peek()) == "`"
+    after, read = source.since(mark), source.recorded()
+    if is_code or not found:
+        sink.text(read or source.take(1))
+        return
+    put(found, sink)
+    sink.text(after)
+
+
+def put(found: Iterable[Item], sink: Sink) -> None:
+    """Give what was found on trial."""
+    for item in found:
+        if isinstance(item, Call):
+            sink.call(item.name, item.arguments)
+        elif isinstance(item, TextDelta):
+            sink.text(item.text)
+        else:
+            sink.reasoning(item.text)
 
 
 def section(begin: str, calls: Iterable[str], end: str) -> Handler:
@@ -253,10 +348,12 @@ def code_block(reading: Reading, fence: str, handlers: Mapping[str, Handler]) ->
     """A code block from its opening fence on; also what follows it, if that could be calls as well."""
     source, sink = reading.source, reading.sink
     source.record()
-    yield from _opening_fence(source, fence)
+    run = yield from source.run(_FENCE_RUN[fence])
+    yield from source.run(_INFO)
+    yield from source.space()
     is_open = True
     if (yield from standing(source, handlers)):
-        are_calls, is_open = yield from closing_calls(reading, handlers, fence)
+        are_calls, is_open = yield from closing_calls(reading, handlers, run)
         if are_calls:
             return
     else:
@@ -264,14 +361,12 @@ def code_block(reading: Reading, fence: str, handlers: Mapping[str, Handler]) ->
     while is_open:
         if not (yield from source.until(_FENCE_STOPS[fence], sink.text)):
             return
-        is_open = not source.on_blank_line
-        sink.text((yield from source.run(_FENCE_RUN[fence])))
-
-
-def _opening_fence(source: Source, fence: str) -> Wait[None]:
-    yield from source.run(_FENCE_RUN[fence])
-    yield from source.run(_INFO)
-    yield from source.space()
+        begins_line = source.on_blank_line
+        end = yield from source.run(_FENCE_RUN[fence])
+        rest = (yield from source.run(_LINE)) if begins_line else ""
+        # A shorter one, or one that says what follows it, stands in the block.
+        is_open = not begins_line or len(end) < len(run) or bool(rest.strip())
+        sink.text(end + rest)
 
 
 def closing_calls(
@@ -296,6 +391,7 @@ def closing_calls(
             yield from source.run(_BETWEEN)
             while fence and (yield from source.literal(fence)):
                 is_open = not is_open
+                yield from source.run(_FENCE_RUN[fence[:3]])
                 yield from source.run(_INFO)
                 yield from source.space()
             if not (yield from source.peek()):
@@ -310,9 +406,5 @@ def closing_calls(
         sink.text(source.recorded() or source.take(1))
         return False, is_open
     source.recorded()
-    for item in found:
-        if isinstance(item, Call):
-            sink.call(item.name, item.arguments)
-        else:
-            sink.text(item.text)
+    put(found, sink)
     return True, False
