@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from outrider.models.text_tools import (
     bare,
     deepseek,
+    ends,
     gemma,
     harmony,
     hermes,
@@ -29,13 +30,20 @@ _THINK_FIRST = "Begin each message with a line `Thought: …`. When you know the
 class TextToolParser:
     """Reads one message as it comes."""
 
-    def __init__(self, read: Callable[[Reading], Wait[None]], tools: Iterable[ToolSpec] | None) -> None:
+    def __init__(
+        self,
+        read: Callable[[Reading], Wait[None]],
+        tools: Iterable[ToolSpec] | None,
+        end_tokens: tuple[str, ...] = ends.ANY,
+    ) -> None:
         """Make a parser.
 
         Args:
             read: Reads a message in its format.
             tools: What may be called; None if nothing is known of it.
+            end_tokens: What may end the message, and is left out.
         """
+        self._ends = ends.Ends(end_tokens)
         self._reading = Reading(Tools(tools))
         self._sink = self._reading.sink
         self._steps = read(self._reading)
@@ -49,6 +57,7 @@ class TextToolParser:
         Returns:
             What is sure by now, in its order: text, reasoning, calls.
         """
+        text = self._ends.feed(text)
         if not text:
             return []
         self._reading.source.push(text)
@@ -65,6 +74,7 @@ class TextToolParser:
             What was still open. What began as a call and was none comes as text, so nothing is lost.
         """
         self._reading.cut_off = cut_off
+        self._reading.source.push(self._ends.finish())
         self._reading.source.end()
         for _ in self._steps:
             raise AssertionError("a parser waits for text after the end")
@@ -82,6 +92,8 @@ class Format:
     """Calls as a model of this format writes them; goes back as its own message."""
     result_form: str
     hint: str = ""
+    end_tokens: tuple[str, ...] = ends.ANY
+    """With which models of this format end a message."""
 
     def parser(self, tools: Iterable[ToolSpec] | None) -> TextToolParser:
         """What reads one message.
@@ -90,7 +102,7 @@ class Format:
             tools: What may be called. Calls without markup count only if they are of one of them; None if
                 nothing is known of it, so that every name counts.
         """
-        return TextToolParser(self.read, tools)
+        return TextToolParser(self.read, tools, self.end_tokens)
 
     def prompt(self, tools: Sequence[ToolSpec]) -> str:
         """What tells a model of its tools and of this format, for the system message."""
@@ -109,21 +121,35 @@ class Format:
 _JSON = writing.each(writing.as_json)
 _PYTHON = writing.each(writing.python, before="[", between=", ", after="]")
 _ALL = (
-    Format("hermes", hermes.hermes, writing.each(writing.hermes), _RESPONSE),
-    Format("qwen3-coder-xml", hermes.qwen3_coder, writing.each(writing.qwen3_coder), _RESPONSE),
+    Format(
+        "hermes",
+        hermes.hermes,
+        writing.each(writing.hermes),
+        _RESPONSE,
+        end_tokens=(*ends.CHATML, *ends.LLAMA, "</s>"),
+    ),
+    Format(
+        "qwen3-coder-xml",
+        hermes.qwen3_coder,
+        writing.each(writing.qwen3_coder),
+        _RESPONSE,
+        end_tokens=ends.CHATML,
+    ),
     Format(
         "llama3-json",
         bare.llama3,
         writing.each(lambda call: writing.as_json(call, "parameters"), between="; "),
         _PLAIN,
+        end_tokens=ends.LLAMA,
     ),
-    Format("pythonic", python_calls.pythonic, _PYTHON, _PLAIN),
-    Format("llama4-pythonic", python_calls.pythonic, _PYTHON, _PLAIN),
+    Format("pythonic", python_calls.pythonic, _PYTHON, _PLAIN, end_tokens=(*ends.LLAMA, *ends.CHATML)),
+    Format("llama4-pythonic", python_calls.pythonic, _PYTHON, _PLAIN, end_tokens=ends.LLAMA),
     Format(
         "mistral",
         tokens.mistral,
         writing.each(writing.mistral, between=""),
         "[TOOL_RESULTS]{text}[/TOOL_RESULTS]",
+        end_tokens=ends.MISTRAL,
     ),
     Format(
         "deepseek",
@@ -132,33 +158,44 @@ _ALL = (
             writing.deepseek, before="<｜tool▁calls▁begin｜>", between="", after="<｜tool▁calls▁end｜>"
         ),
         "<｜tool▁output▁begin｜>{text}<｜tool▁output▁end｜>",
+        end_tokens=ends.DEEPSEEK,
     ),
-    Format("glm-xml", tokens.glm, writing.each(writing.glm), _RESPONSE),
-    Format("kimi", tokens.kimi, writing.kimi, "## Return of {name}\n{text}"),
+    Format("glm-xml", tokens.glm, writing.each(writing.glm), _RESPONSE, end_tokens=ends.GLM),
+    Format("kimi", tokens.kimi, writing.kimi, "## Return of {name}\n{text}", end_tokens=ends.KIMI),
     Format(
         "granite",
         hermes.granite,
         writing.each(writing.as_json, before="<|tool_call|>[", between=", ", after="]"),
         _RESPONSE,
+        end_tokens=ends.GRANITE,
     ),
-    Format("harmony", harmony.harmony, writing.each(writing.harmony, between="<|start|>assistant"), _PLAIN),
+    Format(
+        "harmony",
+        harmony.harmony,
+        writing.each(writing.harmony, between="<|start|>assistant"),
+        _PLAIN,
+        end_tokens=ends.HARMONY,
+    ),
     Format(
         "minimax-xml",
         hermes.minimax,
         writing.each(writing.invoke, before="<minimax:tool_call>\n", after="\n</minimax:tool_call>"),
         _RESPONSE,
+        end_tokens=ends.MINIMAX,
     ),
     Format(
         "gemma",
         gemma.gemma,
         writing.each(writing.python, before="```tool_code\n", after="\n```"),
         "```tool_output\n{text}\n```",
+        end_tokens=ends.GEMMA,
     ),
     Format(
         "lfm2",
         python_calls.lfm2,
         writing.each(writing.python, before="<|tool_call_start|>[", between=", ", after="]<|tool_call_end|>"),
         "<|tool_response_start|>{text}<|tool_response_end|>",
+        end_tokens=ends.CHATML,
     ),
     Format(
         "json-array",
