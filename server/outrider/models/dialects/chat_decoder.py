@@ -138,11 +138,12 @@ class ChatDecoder(Decoder):
         if isinstance(refusal, str) and refusal:
             self._refused = True
             self._answer.add_text(refusal, items)
-        named: list[OpenCall] = []
-        for call in mappings(delta.get("tool_calls")):
-            self._feed_call(call, named)
-        if (only := mapping(delta.get("function_call"))) and not delta.get("tool_calls"):
-            self._feed_call({"index": _ONLY, "function": only}, named)
+        if calls := delta.get("tool_calls"):
+            named: list[OpenCall] = []
+            for call in mappings(calls):
+                self._feed_call(call, named)
+        elif only := delta.get("function_call"):
+            self._feed_call({"index": _ONLY, "function": only}, [])
 
     def _feed_part(self, part: dict[str, Any], items: list[ModelItem]) -> None:
         self._answer.add_text(string(part.get("text")), items)
