@@ -172,3 +172,20 @@ async def test_a_patch_applies_below_the_root_of_a_repository(begin, workspace, 
     assert (root / "app" / "a.txt").read_text() == TEN.replace("line 3", "L3")
     git_apply(root / "app", patch, "-R", "--directory=app")
     assert not (root / "app" / "b.txt").exists()
+
+
+@pytest.mark.parametrize(
+    "last", [delete("wide.txt"), edit("wide.txt", "two", "2"), rename("wide.txt", "b.txt")]
+)
+async def test_a_file_whose_text_before_a_command_is_not_known_is_left_out_as_a_whole(last, begin, workspace):
+    (workspace / "ten.txt").write_text(TEN)
+    (workspace / "wide.txt").write_bytes("\ufeffone\n".encode("utf-16-le"))
+    turns = [edit("ten.txt", "line 3", "L3"), run("printf 'two\\n' > wide.txt"), last, DONE]
+    editor = await begin("stock", turns, FULL)
+    await editor.run("Go.")
+    given = await patch_of(editor)
+    assert "wide.txt" in left_out(given)
+    (workspace / "ten.txt").write_text(TEN)
+    (workspace / "wide.txt").write_bytes("\ufeffone\n".encode("utf-16-le"))
+    subprocess.run(["git", "apply", "-"], cwd=workspace, input=given["patch"].encode(), check=True)
+    assert (workspace / "ten.txt").read_text() == TEN.replace("line 3", "L3")

@@ -117,6 +117,8 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
     roots = journal.roots(turn_id)
     sides: list[tuple[Side, Side]] = []
     left_out = [LeftOut(path=record.path, reason=LOST) for record in roots if record.change_id in folded.lost]
+    # On a text that is not known the rest of its changes would not apply, and git would refuse all of the patch.
+    unknown = {one.path for one in journal.lasting(turn_id) if one.mode is None}
     known, modes = _first_modes(journal, folded, turn_id)
     for file in folded.files:
         made = [record for record in roots if folded.of(record.change_id) is file]
@@ -134,7 +136,8 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
         old, new = await _sides(services, journal, folded, file, made)
         if mode is not None:
             old = replace(old, executable=_is_program(mode))
-        sides.append((old, new))
+        if old.path not in unknown and new.path not in unknown:
+            sides.append((old, new))
     files = _by_path(sides)
     for path, mode in modes.items():
         place = journal.place_of(path)
