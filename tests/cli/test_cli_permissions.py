@@ -61,6 +61,26 @@ def test_check_says_what_would_be_decided_part_by_part(outrider, command, mode, 
         assert [(part["argv"], part["decision"]) for part in told["parts"]] == parts
 
 
+@pytest.mark.parametrize(
+    ("command", "mode", "decision", "part", "reason"),
+    [
+        ("git diff .env", "ask", "ask", "ask", ".env is shut: files of that name hold secrets"),
+        ("make .env", "full", "ask", "ask", ".env is shut: files of that name hold secrets"),
+        ("git diff .env", "read-only", "deny", "deny", "the session is read-only: .env may hold keys"),
+        ("git diff $x", "read-only", "deny", "deny", "the session is read-only: $x may be an option"),
+        ("$x", "full", "ask", "ask", "nobody can say that no rule is about it"),
+    ],
+)
+def test_no_part_reads_as_if_it_went_where_the_whole_does_not(
+    outrider, tmp_path, command, mode, decision, part, reason
+):
+    (tmp_path / "work" / ".env").write_text("KEY=1\n")
+    _, out, _ = outrider("check", command, "--json", "--mode", mode, "--rules", "r.toml")
+    told = json.loads(out)
+    assert told["decision"] == decision
+    assert [(one["decision"], one["reason"]) for one in told["parts"]] == [(part, reason)]
+
+
 def test_check_for_a_person(outrider):
     code, out, _ = outrider("check", "git diff | sudo tee x", "--rules", "r.toml")
     assert code == 0

@@ -62,8 +62,8 @@ def look_at(text: str, folders: Folders, cwd: Path, why_shut: WhyShut = _shut_by
         found = place.hashed(word) if word is not None else {}
         ran.append(next(iter(found.values()), None))
         scripts |= found
-    shut = (places[min(number, 1)].names_shut(program) for number, program in enumerate(line.programs))
-    return Command(line, reads, scripts, ran, next(filter(None, shut), None))
+    closed = [places[min(number, 1)].names_shut(program) for number, program in enumerate(line.programs)]
+    return Command(line, reads, scripts, ran, closed)
 
 
 class _Place:

@@ -49,7 +49,9 @@ def tracked_files(folder: str, *, secret: bool) -> tuple[str, ...] | None:
 
 @lru_cache(maxsize=8)
 def _names(
-    index: Path, hash_bytes: int, stamp: tuple[int, int, int]
+    index: Path,
+    hash_bytes: int,
+    stamp: tuple[int, int, int],  # noqa: ARG001 - what is kept is that of this state alone
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     names = tuple(os.fsdecode(name) for name in _entries(index.read_bytes(), hash_bytes))
     return names, tuple(filter(is_secret_file, names))
