@@ -110,6 +110,22 @@ def test_rules_are_added_listed_and_removed(outrider, tmp_path):
     assert outrider("remove", rule_id)[0] == 2
 
 
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        (("deny", "git fetch; rm"), "several programs"),
+        (("allow", "make test && make check"), "several programs"),
+        (("deny", "*"), "names a program, and * is none"),
+        (("deny", "rm", "--expires", "2001-01-01"), "its time is over already"),
+    ],
+)
+def test_a_rule_that_would_never_hold_is_not_saved(outrider, tmp_path, rule, why):
+    """Whoever forbids something and gets no refusal takes it for forbidden."""
+    code, out, _ = outrider("add", *rule)
+    assert (code, why in " ".join(out.split())) == (2, True), out
+    assert not (tmp_path / "config").exists()
+
+
 def test_slips(outrider, tmp_path):
     code, out, _ = outrider("add", "allow", "bash")
     assert (code, "bash alone would allow any program" in " ".join(out.split())) == (2, True)
@@ -123,5 +139,7 @@ def test_slips(outrider, tmp_path):
     (tmp_path / "work" / "r.toml").write_text("[[rule]]\nx = 1\n")
     code, out, errors = outrider("check", "ls", "--json", "--rules", "r.toml")
     assert "line 2" in errors
-    assert json.loads(out)["decision"] == "deny"
+    told = json.loads(out)
+    assert [told["decision"], *(part["decision"] for part in told["parts"])] == ["deny", "deny"]
+    assert "line 2" in told["parts"][0]["reason"]
     assert outrider("list", "--rules", "r.toml")[0] == 1
