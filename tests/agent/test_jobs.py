@@ -218,6 +218,20 @@ async def test_a_person_reads_waits_for_and_ends_jobs(begin):
         await editor.command("outrider.jobs", {"action": "kill"})
 
 
+async def test_what_a_job_prints_reaches_a_person_without_secrets_and_with_nothing_that_hides(begin):
+    token = "ghp_" + "aB3dE6gH9" * 4
+    loud = f"printf 'ghp_%s \\033[2J\\342\\200\\256x\\n' {token[4:]}"
+    editor = await begin("stock", [step(job(f"{loud}; sleep 1000"), job(loud, called="b")), DONE], COUNTED)
+    await editor.run("Go.")
+    told = "[secret 1] \\x1b[2J\\u202ex\n"
+    ended = await editor.command("outrider.jobs", {"action": "wait", "id": "job_2"})
+    assert ended["output"] == told
+    assert (await editor.event("job.finished"))["data"]["output"] == told
+    killed = await editor.command("outrider.jobs", {"action": "kill", "id": "job_1"})
+    assert token not in str(killed)
+    assert token not in str(editor.events)
+
+
 async def test_a_job_is_no_check_of_what_was_changed(begin):
     fix = call("edit_file", path="tariff.py", old="hours * 3", new="hours * 2")
     editor = await begin("stock", [step(fix), step(job("true")), DONE], COUNTED)

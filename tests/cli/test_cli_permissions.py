@@ -61,6 +61,26 @@ def test_check_says_what_would_be_decided_part_by_part(outrider, command, mode, 
         assert [(part["argv"], part["decision"]) for part in told["parts"]] == parts
 
 
+@pytest.mark.parametrize(
+    ("command", "mode", "decision", "part", "reason"),
+    [
+        ("git diff .env", "ask", "ask", "ask", ".env is shut: files of that name hold secrets"),
+        ("make .env", "full", "ask", "ask", ".env is shut: files of that name hold secrets"),
+        ("git diff .env", "read-only", "deny", "deny", "the session is read-only: .env may hold keys"),
+        ("git diff $x", "read-only", "deny", "deny", "the session is read-only: $x may be an option"),
+        ("$x", "full", "ask", "ask", "nobody can say that no rule is about it"),
+    ],
+)
+def test_no_part_reads_as_if_it_went_where_the_whole_does_not(
+    outrider, tmp_path, command, mode, decision, part, reason
+):
+    (tmp_path / "work" / ".env").write_text("KEY=1\n")
+    _, out, _ = outrider("check", command, "--json", "--mode", mode, "--rules", "r.toml")
+    told = json.loads(out)
+    assert told["decision"] == decision
+    assert [(one["decision"], one["reason"]) for one in told["parts"]] == [(part, reason)]
+
+
 def test_check_for_a_person(outrider):
     code, out, _ = outrider("check", "git diff | sudo tee x", "--rules", "r.toml")
     assert code == 0
@@ -90,6 +110,22 @@ def test_rules_are_added_listed_and_removed(outrider, tmp_path):
     assert outrider("remove", rule_id)[0] == 2
 
 
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        (("deny", "git fetch; rm"), "several programs"),
+        (("allow", "make test && make check"), "several programs"),
+        (("deny", "*"), "names a program, and * is none"),
+        (("deny", "rm", "--expires", "2001-01-01"), "its time is over already"),
+    ],
+)
+def test_a_rule_that_would_never_hold_is_not_saved(outrider, tmp_path, rule, why):
+    """Whoever forbids something and gets no refusal takes it for forbidden."""
+    code, out, _ = outrider("add", *rule)
+    assert (code, why in " ".join(out.split())) == (2, True), out
+    assert not (tmp_path / "config").exists()
+
+
 def test_slips(outrider, tmp_path):
     code, out, _ = outrider("add", "allow", "bash")
     assert (code, "bash alone would allow any program" in " ".join(out.split())) == (2, True)
@@ -103,5 +139,7 @@ def test_slips(outrider, tmp_path):
     (tmp_path / "work" / "r.toml").write_text("[[rule]]\nx = 1\n")
     code, out, errors = outrider("check", "ls", "--json", "--rules", "r.toml")
     assert "line 2" in errors
-    assert json.loads(out)["decision"] == "deny"
+    told = json.loads(out)
+    assert [told["decision"], *(part["decision"] for part in told["parts"])] == ["deny", "deny"]
+    assert "line 2" in told["parts"][0]["reason"]
     assert outrider("list", "--rules", "r.toml")[0] == 1

@@ -4,6 +4,9 @@ import base64
 import itertools
 import json
 import re
+import shlex
+import subprocess
+import textwrap
 import time
 from urllib.parse import quote
 
@@ -55,6 +58,67 @@ def test_a_key_of_the_environment_is_replaced_in_the_forms_that_are_known(form, 
     assert masked(f"x {form} y", KEY) == f"x {left} y"
 
 
+SIGNS = """planted/key's $9 & "ada"="""
+
+
+@pytest.mark.parametrize(
+    ("form", "left"),
+    [
+        ("planted%2fkey%27s%20%249%20%26%20%22ada%22%3d", "a URL"),
+        ("planted%2Fkey's%20%249%20%26%20%22ada%22%3D", "a URL"),
+        ('planted\\/key\'s $9 & \\"ada\\"=', "JSON"),
+        ("planted/key&#x27;s $9 &amp; &quot;ada&quot;=", "HTML"),
+        ('planted/key\'s $9 &amp; "ada"=', "HTML"),
+        ('planted/key\'s \\$9 & \\"ada\\"=', "a shell"),
+        ("planted/key'\\''s $9 & \"ada\"=", "a shell"),
+        (shlex.quote(SIGNS)[1:-1], "a shell"),
+        ('planted/key\\\'s\\ \\$9\\ \\&\\ \\"ada\\"=', "a shell"),
+    ],
+)
+def test_a_key_with_signs_is_replaced_as_other_programs_write_it(form, left):
+    assert masked(f"x {form} y", SIGNS) == f"x [secret 1 in {left}] y"
+
+
+@pytest.mark.parametrize("program", ["declare -p K", 'printf %q "$K"', "set | grep ^K=", "echo ${K@Q}"])
+def test_a_key_is_replaced_as_bash_itself_writes_it(program):
+    shown = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-c", program],
+        env={"K": SIGNS},
+        capture_output=True,
+        check=True,
+        timeout=30,
+    ).stdout.decode()
+    assert "[secret 1" in masked(shown, SIGNS)
+    assert "planted" not in masked(shown, SIGNS)
+
+
+@pytest.mark.parametrize("width", [64, 76])
+@pytest.mark.parametrize("before", ["", "a", "K=", "x" * 40, "x" * 53])
+def test_a_key_in_base64_is_replaced_where_it_is_broken_into_lines(width, before):
+    key = "".join(f"{chr(97 + n * 7 % 26)}{n * 3 % 10}" for n in range(60))
+    for secret in (key, key[:20]):
+        encoded = base64.b64encode(f"{before}{secret}\n".encode()).decode()
+        text = "\n".join(textwrap.wrap(encoded, width)) + "\n"
+        for shown in (masked(text, secret), in_pieces(text, [5, 70, 99], secret)):
+            left = "".join(re.sub(r"\[[^]]*\]", "", shown).split())
+            assert "[secret 1 in base64]" in shown
+            assert len(left) <= len(before) * 4 // 3 + 16, shown
+
+
+@pytest.mark.parametrize("escape", ["\x1b", "\\x1b"])
+def test_a_secret_is_replaced_where_a_search_has_coloured_a_part_of_it(escape):
+    on, off = f"{escape}[01;31m{escape}[K", f"{escape}[m{escape}[K"
+    for secret in (KEY, GITHUB):
+        text = f"a {on}{secret[:7]}{off}{secret[7:]} b\n{on}plain{off}\n"
+        assert masked(text, KEY) == f"a {on}[secret 1] b\n{on}plain{off}\n"
+    assert "zQ9" not in masked(f'{on}password{off} = "zQ9-zQ8-zQ7-zQ6"\n')
+
+
+def test_a_name_and_a_password_in_a_header_are_replaced_though_no_digit_is_in_them():
+    assert masked("Authorization: Basic YWRhOmxvdmVsYWNl") == "Authorization: Basic [secret 1]"
+    assert masked("Authorization: Basic credentials") == "Authorization: Basic credentials"
+
+
 @pytest.mark.parametrize("before", ["", "a", "ab", "user:"])
 def test_a_key_in_base64_is_replaced(before):
     encoded = base64.b64encode(f"{before}{KEY}\n".encode()).decode()
@@ -100,7 +164,7 @@ def test_what_reads_like_a_placeholder_never_stands_for_anything():
 def test_a_secret_that_was_cut_is_replaced():
     one = masking(KEY)
     left = one.masked(f"{KEY[:12]}\n[… 40 bytes are missing here …]\n{KEY[-10:]}")
-    assert (left.text, left.count) == ("[secret 1]\n[… 40 bytes are missing here …]\n[secret 1 in a URL]", 2)
+    assert (left.text, left.count) == ("[secret 1]\n[… 40 bytes are missing here …]\n[secret 1]", 2)
     assert one.masked(f"{KEY[:12]} [… 40 characters]").text == "[secret 1] [… 40 characters]"
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from outrider.agent.session import Refused, Session
+from outrider.permissions.visible import visible
 from outrider.processes import Job
 from outrider_protocol.commands import JobInfo, JobsParams, JobsResult
 
@@ -27,7 +28,12 @@ async def jobs(sessions: Sequence[Session], params: JobsParams) -> JobsResult | 
         await job.wait(params.timeout)
     elif params.action == "kill":
         await job.kill()
-    return JobsResult(jobs=[_info(session, job)], output=job.output)
+    return JobsResult(jobs=[_info(session, job)], output=_shown(session, job.output))
+
+
+def _shown(session: Session, text: str) -> str:
+    """A text of a job as the events have it: without secrets, and with nothing that hides."""
+    return session.record.masking.without_secrets(visible(text))
 
 
 def _info(session: Session, job: Job) -> JobInfo:
@@ -36,7 +42,7 @@ def _info(session: Session, job: Job) -> JobInfo:
         job_id=job.id,
         session_id=session.id,
         turn_id=order.turn_id,
-        command=order.command,
+        command=_shown(session, order.command),
         cwd=str(order.cwd),
         sandboxed=order.sandboxed,
         status=job.status,

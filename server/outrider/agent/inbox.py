@@ -179,8 +179,8 @@ class Inbox:
                 id=item_id,
                 call_id=call_id,
                 digest=action.digest,
-                title=action.title,
-                detail=action.detail,
+                title=spelled_out(action.title),
+                detail=spelled_out(action.detail),
                 options=self._options(action),
                 grant=action.access.grant,
                 change_ids=list(asking.change_ids) or None,
@@ -191,7 +191,7 @@ class Inbox:
             self._record.append(requested, turn_id=turn_id)
             item = self._record.state.open[item_id]
         below = f"\n{ASKED_ANEW}" if anew else ""
-        below += f"\n“{ALLOW_SESSION}” covers {action.covers}." if action.covers else ""
+        below += f"\n“{ALLOW_SESSION}” covers {spelled_out(action.covers)}." if action.covers else ""
         waiting = self._wait_for(item)
         waiting.action = action
         answer = await self._settle(waiting, self._ask_in_editor(waiting, seconds, below))
@@ -224,6 +224,8 @@ class Inbox:
         free_form: bool,
     ) -> str:
         """Ask a question, and give the answer."""
+        question = self._record.masking.without_secrets(spelled_out(question))
+        options = [spelled_out(option) for option in options]
         known = self._pending(call_id, "question")
         if known is None or known.title != question:
             asked = QuestionAsked(
@@ -410,7 +412,7 @@ class Inbox:
             return
         while True:
             answer = await self._editor.ask(
-                spelled_out(f"{item.title}\n{_shortened(item.detail)}{covers}".strip()),
+                f"{item.title}\n{_shortened(item.detail)}{covers}".strip(),
                 titles,
                 seconds=seconds,
                 late=lambda title: self._take(waiting, title),
@@ -439,9 +441,7 @@ class Inbox:
     async def _ask_client_for(self, waiting: _Waiting, seconds: float, covers: str) -> bool:
         """Have the client put an item before the person; False: it cannot, so it is asked as everywhere."""
         item = waiting.item
-        shown = item.model_copy(
-            update={"title": spelled_out(item.title), "detail": spelled_out(f"{item.detail}{covers}")}
-        )
+        shown = item.model_copy(update={"detail": f"{item.detail}{covers}"})
         reply = await self._editor.ask_item(
             self._record.state.session_id,
             shown.to_wire(),
@@ -454,7 +454,7 @@ class Inbox:
             return False
         problem = self._take_reply(item, reply.value) if isinstance(reply, ItemReply) else ""
         if problem:
-            self._editor.say("warning", f"“{spelled_out(item.title)}” stays open: {problem}")
+            self._editor.say("warning", f"“{item.title}” stays open: {problem}")
         if problem is not None:
             self._park(waiting)
         return True
@@ -476,9 +476,7 @@ class Inbox:
         """Show exactly the rules that would be saved, and ask where they shall hold; True goes back to the item."""
         rules = "\n".join(f"- allow {_told(rule)}" for rule in waiting.item.always or ())
         answer = await self._editor.ask(
-            spelled_out(
-                f"{ALWAYS_ALLOW}\nFor: {waiting.item.title}\nThis is saved in {self._where_saved}:\n{rules}"
-            ),
+            f"{ALWAYS_ALLOW}\nFor: {waiting.item.title}\nThis is saved in {self._where_saved}:\n{spelled_out(rules)}",
             [ALWAYS_HERE, ALWAYS_EVERYWHERE, ALWAYS_BACK],
             seconds=seconds,
             late=lambda title: self._take_always(waiting, title),

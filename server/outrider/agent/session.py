@@ -22,6 +22,7 @@ from outrider.models.catalog import ModelProblem
 from outrider.permissions.decide import narrowest
 from outrider.permissions.ledger import LedgerProblem
 from outrider.permissions.rules import Rule
+from outrider.permissions.visible import visible
 from outrider.ports.model import Message, Model, content_hash
 from outrider.processes import Job, Jobs
 from outrider.store.locks import SessionLock
@@ -524,8 +525,7 @@ class Session:
     def _job_ended(self, job: Job) -> None:
         """Record how a job ended by itself, or that somebody ended it."""
         state = self._record.state
-        known = state.jobs.get(job.id)
-        if known is None:
+        if (known := state.jobs.get(job.id)) is None:
             return
         told = None if job.is_watched else f"{known.named} has ended: {how_it_ended(job)}."
         finished = JobFinished(
@@ -534,7 +534,7 @@ class Session:
             exit_code=job.exit_code,
             signal=job.signal,
             seconds=round(job.seconds, 3),
-            output=job.output,
+            output=visible(job.output),
             told=told,
         )
         self._record.append(finished, turn_id=known.turn_id if known.turn_id == state.current else None)

@@ -28,8 +28,13 @@ class Command:
     """Files of the workspace that it runs: path → hash of the content."""
     ran: Sequence[str | None] = ()
     """For each program: the hash of the file of the workspace that it runs; None for none."""
-    shut: str | None = None
-    """Why a file that it names is shut: nothing of that may be seen without an explicit yes."""
+    closed: Sequence[str | None] = ()
+    """For each program: why a file that it names is shut; None for none."""
+
+    @property
+    def shut(self) -> str | None:
+        """Why a file that it names is shut: nothing of that may be seen without an explicit yes."""
+        return next(filter(None, self.closed), None)
 
     @property
     def only_reads(self) -> bool:

@@ -25,6 +25,7 @@ from outrider.permissions.rules_file import (
     without_rule,
 )
 from outrider.permissions.ruling import Ruling, named_parts, ruling_on
+from outrider.permissions.shell.reading import read_command
 from outrider.ports.clock import Clock
 from outrider_protocol.settings import PermissionMode
 
@@ -92,16 +93,27 @@ class Ledger:
 
     def ruling(self, tool: str, access: Access, mode: PermissionMode) -> Ruling | None:
         """What the rules say of an access; None where they leave it to the mode."""
-        if access.effect in {"edit", "execute"}:
-            for file in self._files.values():
-                if file.problem is not None:
-                    mine = file.path == self.path
-                    return Ruling("deny" if mine else "ask", f"the rules cannot be known: {file.problem}")
+        if access.effect in {"edit", "execute"} and (unknown := self._unknown()):
+            return unknown
         return ruling_on(tool, access, self.rules, mode)
 
     def parts(self, command: Command, mode: PermissionMode) -> list[Part]:
         """The parts of a command line, each judged by itself."""
-        return named_parts(command, self.rules, mode)
+        parts = named_parts(command, self.rules, mode)
+        if (unknown := self._unknown()) is None:
+            return parts
+        return [
+            part if part.decision == "deny" else Part(part.program, unknown.verdict, unknown.reason)
+            for part in parts
+        ]
+
+    def _unknown(self) -> Ruling | None:
+        """What holds while a file of rules cannot be read; None where all can."""
+        for file in self._files.values():
+            if file.problem is not None:
+                mine = file.path == self.path
+                return Ruling("deny" if mine else "ask", f"the rules cannot be known: {file.problem}")
+        return None
 
     # --- reading -------------------------------------------------------------------------------------------------
 
@@ -146,7 +158,7 @@ class Ledger:
 
     def _add(self, rules: Sequence[Rule]) -> list[Rule] | LedgerProblem:
         for rule in rules:
-            if problem := problem_of(rule):
+            if problem := problem_of(rule) or self._problem_of_new(rule):
                 return LedgerProblem(f"“{rule.text}” cannot be a rule: {problem}", "invalid")
         added = [replace(rule, added=rule.added or self._clock.now()) for rule in rules]
 
@@ -155,6 +167,15 @@ class Ledger:
             return with_rules(text, [rule for rule in added if rule.id not in known])
 
         return self._write(change) or added
+
+    def _problem_of_new(self, rule: Rule) -> str | None:
+        """Why a rule would never be about anything, so that whoever adds it would trust it for nothing."""
+        if rule.expires is not None and rule.expires <= self._clock.now():
+            return "its time is over already"
+        programs = read_command(rule.command).programs if rule.command else ()
+        if len([program for program in programs if not program.through]) > 1:
+            return "its command is several programs, and a rule is about one"
+        return None
 
     def _remove(self, rule_id: str) -> Rule | LedgerProblem:
         found: list[Rule] = []

@@ -17,6 +17,7 @@ from outrider.permissions.secret_forms import (
     beginning_at_end,
     end_at_beginning,
     forms,
+    wrapped,
 )
 from outrider.permissions.secret_shapes import Finding, Kind, credentials, findings
 from outrider.ports.placeholder import MARKER, PLACEHOLDER
@@ -30,6 +31,9 @@ MOST_LOOKS = 4
 _WORD = re.compile(r"[A-Za-z0-9_+/=~.-]{16,200}")
 """What a secret may look like that was known before a restart by what stood around it."""
 _TAKEN = re.compile(r"\[secret (\d{1,6})(?=[\]. ])")
+_COLOUR = re.compile(r"(?:\x1b|\\x1b)\[[0-9;]*[mK]")
+"""A colour (ECMA-48, SGR) or the end of a coloured line, as it is or spelled out."""
+_BASE64 = " in base64"
 _HARMLESS = re.compile(r"(?:~?/[\w.@+-]+){2,}/?|[a-z]{1,11}|[A-Z]{1,11}|\d{1,11}")
 """Values of variables that are called like keys and hold none: a path, a word, a number."""
 
@@ -91,6 +95,7 @@ class Masking:
         self._names: dict[str, str] = {}
         self._watched: dict[str, _Watched] = {}
         self._longest_first: list[str] = []
+        self._in_base64: list[str] = []
         self._originals: dict[str, str] = {}
         self._fresh: list[Named] = []
         self._given: dict[str, str] = {}
@@ -134,6 +139,8 @@ class Masking:
             any(secret in text for secret in self._longest_first)
             or ("[secret " in text and _TAKEN.search(text))
             or ("…" in text and self._longest_first)
+            or self._coloured(text)
+            or any(wrapped(text, self._in_base64))
             or any(
                 not PLACEHOLDER.search(value) for finding in self._findings(text) for value in finding.values
             )
@@ -201,11 +208,11 @@ class Masking:
             lines = [line for line in key.splitlines() if len(line) >= SHORTEST_KEY]
             for line in lines:
                 self._watched.setdefault(line, _Watched(line, kind, ""))
-                for form, name in forms(line):
+                for form, name in forms(line).items():
                     self._watched.setdefault(form, _Watched(line, kind, f" {name}"))
             if len(lines) > 1:
                 for form in base64_forms(key):
-                    self._watched.setdefault(form, _Watched(lines[0], kind, " in base64"))
+                    self._watched.setdefault(form, _Watched(lines[0], kind, _BASE64))
         self._sort()
 
     def _findings(self, text: str) -> list[Finding]:
@@ -241,6 +248,7 @@ class Masking:
         self._kept.clear()
         self._found = "", []
         self._longest_first = sorted(self._watched, key=lambda text: (-len(text), text))
+        self._in_base64 = [text for text in self._longest_first if self._watched[text].form == _BASE64]
 
     # --- numbers -------------------------------------------------------------------------------------------------
 
@@ -293,17 +301,43 @@ class Masking:
             if secret in text:
                 count += text.count(secret)
                 text = text.replace(secret, self._marker(secret, self._watched[secret]))
+        for secret, watched in self._coloured(text).items():
+            split = f"(?:{_COLOUR.pattern})*".join(map(re.escape, secret))
+            text, times = re.subn(split, self._marker(secret, watched), text)
+            count += times
+        for start, end, form in reversed(list(wrapped(text, self._in_base64))):
+            text = text[:start] + self._marker(text[start:end], self._watched[form]) + text[end:]
+            count += 1
         if "…" in text:
             text, cut = self._without_cut(text)
             count += cut
         text, around = self._without_credentials(text)
         return text, count + around
 
+    def _coloured(self, text: str) -> dict[str, _Watched]:
+        """The secrets in a text that are seen only without the colours in it, as a search puts them around what it found."""
+        if "\x1b[" not in text and "\\x1b[" not in text:
+            return {}
+        plain = _COLOUR.sub("", text)
+        known = {value for finding in findings(text) for value in finding.values}
+        found = {
+            value: _Watched(value, finding.kind, "")
+            for finding in findings(plain)
+            for value in finding.values
+            if value not in known and not PLACEHOLDER.search(value)
+        }
+        return found | {
+            secret: watched
+            for secret, watched in self._watched.items()
+            if plain.count(secret) > text.count(secret)
+        }
+
     def _without_cut(self, text: str) -> tuple[str, int]:
         """Replace what is left of a secret where a text was cut."""
         parts, count = CUT.split(text), 0
+        plain_first = sorted(self._longest_first, key=lambda secret: bool(self._watched[secret].form))
         for index in range(0, len(parts), 2):
-            for secret in self._longest_first:
+            for secret in plain_first:
                 if index + 1 < len(parts) and (length := beginning_at_end(parts[index], secret)):
                     parts[index] = parts[index][:-length] + self._marker(secret, self._watched[secret])
                     count += 1

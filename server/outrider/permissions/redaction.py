@@ -115,7 +115,7 @@ class Redaction:
             for key in sorted(private.keys - self._words)
             if (lines := [line for line in key.splitlines() if len(line) >= SHORTEST_KEY])
         ]
-        self._forms = {value: dict(forms(value)) for key in self._keys for value in key.values}
+        self._forms = {value: forms(value) for key in self._keys for value in key.values}
         """How else each value of the environment may be written, and what the marker says of it."""
         for key in private.keys:
             if first := next((line for line in key.splitlines() if line in self._forms), None):

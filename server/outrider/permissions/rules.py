@@ -94,6 +94,8 @@ def problem_of(rule: Rule) -> str | None:
             return f"its command cannot be read: {error}"
         if not words:
             return "its command is empty"
+        if set(words[0]) & set("*?"):
+            return f"its command names a program, and {words[0]} is none"
         if rule.decision == "allow" and (problem := too_wide(words, is_exact=rule.is_exact)):
             return problem
     if rule.host is not None and rule.decision == "allow" and rule.tool == RUN:

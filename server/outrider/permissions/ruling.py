@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Protocol
 
 from outrider.permissions.commands import Command, Decision, Part, parts_of
@@ -110,7 +111,23 @@ def _on_command(command: Command, rules: Sequence[Rule], mode: PermissionMode) -
 
 
 def named_parts(command: Command, rules: Sequence[Rule], mode: PermissionMode) -> list[Part]:
-    """The parts of a command line, each judged by the rules for commands."""
-    return parts_of(
-        command, [rule for rule in rules if rule.tool in {RUN, "*", "execute"} and rule.path is None], mode
-    )
+    """The parts of a command line, each as it is decided about: none may do more than what decides about the whole lets it."""
+    about = [rule for rule in rules if rule.tool in {RUN, "*", "execute"} and rule.path is None]
+    whys = list(zip_longest(parts_of(command, about, mode), command.reads, command.closed))
+    forbids = any(rule.decision != "allow" for rule in about)
+    return [_in_the_whole(part, why, shut, forbids, command, mode) for part, why, shut in whys]
+
+
+def _in_the_whole(
+    part: Part, why: str | None, shut: str | None, forbids: bool, command: Command, mode: PermissionMode
+) -> Part:
+    problem = next(iter(command.line.problems), None)
+    if mode == "read-only" and part.decision != "deny" and (unsure := problem or why):
+        return Part(part.program, "deny", f"the session is read-only: {unsure}")
+    if part.decision != "allow":
+        return part
+    if shut is not None and not (part.rule is not None and part.rule.is_exact):
+        return Part(part.program, "ask", shut)
+    if forbids and (problem or part.program.unresolved):
+        return Part(part.program, "ask", "nobody can say that no rule is about it")
+    return part

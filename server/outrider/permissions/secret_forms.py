@@ -1,9 +1,10 @@
 """How else a secret may be written, and what is left of one where a text was cut. Pure."""
 
 import base64
+import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
 SHORTEST_KEY = 8
@@ -11,19 +12,45 @@ SHORTEST_KEY = 8
 CUT = re.compile(r"(\n\[… \d+ bytes are missing here …\]\n| \[… \d+ characters\]|…)")
 """Where a text was cut before it came into the log: a title, a detail, the output of a command."""
 
+_HEX = re.compile(r"%[0-9A-F]{2}")
+_IN_QUOTES = re.compile(r'["$`\\]')
+_BARE = re.compile(r"[^\w@%+:,./-]")
+_LINE_END = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{8,}={0,2}(?=[\"',\\]{0,2}\r?$)", re.MULTILINE)
+"""What may be a line of Base64 that goes on in the next one (RFC 2045, section 6.8), whatever is put before it."""
 
-def forms(value: str) -> Iterator[tuple[str, str]]:
+
+def forms(value: str) -> dict[str, str]:
     """How else a text may be written, and what that is called."""
+    found: dict[str, str] = {}
+    for form, name in _written(value):
+        if form != value:
+            found.setdefault(form, name)
+    return found
+
+
+def _written(value: str) -> Iterator[tuple[str, str]]:
     for ascii_only in (True, False):
         once = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
         twice = json.dumps(once, ensure_ascii=ascii_only)[1:-1]
-        yield from (
-            (form, name) for form, name in ((twice, "in JSON in JSON"), (once, "in JSON")) if form != value
-        )
-    for safe in ("", "/"):
-        if (quoted := quote(value, safe=safe, errors="surrogatepass")) != value:
-            yield quoted, "in a URL"
+        yield from ((twice, "in JSON in JSON"), (once, "in JSON"))
+    if "/" in value:  # some programs escape it too (RFC 8259, section 7)
+        yield json.dumps(value)[1:-1].replace("/", "\\/"), "in JSON"
+    for safe in ("", "/", "!*'()"):  # RFC 3986 lets some stand, and other programs other ones
+        quoted = quote(value, safe=safe, errors="surrogatepass")
+        yield quoted, "in a URL"
+        yield _HEX.sub(lambda found: found.group().lower(), quoted), "in a URL"
+    yield from ((html.escape(value, quote=all_quotes), "in HTML") for all_quotes in (True, False))
+    yield from ((form, "in a shell") for form in _in_a_shell(value))
     yield from dict.fromkeys(base64_forms(value), "in base64").items()
+
+
+def _in_a_shell(value: str) -> Iterator[str]:
+    """How a shell writes a value that it is to read again: in quotes of either kind, and with each sign escaped."""
+    yield value.replace("'", "'\\''")
+    yield value.replace("'", "'\"'\"'")
+    yield _IN_QUOTES.sub(r"\\\g<0>", value)
+    yield _BARE.sub(r"\\\g<0>", value)
+    yield _BARE.sub(r"\\\g<0>", value).replace("\\=", "=")
 
 
 def base64_forms(text: str) -> Iterator[str]:
@@ -35,6 +62,23 @@ def base64_forms(text: str) -> Iterator[str]:
         inner = encoded[-(-offset * 8 // 6) : (offset + len(content)) * 8 // 6]
         yield inner
         yield inner.translate({ord("+"): "-", ord("/"): "_"})
+
+
+def wrapped(text: str, forms: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Where lines of a text hold a part of a form in Base64 that is broken into lines, and which; no two overlap."""
+    for match in _LINE_END.finditer(text) if forms else ():
+        line, (first, last) = match.group(), match.span()
+        for form in forms:
+            if line in form:
+                start, end = first, last
+            elif length := end_at_beginning(line, form):
+                start, end = first, first + length
+            elif length := beginning_at_end(line, form):
+                start, end = last - length, last
+            else:
+                continue
+            yield start, end, form
+            break
 
 
 def is_cut_in(text: str, secret: str) -> bool:

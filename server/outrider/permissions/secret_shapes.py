@@ -5,6 +5,7 @@ recognised only by what stands around it (`password = "…"`) is a secret at tha
 a name is one wherever it stands.
 """
 
+import base64
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -201,10 +202,19 @@ def _may_be_secret(value: str, group: str) -> bool:
         return True
     if group == "bare" and not _is_unique(value):
         return False
-    if group == "header" and value.endswith("="):
+    if group == "header" and (value.endswith("=") or _is_name_and_password(value)):
         return True
     mixed = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
     return mixed and _PLACEHOLDER.search(value) is None
+
+
+def _is_name_and_password(value: str) -> bool:
+    """Whether it is what RFC 7617, section 2, makes of a name and a password."""
+    try:
+        name, colon, password = base64.b64decode(value, validate=True).decode().partition(":")
+    except ValueError:
+        return False
+    return bool(colon and password) and (name + password).isprintable()
 
 
 def _is_unique(value: str) -> bool:

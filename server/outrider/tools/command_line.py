@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from outrider.permissions.commands import Command, Part
+from outrider.permissions.guarded import IGNORE_FILE
 from outrider.permissions.programs.options import Reads
 from outrider.permissions.programs.patterns import runs_scripts
 from outrider.permissions.programs.readers import only_reads
@@ -16,7 +17,8 @@ from outrider.permissions.rules import RUN
 from outrider.permissions.secret_files import is_secret_file
 from outrider.permissions.shell.model import Program, Word
 from outrider.permissions.shell.reading import read_command
-from outrider.tools.git_settings import why_git_runs_more
+from outrider.tools.git_settings import find_repository, why_git_runs_more
+from outrider.tools.git_tracked import tracked_files
 from outrider.workspace.paths import OWN_FOLDER, Folders, PathProblem
 from outrider_protocol.events import RulePattern
 
@@ -60,8 +62,8 @@ def look_at(text: str, folders: Folders, cwd: Path, why_shut: WhyShut = _shut_by
         found = place.hashed(word) if word is not None else {}
         ran.append(next(iter(found.values()), None))
         scripts |= found
-    shut = (places[min(number, 1)].names_shut(program) for number, program in enumerate(line.programs))
-    return Command(line, reads, scripts, ran, next(filter(None, shut), None))
+    closed = [places[min(number, 1)].names_shut(program) for number, program in enumerate(line.programs)]
+    return Command(line, reads, scripts, ran, closed)
 
 
 class _Place:
@@ -84,7 +86,7 @@ class _Place:
             return reads
         outside = next((problem for word in reads.paths if (problem := self._outside(word))), None)
         if outside is None and program.name == "git":
-            return self._why_git_runs_more()
+            return self._why_git_runs_more() or (self._why_tracked(program, reads) if reads.tracked else None)
         return outside or (self._why_not_below(reads) if reads.below else None)
 
     def names_shut(self, program: Program) -> str | None:
@@ -93,6 +95,9 @@ class _Place:
             if word.text is not None:
                 if (why := self._named_shut(word.text)) is not None:
                     return why
+                _, colon, path = word.text.partition(":")
+                if program.name == "git" and colon and (why := self._why_shut((self._joined(path),))):
+                    return f"{path} is shut, as it was too: {why}"
             elif word.is_glob:
                 matches = islice(self._matches(word), MOST_MATCHES + 1)
                 if why := next(filter(None, map(self._named_shut, matches)), None):
@@ -104,8 +109,11 @@ class _Place:
             self._shut[text] = next(filter(None, map(self._why_path_shut, _paths_in(text))), None)
         return self._shut[text]
 
+    def _joined(self, text: str) -> str:
+        return os.path.join(self._base, text)  # noqa: PTH118 - one of many
+
     def _why_path_shut(self, text: str) -> str | None:
-        path = os.path.join(self._base, text)  # noqa: PTH118 - one of many
+        path = self._joined(text)
         if not os.path.lexists(path):
             return None
         why = self._why_shut((os.path.normpath(path), self._resolved(text)))
@@ -141,6 +149,34 @@ class _Place:
         if self._of_git is None:
             self._of_git = why_git_runs_more(os.path.realpath(self._base)) or ""
         return self._of_git or None
+
+    def _why_tracked(self, program: Program, reads: Reads) -> str | None:
+        """Why git may show the text of a file that is shut, without being asked for it by name."""
+        base = os.path.realpath(self._base)
+        has_own = any(os.path.lexists(os.path.join(root, IGNORE_FILE)) for root in self._roots)  # noqa: PTH118
+        files = tracked_files(base, secret=not has_own)
+        if files is None:
+            return "what git tracks cannot be read, and so not whether it may hold keys"
+        shut = [path for path in files if self._why_shut((path,)) is not None]
+        if shut and (named := self._only_named(program, reads, base)) is not None:
+            shut = [path for path in shut if any(path == one or path.startswith(f"{one}/") for one in named)]
+        return f"git may show {os.path.relpath(shut[0], base)}, which may hold keys" if shut else None
+
+    def _only_named(self, program: Program, reads: Reads, base: str) -> list[str] | None:
+        """The paths to which arguments of git limit it; names of revisions may be among them. None where they do not."""
+        words = [word.text for word in reads.paths]
+        if any(word.text == "grep" for word in program.argv[1:3]):
+            if any(word.source.startswith("-") and "f" in word.source for word in program.argv):
+                return None  # one of the paths is that of a file of patterns
+            words = words or ["."]
+        named: list[str] = []
+        for text in words:
+            if text is None or text.startswith(":") or set(text) & set("*?[\\"):
+                return None
+            named.append(os.path.normpath(os.path.join(base, text)))  # noqa: PTH118
+            if ":" in text and (found := find_repository(base)):  # a file as it was
+                named.append(os.path.normpath(found[0] / text.partition(":")[2]))
+        return named if any(map(os.path.lexists, named)) else None
 
     def _texts(self, word: Word) -> list[str]:
         return [word.text] if word.text is not None else list(islice(self._matches(word), MOST_MATCHES + 1))

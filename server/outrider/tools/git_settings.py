@@ -55,10 +55,11 @@ def why_git_runs_more(folder: str) -> str | None:
     Args:
         folder: Where it runs; a real path.
     """
-    place = _git_folder(folder)
-    if place is None:
+    found = find_repository(folder)
+    if found is None:
         return None
-    common = _common(place)
+    _, place = found
+    common = common_folder(place)
     for path in (common / "hooks" / "post-index-change", place / "hooks" / "post-index-change"):
         if os.access(path, os.X_OK):
             return f"git runs {path.parent.name}/{path.name}"
@@ -68,21 +69,32 @@ def why_git_runs_more(folder: str) -> str | None:
     return None
 
 
-def _git_folder(folder: str) -> Path | None:
-    """The repository that git finds from a folder (gitrepository-layout(5))."""
+def find_repository(folder: str) -> tuple[Path, Path] | None:
+    """The repository that git finds from a folder (gitrepository-layout(5)): the top of its files, and its own folder. Blocks.
+
+    Args:
+        folder: Where git runs; a real path.
+    """
     for above in (Path(folder), *Path(folder).parents):
         entry = above / ".git"
         if entry.is_dir():
-            return entry
+            return above, entry
         if entry.is_file():
             said = _text(entry) or ""
-            return above / said.removeprefix("gitdir:").strip() if said.startswith("gitdir:") else entry
+            return above, above / said.removeprefix("gitdir:").strip() if said.startswith(
+                "gitdir:"
+            ) else entry
         if (above / "HEAD").exists() and (above / "objects").is_dir() and (above / "refs").is_dir():
-            return above
+            return above, above
     return None
 
 
-def _common(place: Path) -> Path:
+def common_folder(place: Path) -> Path:
+    """The folder that all work trees of a repository share. Blocks.
+
+    Args:
+        place: The own folder of one of them.
+    """
     said = _text(place / "commondir") if (place / "commondir").is_file() else None
     return place / said.strip() if said else place
 

@@ -1,6 +1,7 @@
 """What git only reads: some sub-commands, with options that neither write, nor run anything, nor reach another machine."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from outrider.permissions.programs.options import Options, Reads, names, read_options
@@ -75,8 +76,40 @@ _VERBS: Final = {
 }  # fmt: skip
 
 
+_PATCHES: Final = names("log whatchanged reflog stash diff-tree show diff")
+_PATCHED: Final = names("show diff")
+"""Those that show texts where no option says otherwise."""
+_WITH_TEXT: Final = names(
+    "patch unified patch-with-raw patch-with-stat word-diff word-diff-regex color-words function-context check binary"
+)
+_WITHOUT_TEXT: Final = names(
+    "stat numstat shortstat dirstat summary compact-summary name-only name-status raw quiet no-patch"
+)
+
+
 def git_reads(arguments: Sequence[Word]) -> Reads | str:
     """Where git reads with these arguments; a text says why it is not known to only read."""
+    reads = _where(arguments)
+    return replace(reads, tracked=_shows_texts(arguments)) if isinstance(reads, Reads) else reads
+
+
+def _shows_texts(arguments: Sequence[Word]) -> bool:
+    """Whether git may show texts of what it tracks, with arguments that are known to only read."""
+    texts = [word.text for word in arguments if word.text is not None]
+    name = next((text for text in texts if not text.startswith("-")), "")
+    if name not in _PATCHES:
+        return name in {"grep", "blame"} or (name == "cat-file" and "-p" in texts)
+    options = texts[: texts.index("--")] if "--" in texts else texts
+    long = {text[2:].partition("=")[0] for text in options if text.startswith("--")}
+    short = {
+        letter for text in options if text[:1] == "-" and text[1:2] not in {"-", ""} for letter in text[1:]
+    }
+    if long & _WITH_TEXT or short & set("puUWcmL"):
+        return True
+    return name in _PATCHED and not (long & _WITHOUT_TEXT or short & set("sq"))
+
+
+def _where(arguments: Sequence[Word]) -> Reads | str:
     rest = list(arguments)
     while rest and rest[0].text in {"--no-pager", "--no-optional-locks", "--literal-pathspecs"}:
         rest.pop(0)

@@ -22,6 +22,8 @@ class Reads:
     """Whether it follows the links that it meets there."""
     hidden: bool = True
     """Whether files and folders whose names begin with a dot are among those."""
+    tracked: bool = False
+    """Whether it may show the texts of files that a repository tracks, named or not."""
 
 
 @dataclass(frozen=True, slots=True)

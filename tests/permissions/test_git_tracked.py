@@ -1,0 +1,130 @@
+"""What git shows of files that a repository tracks, and that are shut: it needs no name of theirs for it."""
+
+import subprocess
+
+import pytest
+
+from outrider.permissions.decide import Access, decide
+from outrider.permissions.guarded import Guarded
+from outrider.tools.command_line import look_at
+from outrider.tools.git_tracked import tracked_files
+from outrider.workspace.paths import folders_of
+
+ROWS = [
+    ("git grep KEY", "ask", "a search through all that is tracked"),
+    ("git --no-pager grep -n KEY", "ask", "the same, with an option of git itself"),
+    ("git grep KEY HEAD", "ask", "a search through what was"),
+    ("git grep -f src/pats", "ask", "the one path is that of the patterns"),
+    ("git grep KEY src", "allow", "the search is limited to another folder"),
+    ("git grep KEY -- src '*.env'", "ask", "a pattern that git looks up itself"),
+    ("git grep KEY src .env", "ask", "the file is named"),
+    ("git diff", "ask", "the text of whatever changed"),
+    ("git diff -- .", "ask", "a folder that holds it"),
+    ("git diff src/a.py", "allow", "one file that is not shut"),
+    ("git diff -- src/a.py gone/.env", "ask", "a file that is tracked, but not there any more"),
+    ("git diff --stat", "allow", "names and numbers alone"),
+    ("git diff --stat -p", "ask", "names and numbers, and then the text"),
+    ("git diff --check", "ask", "lines with blanks at their end"),
+    ("git show", "ask", "a commit with its texts"),
+    ("git show --name-only HEAD", "allow", "a commit with the names of its files"),
+    ("git show HEAD:src/a.py", "allow", "one file as it was"),
+    ("git show HEAD:.env", "ask", "the file as it was"),
+    ("git show HEAD:old/id_rsa", "ask", "a file that is only in the history"),
+    ("git log --oneline -5", "allow", "a log shows no text"),
+    ("git log -p", "ask", "a log with texts"),
+    ("git log -U0 -1", "ask", "an option that brings the texts along"),
+    ("git log -p -- src/a.py", "allow", "the texts of one file that is not shut"),
+    ("git cat-file -p HEAD", "ask", "any object, by whatever name"),
+    ("git stash show -p", "ask", "what was put aside"),
+    ("git status --short", "allow", "names alone"),
+]  # fmt: skip
+
+
+def git(folder, *arguments):
+    who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True, timeout=30)
+
+
+@pytest.fixture
+def repository(tmp_path):
+    folder = tmp_path / "work"
+    (folder / "src").mkdir(parents=True)
+    (folder / "gone").mkdir()
+    (folder / "src/a.py").write_text("KEY = 1\n")
+    (folder / "src/pats").write_text("KEY\n")
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    return folder
+
+
+def track_secrets(folder):
+    (folder / ".env").write_text("KEY=hunter2\n")
+    (folder / "gone/.env").write_text("KEY=hunter3\n")
+    git(folder, "add", "-f", ".")
+    git(folder, "commit", "-qm", "x")
+    (folder / "gone/.env").unlink()
+
+
+def verdict(folder, command, cwd=None):
+    guarded = Guarded([folder])
+    guarded.refresh_now()
+    looked = look_at(command, folders_of([("work", folder.as_uri())]), cwd or folder, guarded.why_shut)
+    return decide(Access("execute", command=looked), "auto-edit", frozenset()).verdict
+
+
+@pytest.mark.parametrize(("command", "expected", "why"), ROWS, ids=[row[2] for row in ROWS])
+def test_git_shows_no_text_of_a_tracked_shut_file_without_a_question(repository, command, expected, why):
+    track_secrets(repository)
+    assert verdict(repository, command) == expected, why
+
+
+def test_nothing_is_asked_where_no_shut_file_is_tracked(repository):
+    git(repository, "commit", "-qm", "x")
+    (repository / ".env").write_text("KEY=hunter2\n")
+    for command in ("git grep KEY", "git diff", "git show", "git log -p"):
+        assert verdict(repository, command) == "allow"
+
+
+def test_files_that_the_workspace_shuts_itself_count_too(repository):
+    (repository / ".outriderignore").write_text("src/*.py\n")
+    assert verdict(repository, "git diff") == "ask"
+    assert verdict(repository, "git grep KEY src/pats") == "allow"
+
+
+def test_a_search_in_another_folder_does_not_come_to_it_and_a_diff_there_does(repository):
+    track_secrets(repository)
+    assert verdict(repository, "git grep KEY", repository / "src") == "allow"
+    assert verdict(repository, "git diff", repository / "src") == "ask"
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+def test_every_version_of_an_index_is_read(repository, version):
+    track_secrets(repository)
+    (repository / "new").write_text("")
+    git(repository, "add", "-N", "new")  # version 3 is for such entries
+    git(repository, "update-index", "--index-version", str(version))
+    names = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=repository, capture_output=True, check=True, timeout=30
+    )
+    expected = [f"{repository}/{name}" for name in names.stdout.decode().split("\0") if name]
+    assert list(tracked_files(str(repository), secret=False) or ()) == expected
+    assert [f"{repository}/.env", f"{repository}/gone/.env"] == list(
+        tracked_files(str(repository), secret=True) or ()
+    )
+
+
+def test_the_index_of_a_work_tree_beside_is_read(repository, tmp_path):
+    track_secrets(repository)
+    git(repository, "worktree", "add", "-q", str(tmp_path / "beside"))
+    assert tracked_files(str(tmp_path / "beside"), secret=True) == (
+        f"{tmp_path}/beside/.env",
+        f"{tmp_path}/beside/gone/.env",
+    )
+
+
+def test_with_an_index_that_cannot_be_read_it_asks(repository):
+    git(repository, "update-index", "--split-index")
+    assert tracked_files(str(repository), secret=True) is None
+    assert verdict(repository, "git diff --stat") == "allow"
+    (repository / ".git/index").write_bytes(b"DIRC\0\0\0\x09")
+    assert verdict(repository, "git grep KEY") == "ask"
