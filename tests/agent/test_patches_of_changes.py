@@ -187,5 +187,5 @@ async def test_a_file_whose_text_before_a_command_is_not_known_is_left_out_as_a_
     assert "wide.txt" in left_out(given)
     (workspace / "ten.txt").write_text(TEN)
     (workspace / "wide.txt").write_bytes("\ufeffone\n".encode("utf-16-le"))
-    subprocess.run(["git", "apply", "-"], cwd=workspace, input=given["patch"].encode(), check=True)
+    git_apply(workspace, given["patch"])
     assert (workspace / "ten.txt").read_text() == TEN.replace("line 3", "L3")
