@@ -84,3 +84,38 @@ async def test_a_document_whose_last_line_is_ended_in_the_file_alone_is_saved(pr
     assert "not saved" not in str([results(editor)[one] for one in ("first", "second")])
     await editor.command("outrider.undo", {})
     assert (workspace / "a.txt").read_bytes() == UNENDED + b"\n"
+
+
+LINES = "".join(f"line {number}\n" for number in range(1, 11))
+
+
+@pytest.mark.parametrize("line", [1, 5])
+@pytest.mark.parametrize(
+    ("profile", "raw"),
+    [
+        ("eglot", LINES.replace("\n", "\r\n")),
+        ("vscode", f"\ufeff{LINES}"),
+        ("neovim-0.11", f"\ufeff{LINES}"),
+        ("neovim-0.11", f"\ufeff{LINES}".replace("\n", "\r\n")),
+        ("neovim-0.11", f"\ufeff{LINES}".removesuffix("\n")),
+    ],
+)
+async def test_what_an_editor_hid_is_in_no_way_of_an_undo_once_the_file_is_closed_and_changed(
+    profile, raw, line, begin, workspace
+):
+    path = workspace / "ten.txt"
+    path.write_bytes(raw.encode())
+    edit = call("edit_file", path="ten.txt", old=f"line {line}\n", new=f"L {line}\n")
+    editor = await begin(profile, [step(edit), DONE], FULL)
+    editor.open("ten.txt")
+    await editor.run("Go.")
+    editor.save("ten.txt")
+    editor.close("ten.txt")
+    now = path.read_bytes()
+    mine = b"mine\r\n" if b"\r" in now else b"mine\n"
+    path.write_bytes(now + mine)
+    undone = await editor.command("outrider.undo", {})
+    assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
+    # Vim ends the last line when it saves.
+    ended = raw if raw.endswith("\n") else f"{raw}\n"
+    assert path.read_bytes() == ended.encode() + mine

@@ -13,7 +13,7 @@ from typing import Literal
 
 from outrider.ports.text import TextEncoding
 from outrider.workspace.history.journal import ChangeRecord, Journal, Part, hunk_id
-from outrider.workspace.history.shown import Hidden, Shown, with_hidden
+from outrider.workspace.history.shown import Hidden, Shown, as_known, with_hidden
 from outrider.workspace.history.weave import Place, Weave
 from outrider.workspace.matching.similarity import similarity
 from outrider.workspace.overlay import is_alike, same_text
@@ -135,7 +135,7 @@ class FileHistory:
     def look(self, text: str | None) -> None:
         """Take in what the file is seen to be now, apart from what an editor hides of it."""
         if not is_alike(text, self.text):
-            self.catch_up(text)
+            self.catch_up(as_known(text, self.text, self.encoding) if text and self.text else text)
 
     def to_the_byte(self, text: str | None) -> str | None:
         """A text of the file as the disk had it: as its last deletion found it, if it is that one, or with what was hidden."""

@@ -8,6 +8,7 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import Literal
 
+from outrider.ports.text import TextEncoding
 from outrider.workspace.encoding import BOM
 
 Hidden = Literal["bom", "crlf"]
@@ -37,6 +38,29 @@ class Shown:
             if self.text.startswith(BOM):
                 shown = BOM + shown
         return shown
+
+
+def as_known(text: str, known: str, encoding: TextEncoding) -> str:
+    """A text of a file in the way in which the history has the file, where there is a way back from that.
+
+    Args:
+        text: What the file is now, which somebody may have changed.
+        known: The file as the history has it.
+        encoding: How it held its text then. The mark of UTF-16 is a part of it, so without it the file is another one.
+    """
+    ends = {_line_ends(text), _line_ends(known)}
+    if ends == {"\n", "\r\n"}:
+        text = text.replace("\r\n", "\n") if "\r" in text else text.replace("\n", "\r\n")
+    if not known.startswith(BOM):
+        return text.removeprefix(BOM)
+    return text if text.startswith(BOM) or encoding != "utf-8" else BOM + text
+
+
+def _line_ends(text: str) -> str:
+    """The one kind of line ends that a text has; empty where it has none, or several."""
+    if "\r" not in text:
+        return "\n" if "\n" in text else ""
+    return "\r\n" if text.count("\r\n") == text.count("\n") == text.count("\r") else ""
 
 
 def hidden_in(text: str, on_disk: str) -> list[Hidden]:
