@@ -106,7 +106,13 @@ async def test_nothing_private_is_in_an_export(workspace):
     model = scripted(workspace, [step(call("run_command", command=show)), DONE])
     options = {"permissionMode": "full", "providers": {"my": provider}}
     async with start_session(
-        "stock", workspace, model, options, connection=embedded(workspace, env=env)
+        # A command that names a file with keys wants a yes in every mode.
+        "stock",
+        workspace,
+        model,
+        options,
+        connection=embedded(workspace, env=env),
+        answers=["Allow once"],
     ) as editor:
         await editor.run(f"Run it for adelaide: Authorization: Bearer {KEY}")
         exported = await editor.command("outrider.export", {"sessionId": editor.session_id})
