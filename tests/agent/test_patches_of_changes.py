@@ -3,31 +3,12 @@
 import subprocess
 
 import pytest
+from file_steps import delete, edit, rename, run, write
 from scripting import DONE, call, step
 
 FULL = {"permissionMode": "full"}
 TEN = "".join(f"line {number}\n" for number in range(1, 11))
 UTF_16 = "\ufeffgrüß\nzwei\n".encode("utf-16-be")
-
-
-def delete(path):
-    return step(call("delete_file", path=path))
-
-
-def write(path, content):
-    return step(call("write_file", path=path, content=content))
-
-
-def edit(path, old, new):
-    return step(call("edit_file", path=path, old=old, new=new))
-
-
-def rename(path, to):
-    return step(call("rename_file", **{"from": path, "to": to}))
-
-
-def run(command):
-    return step(call("run_command", command=command))
 
 
 async def patch_of(editor, **more):
