@@ -11,7 +11,7 @@ from typing import Literal
 from outrider.agent.account import usage_of
 from outrider.agent.budget import Budget
 from outrider.agent.context_window.counting import TOKENS_PER_BYTE
-from outrider.agent.offer import Offer, encoded
+from outrider.agent.offer import Offer
 from outrider.agent.record import Record
 from outrider.agent.services import Services
 from outrider.ports.events import StreamFrame
@@ -27,7 +27,6 @@ from outrider.ports.model import (
     Switched,
     TextDelta,
     ToolSpec,
-    content_hash,
 )
 from outrider.ports.routing import Need, Router, Routing
 from outrider_protocol.events import (
@@ -230,7 +229,7 @@ class Asker:
             shown.forget()
 
     def _record_request(self, message_id: str, request: ModelRequest, steering: Sequence[str]) -> None:
-        tools = encoded(request.tools)
+        tools_hash, tools = self._offer.content(request.tools)
         known = self._record.stored
         blobs = {
             message.digest: message.encoded for message in request.messages if message.digest not in known
@@ -243,7 +242,7 @@ class Asker:
                 model=self._model.name,
                 messages=[message.digest for message in request.messages],
                 tools=[tool.name for tool in request.tools],
-                tools_hash=content_hash(tools),
+                tools_hash=tools_hash,
                 temperature=request.temperature,
                 max_tokens=request.max_tokens,
                 context_window=self._model.context_window,
@@ -252,7 +251,7 @@ class Asker:
                 edit_format=self._model.edit_format if request.tools else None,
             ),
             turn_id=self._turn_id,
-            blobs={**blobs, content_hash(tools): tools},
+            blobs=blobs if tools_hash in known else {**blobs, tools_hash: tools},
         )
 
     def _record_failure(self, purpose: str, message_id: str, failure: ModelFailure) -> None:

@@ -169,9 +169,9 @@ class TurnContext:
 
     async def look_at_rules(self) -> None:
         """Take in what has changed in the files of rules."""
-        await self._services.trust.refresh()
-        await self._services.ledger.refresh()
-        await self._services.guarded.refresh()
+        await self._services.trust.refresh(
+            self._services.ledger.refresh_now, self._services.guarded.refresh_now
+        )
 
     def why_shut(self, names: Sequence[str]) -> str | None:
         """Why nothing of a file of these names may be seen without an explicit yes."""
@@ -382,6 +382,10 @@ class TurnContext:
         document = self._services.documents.get(uri)
         if document is not None:
             self._touched[uri] = document.saves
+
+    def left_open(self, located: Located, text: str, digest: str) -> None:
+        """Take note of the text that a change of this session left in an open document."""
+        self._services.sightings.note(located.display, located, text, digest)
 
     def set_plan(self, items: Sequence[PlanItem]) -> None:
         """Replace the plan."""

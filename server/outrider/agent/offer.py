@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
-from outrider.ports.model import ToolSpec
+from outrider.ports.model import ToolSpec, content_hash
 from outrider_protocol.settings import EditFormat
 
 _NOT_FOR: Final[Mapping[EditFormat, frozenset[str]]] = {
@@ -22,6 +22,7 @@ class Offer:
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         """Offer `tools`."""
         self.tools = tools
+        self._encoded: dict[tuple[str, ...], tuple[str, bytes]] = {}
 
     @cached_property
     def everything(self) -> bytes:
@@ -32,6 +33,14 @@ class Offer:
         """What a model is offered; None: everything."""
         left_out = _NOT_FOR[form] if form is not None else frozenset[str]()
         return [tool for tool in self.tools if tool.name not in left_out]
+
+    def content(self, offered: Sequence[ToolSpec]) -> tuple[str, bytes]:
+        """Some of the tools, encoded, behind their content hash."""
+        names = tuple(tool.name for tool in offered)
+        if names not in self._encoded:
+            content = encoded(offered)
+            self._encoded[names] = content_hash(content), content
+        return self._encoded[names]
 
 
 def encoded(tools: Sequence[ToolSpec]) -> bytes:

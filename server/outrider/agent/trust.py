@@ -121,9 +121,20 @@ class WorkspaceTrust:
         said = self._situation().settings.permission_mode
         return said if self.widest(said) not in {said, "read-only"} else None
 
-    async def refresh(self) -> None:
-        """Read the file where it has changed."""
-        if await self.file.refresh():
+    async def refresh(self, *others: Callable[[], object]) -> None:
+        """Read the file where it has changed.
+
+        Args:
+            others: What is done in the same thread after it, as each way into a thread and back has its price.
+        """
+
+        def look() -> bool:
+            changed = self.file.refresh_now()
+            for other in others:
+                other()
+            return changed
+
+        if await asyncio.to_thread(look):
             self._on_change()
 
     async def listed(self, params: TrustParams) -> TrustResult | TrustProblem:

@@ -99,6 +99,8 @@ class Catalog:
         self._ca_file = ca_file
         self._opened: dict[str, HttpProvider] = {}
         self._told: dict[str, Facts] = {}
+        self._profiles: dict[str, tuple[object, Profile]] = {}
+        """The profile of each model, and what was told and learned of it by then: each step asks several times."""
         self._learned: dict[str, ToolFormat] = {}
         self._paces: dict[str, Pace] = {}
         self._asked: dict[str, asyncio.Task[None]] = {}
@@ -165,15 +167,19 @@ class Catalog:
             reference: The model; one that cannot be had has a profile all the same.
             learned: The text formats that models of a session were switched to.
         """
-        name, _, model = reference.partition("/")
-        form = learned.get(reference) or self._learned.get(reference)
-        return profile_of(
-            model,
-            self._providers.get(name),
-            self._given.get(reference),
-            self._told.get(reference),
-            cast("ToolFormat | None", form),
-        )
+        form, told = learned.get(reference) or self._learned.get(reference), self._told.get(reference)
+        known = self._profiles.get(reference)
+        if known is None or known[0] != (form, told):
+            name, _, model = reference.partition("/")
+            profile = profile_of(
+                model,
+                self._providers.get(name),
+                self._given.get(reference),
+                told,
+                cast("ToolFormat | None", form),
+            )
+            known = self._profiles[reference] = (form, told), profile
+        return known[1]
 
     @property
     def paces(self) -> Mapping[str, Pace]:

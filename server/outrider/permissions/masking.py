@@ -26,6 +26,10 @@ KEPT_FROM = 10_000
 """Characters of a text from which on it is kept what became of it."""
 MOST_KEPT = 4
 """Such texts."""
+SHORT_TO = 200
+"""Characters of a text up to which it is kept that it has no secret: names, ids and hashes come again and again."""
+MOST_SHORT = 2_000
+"""Such texts."""
 MOST_LOOKS = 4
 """How often a text is looked at again because something was taken out beside something else."""
 _WORD = re.compile(r"[A-Za-z0-9_+/=~.-]{16,200}")
@@ -103,16 +107,24 @@ class Masking:
         self._kept: dict[str, Masked] = {}
         """What became of long texts, until more is known: all events of a change say the same."""
         self._found: tuple[str, list[Finding]] = "", []
+        self._clean: set[str] = set()
+        """Short texts that are clean, until more is known."""
 
     def masked(self, text: str) -> Masked:
         """A text with its secrets replaced. Lines stay lines."""
         if self._key is None or not text:
             return Masked(text, 0)
+        self._take_in_keys()
+        return self._masked(text)
+
+    def _masked(self, text: str) -> Masked:
+        if not text or text in self._clean:
+            return Masked(text, 0)
         if text in self._kept:
             return self._kept[text]
         given, count = text, 0
         for _ in range(MOST_LOOKS):
-            if self.is_clean(text):
+            if self._is_clean(text):
                 break
             self._learn(text)
             text, replaced = self._replaced(text)
@@ -120,6 +132,10 @@ class Masking:
             if not replaced:
                 break
         masked = Masked(text, count)
+        if len(given) <= SHORT_TO and not count:
+            if len(self._clean) >= MOST_SHORT:
+                self._clean.clear()
+            self._clean.add(given)
         if len(text) >= KEPT_FROM:
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
@@ -135,6 +151,9 @@ class Masking:
         if self._key is None:
             return True
         self._take_in_keys()
+        return self._is_clean(text)
+
+    def _is_clean(self, text: str) -> bool:
         return not (
             any(secret in text for secret in self._longest_first)
             or ("[secret " in text and _TAKEN.search(text))
@@ -149,14 +168,20 @@ class Masking:
 
     def value(self, value: Any) -> tuple[Any, int]:
         """A JSON value with the secrets in its strings replaced, and in how many places."""
+        if self._key is None:
+            return value, 0
+        self._take_in_keys()
+        return self._value(value)
+
+    def _value(self, value: Any) -> tuple[Any, int]:
         if isinstance(value, str):
-            masked = self.masked(value)
+            masked = self._masked(value)
             return masked.text, masked.count
         if isinstance(value, list):
-            items = [self.value(item) for item in cast("list[Any]", value)]
+            items = [self._value(item) for item in cast("list[Any]", value)]
             return [item for item, _ in items], sum(count for _, count in items)
         if isinstance(value, dict):
-            fields = {key: self.value(item) for key, item in cast("dict[str, Any]", value).items()}
+            fields = {key: self._value(item) for key, item in cast("dict[str, Any]", value).items()}
             return {key: item for key, (item, _) in fields.items()}, sum(c for _, c in fields.values())
         return value, 0
 
@@ -167,11 +192,13 @@ class Masking:
 
     def placeholders(self, text: str) -> list[str]:
         """The placeholders in a text that stand for something in this session."""
-        names = {*self._marks.values(), *self._given.values()} if "[secret " in text else ()
+        if self._key is None or "[secret " not in text:
+            return []
+        names = {*self._marks.values(), *self._given.values()}
         return [
             found
             for found in dict.fromkeys(PLACEHOLDER.findall(text))
-            if self._key is not None and found[len("[secret ") : -1].partition(" ")[0] in names
+            if found[len("[secret ") : -1].partition(" ")[0] in names
         ]
 
     def original(self, placeholder: str) -> str | None:
@@ -246,6 +273,7 @@ class Masking:
 
     def _sort(self) -> None:
         self._kept.clear()
+        self._clean.clear()
         self._found = "", []
         self._longest_first = sorted(self._watched, key=lambda text: (-len(text), text))
         self._in_base64 = [text for text in self._longest_first if self._watched[text].form == _BASE64]

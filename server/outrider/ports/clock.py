@@ -30,7 +30,7 @@ class Clock(Protocol):
 
 def rfc3339(moment: datetime) -> str:
     """`moment` (UTC) as an event's `ts`: milliseconds and `Z`."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+    return f"{moment.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
 
 
 @asynccontextmanager

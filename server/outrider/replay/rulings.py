@@ -1,6 +1,7 @@
 """What permissions said: the rules of then are not there any more, but what they decided is in the log."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,8 +44,10 @@ class RecordedTrust(WorkspaceTrust):
         """None, as nothing is asked."""
         return []
 
-    async def refresh(self) -> None:
-        """There is nothing to read."""
+    async def refresh(self, *others: Callable[[], object]) -> None:
+        """There is nothing to read but those others."""
+        for other in others:
+            await asyncio.to_thread(other)
 
 
 class RecordedLedger(Ledger):
@@ -54,7 +57,7 @@ class RecordedLedger(Ledger):
         """Make a ledger without a file."""
         self.path = Path(LEDGER)
 
-    async def refresh(self) -> None:
+    def refresh_now(self) -> None:
         """There is nothing to read."""
 
     def ruling(self, tool: str, access: Access, mode: PermissionMode) -> Ruling | None:

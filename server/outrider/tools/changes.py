@@ -251,6 +251,8 @@ async def make(
             texts = _texts(replace(change, after=written.after))
         if written.where == "buffer":
             context.changed_buffer(written.uri or change.located.uri)
+            if (digest := texts[0].get("after")) is not None and written.after is not None:
+                context.left_open(change.located, written.after, digest)
         if written.merged:
             context.record(EditMerged(**described, **texts[0]), texts[1])
         else:

@@ -287,6 +287,16 @@ class ToolContext(Protocol):
         """Take note that this session changed an open document."""
         ...
 
+    def left_open(self, located: Located, text: str, digest: str) -> None:
+        """Take note of the text that a change of this session left in an open document.
+
+        Args:
+            located: The file.
+            text: The text.
+            digest: Its content hash.
+        """
+        ...
+
     def set_plan(self, items: Sequence[PlanItem]) -> None:
         """Replace the plan."""
         ...

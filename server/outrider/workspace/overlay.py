@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from outrider.ports.text import Snapshot, TextEncoding
+from outrider.workspace.below import FilesBelow
 from outrider.workspace.disk import (
     DiskProblem,
     EntryKind,
@@ -159,6 +160,7 @@ class Overlay:
     def __init__(self, folders: Folders, documents: DocumentStore) -> None:
         self._folders = folders
         self._documents = documents
+        self._below = FilesBelow()
 
     async def read(self, located: Located) -> Snapshot | ReadProblem:
         """The text of a file or document as it is now."""
@@ -168,7 +170,12 @@ class Overlay:
         """The texts of several files or documents as they are now."""
         on_disk = [one for one in files if one.path is not None and not one.own]
         uris = self._documents.uris()
-        looks = await asyncio.to_thread(lambda: [_look(one, uris) for one in on_disk]) if on_disk else []
+        are_open = [self._documents.get(one.uri) is not None for one in on_disk]
+
+        def look() -> list[tuple[str | None, Decoded | ReadProblem]]:
+            return [self._look(one, uris, is_open) for one, is_open in zip(on_disk, are_open, strict=True)]
+
+        looks = await asyncio.to_thread(look) if on_disk else []
         remaining = iter(looks)
         return [
             await self._over(one, *next(remaining))
@@ -231,7 +238,8 @@ class Overlay:
 
     async def on_disk(self, located: Located) -> OnDisk | None:
         """What lies on the disk, to the byte, whatever is open; None where there is no file, or no text in it."""
-        return await asyncio.to_thread(_on_disk, located)
+        is_open = self._documents.get(located.uri) is not None
+        return await asyncio.to_thread(self._to_the_byte, located, is_open)
 
     async def unsaved(self) -> tuple[str, ...]:
         """URIs of the open documents that differ from the disk, in the order they were opened."""
@@ -279,6 +287,31 @@ class Overlay:
             if isinstance(located, Located) and not located.own:
                 found.append((uri, read_text(located)))
         return found
+
+    def _look(
+        self, located: Located, open_uris: Iterable[str], is_open: bool
+    ) -> tuple[str | None, Decoded | ReadProblem]:
+        """The URI under which somebody opened the file by another path, and the text on the disk. Blocks."""
+        if located.resolved is None:
+            return None, ReadProblem("not_found", f"{located.display} does not exist")
+        alias = _alias(located.resolved, open_uris)
+        return alias, self._read(located, is_open=is_open or alias is not None)
+
+    def _read(self, located: Located, *, is_open: bool) -> Decoded | ReadProblem:
+        if not is_open or located.resolved is None:
+            return read_text(located)
+        mark, found = self._below.get(located.resolved)
+        if found is None:
+            found = read_text(located)
+            if isinstance(found, Decoded):
+                self._below.put(located.resolved, mark, found)
+        return found
+
+    def _to_the_byte(self, located: Located, is_open: bool) -> OnDisk | None:
+        found = self._read(located, is_open=is_open)
+        if isinstance(found, ReadProblem) or located.resolved is None:
+            return None
+        return OnDisk(found.text, found.encoding, unusual_mode(located), tuple(besides(located.resolved)))
 
     def _read_elsewhere(self, located: Located) -> Snapshot | ReadProblem:
         """What is on no disk, or is not read."""
@@ -341,13 +374,6 @@ def _is_missing(disk: Decoded | ReadProblem) -> bool:
     return isinstance(disk, ReadProblem) and disk.kind == "not_found"
 
 
-def _on_disk(located: Located) -> OnDisk | None:
-    found = read_text(located)
-    if isinstance(found, ReadProblem) or located.resolved is None:
-        return None
-    return OnDisk(found.text, found.encoding, unusual_mode(located), tuple(besides(located.resolved)))
-
-
 def unusual_mode(located: Located) -> int | None:
     """The permission bits of a file on the disk, where they are not those of any new file. Blocks."""
     mode = None if located.resolved is None else mode_of(located.resolved)
@@ -357,13 +383,6 @@ def unusual_mode(located: Located) -> int | None:
 def unusual(mode: int) -> int | None:
     """Permission bits, where they are not those of any new file."""
     return None if mode in _USUAL_MODES else mode
-
-
-def _look(located: Located, open_uris: Iterable[str]) -> tuple[str | None, Decoded | ReadProblem]:
-    """The URI under which somebody opened the file by another path, and the text on the disk."""
-    if located.resolved is None:
-        return None, ReadProblem("not_found", f"{located.display} does not exist")
-    return _alias(located.resolved, open_uris), read_text(located)
 
 
 def _alias(resolved: Path, open_uris: Iterable[str]) -> str | None:

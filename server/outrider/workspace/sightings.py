@@ -16,7 +16,7 @@ from outrider.ports.text import Snapshot
 from outrider.workspace.documents import Document, DocumentStore
 from outrider.workspace.marks import Mark, mark_of
 from outrider.workspace.overlay import Overlay, ReadProblem
-from outrider.workspace.paths import Folders, Located
+from outrider.workspace.paths import Folders, Located, PathProblem
 
 log = logging.getLogger(__name__)
 
@@ -120,12 +120,28 @@ class Sightings:
             doubtful.update(await asyncio.to_thread(look))
         return [path for path in paths if path in doubtful]
 
+    def note(self, path: str, located: Located, text: str, digest: str) -> None:
+        """Take in what a change left in an open document, so that it need not be looked at.
+
+        Args:
+            path: The file, as the model knows it.
+            located: Where it is.
+            text: The text that the change left.
+            digest: Its content hash.
+        """
+        document = self._documents.get(located.uri)
+        if document is not None and not document.outdated and document.text == text:
+            self._known[path] = _Known(located, document, digest)
+
     async def _look(self, path: str, expected: str | None) -> Moved | None:
-        located = await self._folders.locate(path)
+        def find() -> tuple[Located | PathProblem, Mark]:
+            located = self._folders.locate_now(path)
+            place = located.path if isinstance(located, Located) else None
+            return located, Mark((), is_firm=True) if place is None else mark_of(place)
+
+        located, before = await asyncio.to_thread(find)
         if not isinstance(located, Located) or located.own:
             return None
-        place = located.path
-        before = Mark((), is_firm=True) if place is None else await asyncio.to_thread(mark_of, place)
         found = await self._overlay.read(located)
         document = self._documents.get(found.uri) if isinstance(found, Snapshot) else None
         if isinstance(found, ReadProblem) and found.kind == "vanished":

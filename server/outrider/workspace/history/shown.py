@@ -73,7 +73,8 @@ def hidden_in(text: str, on_disk: str) -> list[Hidden]:
     hidden: list[Hidden] = []
     if on_disk.startswith(BOM) and not text.startswith(BOM):
         hidden.append("bom")
-    if "\r\n" in on_disk and "\r" not in text:
+    # One character is found much faster than two.
+    if "\r" in on_disk and "\r\n" in on_disk and "\r" not in text:
         hidden.append("crlf")
     return hidden
 
