@@ -167,9 +167,9 @@ class TurnContext:
         of_turn: PermissionMode = "full" if self._mode == "agent" else "read-only"
         return narrowest(of_turn, self._permission_mode, self._services.settings().permission_mode)
 
-    async def look_at_rules(self) -> None:
-        """Take in what has changed in the files of rules."""
-        await self._services.trust.refresh(
+    async def look_at_rules(self) -> bool:
+        """Take in what has changed in the files of rules; gives whether anything has."""
+        return await self._services.trust.refresh(
             self._services.ledger.refresh_now, self._services.guarded.refresh_now
         )
 
@@ -382,6 +382,10 @@ class TurnContext:
         document = self._services.documents.get(uri)
         if document is not None:
             self._touched[uri] = document.saves
+
+    def hash_of(self, located: Located, text: str) -> str | None:
+        """The content hash of the text of an open document, where it is known without computing it."""
+        return self._services.sightings.hash_of(located.display, text)
 
     def left_open(self, located: Located, text: str, digest: str) -> None:
         """Take note of the text that a change of this session left in an open document."""

@@ -121,21 +121,23 @@ class WorkspaceTrust:
         said = self._situation().settings.permission_mode
         return said if self.widest(said) not in {said, "read-only"} else None
 
-    async def refresh(self, *others: Callable[[], object]) -> None:
+    async def refresh(self, *others: Callable[[], bool]) -> bool:
         """Read the file where it has changed.
 
         Args:
-            others: What is done in the same thread after it, as each way into a thread and back has its price.
+            others: What else is read in the same thread, as each way into a thread and back has its price.
+
+        Returns:
+            Whether any of them has changed.
         """
 
-        def look() -> bool:
-            changed = self.file.refresh_now()
-            for other in others:
-                other()
-            return changed
+        def look() -> tuple[bool, list[bool]]:
+            return self.file.refresh_now(), [other() for other in others]
 
-        if await asyncio.to_thread(look):
+        changed, others_changed = await asyncio.to_thread(look)
+        if changed:
             self._on_change()
+        return changed or any(others_changed)
 
     async def listed(self, params: TrustParams) -> TrustResult | TrustProblem:
         """What was said of folders, after `params` is done."""

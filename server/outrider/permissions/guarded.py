@@ -87,8 +87,9 @@ class Guarded:
         """Read what has changed."""
         await asyncio.to_thread(self.refresh_now)
 
-    def refresh_now(self) -> None:
-        """The same for a thread. Blocks."""
+    def refresh_now(self) -> bool:
+        """The same for a thread; gives whether anything has changed. Blocks."""
+        changed = False
         for folder in self._folders:
             path = folder / IGNORE_FILE
             stamp = _stamp(path)
@@ -96,7 +97,9 @@ class Guarded:
                 spec = _read(path) if stamp is not None else None
                 self._shuts = self._shuts or spec is not None  # from before it counts
                 self._specs[folder] = (stamp, spec)
+                changed = True
         self._shuts = any(spec is not None for _, spec in self._specs.values())
+        return changed
 
     def why(self, effect: Effect, paths: Sequence[Sequence[str]]) -> Guard | None:
         """Why an access of these files wants an explicit yes.

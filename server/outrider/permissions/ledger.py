@@ -121,8 +121,9 @@ class Ledger:
         """Read what has changed, and count in the file what was decided since."""
         await asyncio.to_thread(self.refresh_now)
 
-    def refresh_now(self) -> None:
-        """The same for a thread. Blocks."""
+    def refresh_now(self) -> bool:
+        """The same for a thread; gives whether anything has changed. Blocks."""
+        changed = False
         for path, folder in self._places():
             seen = stamp(path)
             if path in self._files and self._seen.get(path) == seen:
@@ -132,6 +133,8 @@ class Ledger:
             )
             self._files[path], self._seen[path] = file, seen
             self._tell(file)
+            changed = True
+        return changed
 
     def _places(self) -> list[tuple[Path, Path | None]]:
         return [(self.path, None), *((folder / WORKSPACE_RULES, folder) for folder in self._folders)]

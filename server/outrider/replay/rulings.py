@@ -44,10 +44,9 @@ class RecordedTrust(WorkspaceTrust):
         """None, as nothing is asked."""
         return []
 
-    async def refresh(self, *others: Callable[[], object]) -> None:
+    async def refresh(self, *others: Callable[[], bool]) -> bool:
         """There is nothing to read but those others."""
-        for other in others:
-            await asyncio.to_thread(other)
+        return any([await asyncio.to_thread(other) for other in others])
 
 
 class RecordedLedger(Ledger):
@@ -57,8 +56,9 @@ class RecordedLedger(Ledger):
         """Make a ledger without a file."""
         self.path = Path(LEDGER)
 
-    def refresh_now(self) -> None:
+    def refresh_now(self) -> bool:
         """There is nothing to read."""
+        return False
 
     def ruling(self, tool: str, access: Access, mode: PermissionMode) -> Ruling | None:
         """What the rules said then."""

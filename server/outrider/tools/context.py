@@ -162,8 +162,8 @@ class ToolContext(Protocol):
         """What the editor's undo list calls the changes of this turn."""
         ...
 
-    async def look_at_rules(self) -> None:
-        """Take in what has changed in the files of rules."""
+    async def look_at_rules(self) -> bool:
+        """Take in what has changed in the files of rules; gives whether anything has."""
         ...
 
     def why_shut(self, names: Sequence[str]) -> str | None:
@@ -285,6 +285,10 @@ class ToolContext(Protocol):
 
     def changed_buffer(self, uri: str) -> None:
         """Take note that this session changed an open document."""
+        ...
+
+    def hash_of(self, located: Located, text: str) -> str | None:
+        """The content hash of the text of an open document, where it is known without computing it."""
         ...
 
     def left_open(self, located: Located, text: str, digest: str) -> None:

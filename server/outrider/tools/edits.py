@@ -7,7 +7,6 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from outrider.ports.model import ToolCall
-from outrider.ports.text import Snapshot
 from outrider.tools.changes import action_for
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.rebase import line_now
@@ -18,7 +17,7 @@ from outrider.workspace.change import Change
 from outrider.workspace.encoding import BOM, apart
 from outrider.workspace.matching.blocks import Text, with_its_ends
 from outrider.workspace.matching.replacing import MatchProblem, Replacement, insert_lines, replace_in_order
-from outrider.workspace.overlay import ReadProblem
+from outrider.workspace.overlay import ReadOnly, ReadProblem
 from outrider.workspace.paths import Located, PathProblem, dangling
 
 MOST_EDITS = 100
@@ -87,15 +86,16 @@ async def plan_edit(params: EditFile, _call: ToolCall, context: ToolContext) -> 
     found = await _existing(params.path, context)
     if isinstance(found, ToolResult):
         return found
-    located, snapshot = found
-    mark, text = apart(snapshot.text)
+    located, before = found
+    mark, text = apart(before)
     wishes = [_unmarked(wish, mark) for wish in params.wishes]
     replaced = await asyncio.to_thread(replace_in_order, text, wishes)
     if isinstance(replaced, MatchProblem):
         return error(f"{located.shown}: {replaced.message}")
     if replaced.text == text:
         return error(f"{located.shown}: old and new are the same, so nothing would change.")
-    change = Change("edit", located, None, snapshot.text, mark + replaced.text)
+    known = context.hash_of(located, before)
+    change = Change("edit", located, None, before, mark + replaced.text, before_hash=known)
     return action_for(change, note="\n".join(replaced.notes))
 
 
@@ -104,15 +104,16 @@ async def plan_insert(params: InsertLines, _call: ToolCall, context: ToolContext
     found = await _existing(params.path, context)
     if isinstance(found, ToolResult):
         return found
-    located, snapshot = found
-    after_line = await line_now(located, snapshot.text, params.after_line, context)
+    located, before = found
+    after_line = await line_now(located, before, params.after_line, context)
     if isinstance(after_line, ToolResult):
         return after_line
-    mark, text = apart(snapshot.text)
+    mark, text = apart(before)
     inserted = insert_lines(text, after_line, params.text.removeprefix(mark))
     if isinstance(inserted, MatchProblem):
         return error(f"{located.shown}: {inserted.message}")
-    return action_for(Change("edit", located, None, snapshot.text, mark + inserted.text))
+    known = context.hash_of(located, before)
+    return action_for(Change("edit", located, None, before, mark + inserted.text, before_hash=known))
 
 
 async def plan_write(params: WriteFile, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
@@ -153,18 +154,18 @@ def _unmarked(wish: Replacement, mark: str) -> Replacement:
     return replace(wish, old=old, new=wish.new.removeprefix(BOM)) if mark or old != wish.old else wish
 
 
-async def _existing(path: str, context: ToolContext) -> tuple[Located, Snapshot] | ToolResult:
+async def _existing(path: str, context: ToolContext) -> tuple[Located, str] | ToolResult:
     located = await context.folders.locate(path)
     if isinstance(located, PathProblem):
         return error(located.message)
     if problem := await unseen(located, context):
         return problem
-    snapshot = await context.overlay.read(located)
-    if isinstance(snapshot, ReadProblem):
-        return error(snapshot.message)
-    if snapshot.read_only:
-        return error(f"{located.shown} cannot be edited: {snapshot.read_only}")
-    return located, snapshot
+    found = await context.overlay.text(located)
+    if isinstance(found, ReadProblem):
+        return error(found.message)
+    if isinstance(found, ReadOnly):
+        return error(f"{located.shown} cannot be edited: {found.reason}")
+    return located, found
 
 
 EDIT_FILE = Tool(

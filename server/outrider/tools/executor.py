@@ -81,9 +81,13 @@ class Executor:
     async def _work_out(
         self, call: ToolCall, tool: Tool[Any], given: Given, params: Params
     ) -> Planned | ToolResult:
-        await self._context.look_at_rules()
         try:
-            action = await tool.plan(params, call, self._context)
+            # A plan changes nothing, so that it need not wait for the rules: it is made anew where they have changed.
+            changed, action = await asyncio.gather(
+                self._context.look_at_rules(), tool.plan(params, call, self._context)
+            )
+            if changed:
+                action = await tool.plan(params, call, self._context)
             if isinstance(action, Action):
                 action = review.amended(action, self._context.reviews(call))
                 action = (

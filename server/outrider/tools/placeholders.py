@@ -12,7 +12,6 @@ from outrider.ports.placeholder import PLACEHOLDER
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Tool
 from outrider.tools.result import ToolResult, error
-from outrider.workspace.diff import line_hunks
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import PathProblem
 
@@ -78,9 +77,7 @@ def refused(action: Action, secrets: Mapping[str, str], context: ToolContext) ->
             return error(f"Nothing was changed: {in_name[0]} {_STAYS}")
         if change.after is None or change.after == change.before:
             continue
-        if not secrets and not context.masking.placeholders(change.after):
-            continue
-        for hunk in line_hunks(change.before or "", change.after):
+        for hunk in change.difference.hunks:
             wrong = [
                 *(one for one in context.masking.placeholders(hunk.added) if one not in hunk.removed),
                 *(

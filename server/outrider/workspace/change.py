@@ -35,6 +35,8 @@ class Change:
     """That one, which is `.`, and those in it by their paths there, with their permission bits."""
     under_document: bool = False
     """Whether a file may come to a place of which a document is open: it stays as it is, over the file."""
+    before_hash: str | None = None
+    """The content hash of `before`, where it is known: for a big text it takes milliseconds."""
 
     @cached_property
     def difference(self) -> Difference:
@@ -48,7 +50,8 @@ class Change:
         blobs = {
             name: text.encode("utf-8", "surrogatepass") for name, text in texts.items() if text is not None
         }
-        return {name: (content_hash(blob), blob) for name, blob in blobs.items()}
+        known = {"before": self.before_hash}
+        return {name: (known.get(name) or content_hash(blob), blob) for name, blob in blobs.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,13 @@ class ReadProblem:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadOnly:
+    """There is a text, and it must not be edited."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Picture:
     """An image on the disk."""
 
@@ -165,6 +172,17 @@ class Overlay:
     async def read(self, located: Located) -> Snapshot | ReadProblem:
         """The text of a file or document as it is now."""
         return (await self.read_all([located]))[0]
+
+    async def text(self, located: Located) -> str | ReadOnly | ReadProblem:
+        """The text that an edit begins with: that of the document, without a look at the file below it, else the file's."""
+        document = None if located.own else self._documents.get(located.uri)
+        if document is None or document.outdated:
+            found = await self.read(located)
+        else:
+            found = _of_buffer(located, document, ReadProblem("not_found", ""))
+        if isinstance(found, ReadProblem):
+            return found
+        return ReadOnly(found.read_only) if found.read_only else found.text
 
     async def read_all(self, files: Sequence[Located]) -> list[Snapshot | ReadProblem]:
         """The texts of several files or documents as they are now."""

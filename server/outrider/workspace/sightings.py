@@ -133,6 +133,12 @@ class Sightings:
         if document is not None and not document.outdated and document.text == text:
             self._known[path] = _Known(located, document, digest)
 
+    def hash_of(self, path: str, text: str) -> str | None:
+        """The content hash of a document's text, if it had that text when it was last looked at."""
+        known = self._known.get(path)
+        is_same = known is not None and isinstance(known.mark, Document) and known.mark.text == text
+        return known.hash if known is not None and is_same else None
+
     async def _look(self, path: str, expected: str | None) -> Moved | None:
         def find() -> tuple[Located | PathProblem, Mark]:
             located = self._folders.locate_now(path)
