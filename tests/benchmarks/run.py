@@ -141,7 +141,7 @@ async def measured(folder: Path, repeats: int) -> Table:
     await table.ratio("search in 50 000 files, 20 unsaved, ms (beside: ripgrep alone)", edits.search_ms, 1.2)
     for files, bound in ((2_000, 100), (20_000, 500)):
         await table.most(
-            f"a command in {files:,} files, ms (beside: in none)".replace(",", " "),
+            f"a command in {f'{files:,}'.replace(',', ' ')} files, ms (beside: in none)",
             functools.partial(edits.command_ms, files),
             bound,
             lambda: edits.command_ms(0),
