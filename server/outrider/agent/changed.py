@@ -15,7 +15,7 @@ from outrider.workspace.encoding import BOM, encode
 from outrider.workspace.history.histories import GONE, FileHistory, Histories
 from outrider.workspace.history.journal import ChangeRecord, Journal, hunk_id
 from outrider.workspace.history.patch import Side, file_patch
-from outrider.workspace.history.shown import Shown
+from outrider.workspace.history.shown import Shown, end_in_file
 from outrider.workspace.paths import is_link
 from outrider_protocol.commands import ChangedHunk, ChangeInfo, LeftOut
 from outrider_protocol.events import WireHunk
@@ -264,7 +264,8 @@ async def _sides(
     encoding: TextEncoding = now.encoding if now is not None else "utf-8"
     first = made[0].encoding if made and made[0].encoding != "utf-8" else encoding
     executable = was_executable = now is not None and _is_program(now.mode)
-    new = _bytes(shown, file.text, encoding)
+    last_end = "" if file.text is None or exact is None else end_in_file(shown.of(file.text), exact)
+    new = _bytes(shown, file.text, encoding, last_end)
     end = next((one for one in made if one.operation == "delete" and file.is_on(one.change_id, 1)), None)
     if end is not None:
         # It was another file then, whatever was made in its place since.
@@ -273,7 +274,11 @@ async def _sides(
             end.encoding,
             _is_program(end.mode),
         )
-    old = _bytes(shown, before, first)
+    # Who wrote the last line is who ended it.
+    is_same_line = (
+        file.text is not None and before is not None and _last_line(file.text) == _last_line(before)
+    )
+    old = _bytes(shown, before, first, last_end if is_same_line else "")
     # A file that comes or goes has one path: where it is, or where it was before all of it.
     path = path if old is not None else file.path
     return Side(path, old, was_executable), Side(file.path if new is not None else path, new, executable)
@@ -288,11 +293,15 @@ async def _as_deleted(
     return Shown(texts.get(end.before or ""), await asyncio.to_thread(file.text_without, since))
 
 
-def _bytes(shown: Shown, text: str | None, encoding: TextEncoding) -> bytes | None:
+def _last_line(text: str) -> str:
+    return text.rpartition("\n")[2]
+
+
+def _bytes(shown: Shown, text: str | None, encoding: TextEncoding, last_end: str = "") -> bytes | None:
     if text is None:
         return None
     # Half a character, which only a document can hold, cannot be saved.
-    whole = shown.of(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    whole = (shown.of(text) + last_end).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     # What has no mark cannot have been UTF-16: a command may have made it so.
     return encode(whole, encoding if whole.startswith(BOM) else "utf-8")
 
