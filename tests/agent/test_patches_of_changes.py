@@ -48,8 +48,9 @@ def files(root):
         [edit("b.txt", "bee", "be"), rename("b.txt", "c.txt"), delete("a.txt"), rename("c.txt", "a.txt")],
         [rename("a.txt", "c.txt"), rename("b.txt", "a.txt"), rename("c.txt", "b.txt")],
         [rename("a.txt", "c.txt"), write("a.txt", "new\n"), delete("b.txt"), rename("c.txt", "b.txt")],
+        [write("new.txt", "new\n"), rename("a.txt", "c.txt"), rename("new.txt", "a.txt"), delete("b.txt")],
     ],
-    ids=["onto a deleted one", "by another path", "swapped", "made anew behind it"],
+    ids=["onto a deleted one", "by another path", "swapped", "made anew behind it", "made before it"],
 )
 async def test_a_patch_applies_whichever_file_got_the_path_of_another(turns, begin, workspace, tmp_path):
     first = tmp_path / "first"

@@ -151,9 +151,7 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
             # Its content is the same on both sides, so it is not in the patch.
             old = Side(path, b"", executable=_is_program(mode))
             files.append((old, replace(old, executable=_is_program(disk.mode))))
-    # What is deleted makes room for what gets its path: git looks at each file as those before it leave it.
-    files.sort(key=lambda sides: sides[1].content is not None)
-    patches = await asyncio.to_thread(lambda: [file_patch(old, new) for old, new in files])
+    patches = await asyncio.to_thread(lambda: [file_patch(old, new) for old, new in _in_order(files)])
     left_out += await _without_text(services, journal, turn_id)
     return Patch("".join(patches), tuple({(one.path, one.reason): one for one in left_out}.values()))
 
@@ -180,6 +178,24 @@ def _by_path(sides: list[tuple[Side, Side]]) -> list[tuple[Side, Side]]:
         else:
             found.append((old, new))
     return [(old, new) for old, new in found if new.content is not None or old.path in gone]
+
+
+def _in_order(sides: list[tuple[Side, Side]]) -> list[tuple[Side, Side]]:
+    """What leaves a path before what gets it: git looks at each file as those before it leave it, backwards too."""
+    leaving = {
+        one[0].path: one
+        for one in sides
+        if one[0].content is not None and (one[1].content is None or one[1].path != one[0].path)
+    }
+    ordered: dict[int, tuple[Side, Side]] = {}
+    for one in sorted(sides, key=lambda sides: sides[1].content is not None):
+        waiting: dict[int, tuple[Side, Side]] = {}
+        following: tuple[Side, Side] | None = one
+        while following is not None and not (id(following) in ordered or id(following) in waiting):
+            waiting[id(following)] = following
+            following = None if following[1].content is None else leaving.get(following[1].path)
+        ordered |= dict(reversed(waiting.items()))
+    return list(ordered.values())
 
 
 def _by_real_paths(journal: Journal, folded: Histories) -> dict[str, str]:
