@@ -156,6 +156,26 @@ async def test_a_file_is_named_once_and_its_mode_only_where_it_is_left(now, begi
     assert (is_left, list(named(undone))) == (now == 0o700, ["tool.sh"] * is_left)
 
 
+async def test_the_mode_of_a_new_file_is_not_left_where_an_undo_takes_the_file(begin, filled):
+    turns = [step(call("write_file", path="new.sh", content="#!/bin/sh\n"))]
+    turns.append(step(run("import os; os.chmod('new.sh', 0o755)")))
+    editor = await begin("stock", [*turns, DONE], FULL)
+    await editor.run("Go.")
+    undone = await editor.command("outrider.undo", {"scope": "session"})
+    assert not (filled / "new.sh").exists()
+    assert (len(undone["undone"]), undone["notUndoable"]) == (1, [])
+
+
+async def test_the_mode_of_a_renamed_file_is_left_where_the_file_has_its_old_name_again(begin, filled):
+    turns = [step(call("rename_file", **{"from": "tool.sh", "to": "new.sh"}))]
+    turns.append(step(run("import os; os.chmod('new.sh', 0o640)")))
+    editor = await begin("stock", [*turns, DONE], FULL)
+    await editor.run("Go.")
+    undone = await editor.command("outrider.undo", {"scope": "session"})
+    assert (filled / "tool.sh").stat().st_mode & 0o777 == 0o640
+    assert list(named(undone)) == ["new.sh"]
+
+
 @pytest.mark.parametrize("first", ["read", "edited", "unknown"])
 @pytest.mark.parametrize("kind", ["binary", "link"])
 async def test_what_takes_the_place_of_a_text_is_named_and_not_in_the_patch(

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from scripting import DONE, FIX, call, result, step
 
+from outrider.ports.model import content_hash
 from outrider.testing.profiles import BAD_EDITS, MOVING, PROFILES, STOCK
 
 PART = replace(STOCK, name="applies-part-once", edit_fault="partly_once")
@@ -31,6 +32,21 @@ async def test_promise_4_the_result_says_what_is_there(profile, begin):
     assert editor.disk("tariff.py").endswith("hours * 3\n")
     settled = [event["type"] for event in editor.events if event["type"].startswith("edit.")]
     assert settled[-1] in ({"edit.applied", "edit.merged"} if status == "ok" else {"edit.rejected"})
+
+
+@pytest.mark.parametrize("profile", ["types-before-edit-applies", "types-before-edit-neovim"])
+async def test_promise_4_what_is_typed_into_an_edit_of_a_file_that_was_read_stays_when_it_is_taken_back(
+    profile, begin
+):
+    editor = await begin(profile, [step(call("read_file", path="tariff.py")), step(FIX), DONE], FULL)
+    editor.open("tariff.py")
+    text = editor.text("tariff.py")
+    await editor.run("Go.")
+    (merged,) = [event for event in editor.events if event["type"] in {"edit.applied", "edit.merged"}]
+    assert merged["data"]["before"] == content_hash(f"# typed\n{text}".encode())
+    editor.profile = STOCK
+    await editor.command("outrider.undo", {})
+    assert editor.text("tariff.py") == f"# typed\n{text}"
 
 
 @pytest.mark.parametrize("profile", ["stops-reading", "never-creates-progress", "never-shows-document"])

@@ -44,6 +44,26 @@ async def test_an_undo_that_brings_other_line_ends_into_an_open_document_leaves_
     assert editor.text("f.txt").replace("\r\n", "\n") == "one\ntwo\nthree\n"
 
 
+PATCH = "*** Begin Patch\n*** Update File: f.txt\n@@\n-one\n+1\r2\n*** End Patch\n"
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+async def test_a_lone_carriage_return_does_not_get_into_an_open_document(profile, begin, workspace):
+    (workspace / "f.txt").write_bytes(b"one\ntwo\n")
+    turns = [
+        step(call("edit_file", path="f.txt", old="one", new="1\r2", called="edit")),
+        step(call("apply_patch", patch=PATCH, called="patch")),
+        DONE,
+    ]
+    editor = await begin(profile, turns, FULL)
+    editor.open("f.txt")
+    await editor.run("Go.")
+    for called in ("edit", "patch"):
+        status, content = results(editor)[called]
+        assert (status, "with this change it has" in content) == ("error", True), content
+    assert editor.text("f.txt") == "one\ntwo\n"
+
+
 UNENDED = b"one\nlast without an end"
 
 

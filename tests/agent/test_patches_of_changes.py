@@ -48,8 +48,9 @@ def files(root):
         [edit("b.txt", "bee", "be"), rename("b.txt", "c.txt"), delete("a.txt"), rename("c.txt", "a.txt")],
         [rename("a.txt", "c.txt"), rename("b.txt", "a.txt"), rename("c.txt", "b.txt")],
         [rename("a.txt", "c.txt"), write("a.txt", "new\n"), delete("b.txt"), rename("c.txt", "b.txt")],
+        [write("new.txt", "new\n"), rename("a.txt", "c.txt"), rename("new.txt", "a.txt"), delete("b.txt")],
     ],
-    ids=["onto a deleted one", "by another path", "swapped", "made anew behind it"],
+    ids=["onto a deleted one", "by another path", "swapped", "made anew behind it", "made before it"],
 )
 async def test_a_patch_applies_whichever_file_got_the_path_of_another(turns, begin, workspace, tmp_path):
     first = tmp_path / "first"
@@ -170,3 +171,23 @@ async def test_a_file_whose_text_before_a_command_is_not_known_is_left_out_as_a_
     (workspace / "wide.txt").write_bytes("\ufeffone\n".encode("utf-16-le"))
     git_apply(workspace, given["patch"])
     assert (workspace / "ten.txt").read_text() == TEN.replace("line 3", "L3")
+
+
+@pytest.mark.parametrize("old", ["first", "last"])
+@pytest.mark.parametrize("profile", ["neovim-0.11", "vim-lsp", "vscode"])
+async def test_a_patch_knows_the_end_of_the_last_line_that_an_editor_writes(
+    profile, old, begin, workspace, tmp_path
+):
+    (workspace / "a.txt").write_text(f"first\n{TEN}last")
+    editor = await begin(profile, [edit("a.txt", old, "new"), DONE], FULL)
+    editor.open("a.txt")
+    await editor.run("Go.")
+    editor.save("a.txt")
+    patch = (await patch_of(editor))["patch"]
+    now, after = (workspace / "a.txt").read_text(), f"first\n{TEN}last".replace(old, "new")
+    assert now in {after, f"{after}\n"}
+    git_apply(workspace, patch, "-R")
+    ended = now.removeprefix(after) if old == "first" else ""
+    assert (workspace / "a.txt").read_text() == f"first\n{TEN}last{ended}"
+    git_apply(workspace, patch)
+    assert (workspace / "a.txt").read_text() == now

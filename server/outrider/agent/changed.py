@@ -15,7 +15,7 @@ from outrider.workspace.encoding import BOM, encode
 from outrider.workspace.history.histories import GONE, FileHistory, Histories
 from outrider.workspace.history.journal import ChangeRecord, Journal, hunk_id
 from outrider.workspace.history.patch import Side, file_patch
-from outrider.workspace.history.shown import Shown
+from outrider.workspace.history.shown import Shown, end_in_file
 from outrider.workspace.paths import is_link
 from outrider_protocol.commands import ChangedHunk, ChangeInfo, LeftOut
 from outrider_protocol.events import WireHunk
@@ -151,9 +151,7 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
             # Its content is the same on both sides, so it is not in the patch.
             old = Side(path, b"", executable=_is_program(mode))
             files.append((old, replace(old, executable=_is_program(disk.mode))))
-    # What is deleted makes room for what gets its path: git looks at each file as those before it leave it.
-    files.sort(key=lambda sides: sides[1].content is not None)
-    patches = await asyncio.to_thread(lambda: [file_patch(old, new) for old, new in files])
+    patches = await asyncio.to_thread(lambda: [file_patch(old, new) for old, new in _in_order(files)])
     left_out += await _without_text(services, journal, turn_id)
     return Patch("".join(patches), tuple({(one.path, one.reason): one for one in left_out}.values()))
 
@@ -180,6 +178,24 @@ def _by_path(sides: list[tuple[Side, Side]]) -> list[tuple[Side, Side]]:
         else:
             found.append((old, new))
     return [(old, new) for old, new in found if new.content is not None or old.path in gone]
+
+
+def _in_order(sides: list[tuple[Side, Side]]) -> list[tuple[Side, Side]]:
+    """What leaves a path before what gets it: git looks at each file as those before it leave it, backwards too."""
+    leaving = {
+        one[0].path: one
+        for one in sides
+        if one[0].content is not None and (one[1].content is None or one[1].path != one[0].path)
+    }
+    ordered: dict[int, tuple[Side, Side]] = {}
+    for one in sorted(sides, key=lambda sides: sides[1].content is not None):
+        waiting: dict[int, tuple[Side, Side]] = {}
+        following: tuple[Side, Side] | None = one
+        while following is not None and not (id(following) in ordered or id(following) in waiting):
+            waiting[id(following)] = following
+            following = None if following[1].content is None else leaving.get(following[1].path)
+        ordered |= dict(reversed(waiting.items()))
+    return list(ordered.values())
 
 
 def _by_real_paths(journal: Journal, folded: Histories) -> dict[str, str]:
@@ -264,7 +280,8 @@ async def _sides(
     encoding: TextEncoding = now.encoding if now is not None else "utf-8"
     first = made[0].encoding if made and made[0].encoding != "utf-8" else encoding
     executable = was_executable = now is not None and _is_program(now.mode)
-    new = _bytes(shown, file.text, encoding)
+    last_end = "" if file.text is None or exact is None else end_in_file(shown.of(file.text), exact)
+    new = _bytes(shown, file.text, encoding, last_end)
     end = next((one for one in made if one.operation == "delete" and file.is_on(one.change_id, 1)), None)
     if end is not None:
         # It was another file then, whatever was made in its place since.
@@ -273,7 +290,11 @@ async def _sides(
             end.encoding,
             _is_program(end.mode),
         )
-    old = _bytes(shown, before, first)
+    # Who wrote the last line is who ended it.
+    is_same_line = (
+        file.text is not None and before is not None and _last_line(file.text) == _last_line(before)
+    )
+    old = _bytes(shown, before, first, last_end if is_same_line else "")
     # A file that comes or goes has one path: where it is, or where it was before all of it.
     path = path if old is not None else file.path
     return Side(path, old, was_executable), Side(file.path if new is not None else path, new, executable)
@@ -288,11 +309,15 @@ async def _as_deleted(
     return Shown(texts.get(end.before or ""), await asyncio.to_thread(file.text_without, since))
 
 
-def _bytes(shown: Shown, text: str | None, encoding: TextEncoding) -> bytes | None:
+def _last_line(text: str) -> str:
+    return text.rpartition("\n")[2]
+
+
+def _bytes(shown: Shown, text: str | None, encoding: TextEncoding, last_end: str = "") -> bytes | None:
     if text is None:
         return None
     # Half a character, which only a document can hold, cannot be saved.
-    whole = shown.of(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    whole = (shown.of(text) + last_end).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     # What has no mark cannot have been UTF-16: a command may have made it so.
     return encode(whole, encoding if whole.startswith(BOM) else "utf-8")
 

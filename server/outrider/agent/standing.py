@@ -10,7 +10,7 @@ from outrider.agent.state import SessionState
 from outrider.ports.text import Snapshot
 from outrider.workspace.disk import mode_of
 from outrider.workspace.history.histories import FileHistory, Histories, histories, texts_named
-from outrider.workspace.history.journal import Journal, Lasting, Stands
+from outrider.workspace.history.journal import Journal, Lasting, Part, Stands
 from outrider.workspace.overlay import Overlay, ReadProblem
 from outrider.workspace.paths import Located, PathProblem, is_link
 
@@ -114,9 +114,27 @@ def stands_in(folded: Histories) -> Stands:
     return stands
 
 
-async def is_left(services: Services, lasting: Lasting) -> bool:
-    """Whether what a command did is still so; of a mode alone it can be told."""
-    return lasting.mode is None or await mode_now(services, lasting.path) != lasting.mode
+async def what_is_left(
+    services: Services, journal: Journal, left: Sequence[Lasting], parts: Sequence[Part]
+) -> list[Lasting]:
+    """What commands did that is still so once changes are taken back; of modes alone it can be told.
+
+    Args:
+        services: The house.
+        journal: All changes.
+        left: What commands did.
+        parts: What was taken back.
+    """
+    # With a new file its mode is gone; one that was renamed to that path has it where it is now.
+    made = {part.record.path for part in parts if part.record.operation == "create"}
+    made -= {record.to for record in journal.records if record.operation == "rename"}
+    found: list[Lasting] = []
+    for one in left:
+        now = None if one.mode is None else await mode_now(services, one.path)
+        is_back = one.mode is not None and (now == one.mode or (now is None and one.path in made))
+        if not is_back:
+            found.append(one)
+    return found
 
 
 async def mode_now(services: Services, path: str) -> int | None:

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from outrider.agent.below import below_documents, with_those
 from outrider.agent.context import TurnContext
 from outrider.agent.services import Services
-from outrider.agent.standing import Standing, is_left, locate, standing, stands_in, text_of
+from outrider.agent.standing import Standing, locate, standing, stands_in, text_of, what_is_left
 from outrider.agent.state import SessionState
 from outrider.agent.undo_by_hand import NOT_BY_UNDO, NOT_THERE, gone_by_hand
 from outrider.agent.undo_folders import brought_back, emptied, made_for, modes_around
@@ -88,7 +88,7 @@ async def take_back(
     context.record(UndoRequested(redo=redo, scope=scope, id=params.id))
     taking = TakingBack(services, context, journal, folded, ending, redo=redo)
     result = await taking.take(parts, [] if redo else by_hand)
-    left = [one for one in left if await is_left(services, one)]
+    left = await what_is_left(services, journal, left, parts)
     stays = [] if redo else [below[one.record.change_id] for one in parts if one.record.change_id in below]
     reason = NOT_BY_UNDO if redo else NOT_THERE
     stays += [NotUndoable(what=one.record.path, reason=reason) for one in by_hand]

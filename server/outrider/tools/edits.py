@@ -94,8 +94,7 @@ async def plan_edit(params: EditFile, _call: ToolCall, context: ToolContext) -> 
         return error(f"{located.shown}: {replaced.message}")
     if replaced.text == text:
         return error(f"{located.shown}: old and new are the same, so nothing would change.")
-    known = context.hash_of(located, before)
-    change = Change("edit", located, None, before, mark + replaced.text, before_hash=known)
+    change = _edit(located, before, mark + replaced.text, context)
     return action_for(change, note="\n".join(replaced.notes))
 
 
@@ -112,8 +111,7 @@ async def plan_insert(params: InsertLines, _call: ToolCall, context: ToolContext
     inserted = insert_lines(text, after_line, params.text.removeprefix(mark))
     if isinstance(inserted, MatchProblem):
         return error(f"{located.shown}: {inserted.message}")
-    known = context.hash_of(located, before)
-    return action_for(Change("edit", located, None, before, mark + inserted.text, before_hash=known))
+    return action_for(_edit(located, before, mark + inserted.text, context))
 
 
 async def plan_write(params: WriteFile, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
@@ -152,6 +150,11 @@ def _unmarked(wish: Replacement, mark: str) -> Replacement:
     """A wish for a text whose mark is not shown; it stays in the file, whether the wish has it or not."""
     old = wish.old.removeprefix(BOM)
     return replace(wish, old=old, new=wish.new.removeprefix(BOM)) if mark or old != wish.old else wish
+
+
+def _edit(located: Located, before: str, after: str, context: ToolContext) -> Change:
+    digest = context.hash_of(located, before)
+    return Change("edit", located, None, before, after, hashed=(before, digest) if digest else None)
 
 
 async def _existing(path: str, context: ToolContext) -> tuple[Located, str] | ToolResult:

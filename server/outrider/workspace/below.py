@@ -27,7 +27,8 @@ class FilesBelow:
         """Keep the text of a file, by the mark that it had before it was read."""
         with self._lock:
             self._known.pop(path, None)
-            if not mark.is_firm or len(text.text) > MOST_CHARACTERS:
+            # Without numbers there was no file yet, and there is none either when it is gone again.
+            if not mark.is_firm or not mark.numbers or len(text.text) > MOST_CHARACTERS:
                 return
             if len(text.text) + sum(len(one.text) for _, one in self._known.values()) > MOST_CHARACTERS:
                 self._known.clear()

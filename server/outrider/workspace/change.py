@@ -35,8 +35,8 @@ class Change:
     """That one, which is `.`, and those in it by their paths there, with their permission bits."""
     under_document: bool = False
     """Whether a file may come to a place of which a document is open: it stays as it is, over the file."""
-    before_hash: str | None = None
-    """The content hash of `before`, where it is known: for a big text it takes milliseconds."""
+    hashed: tuple[str, str] | None = None
+    """A text and its content hash, where that is known: for a big one it takes milliseconds."""
 
     @cached_property
     def difference(self) -> Difference:
@@ -47,11 +47,13 @@ class Change:
     def contents(self) -> Mapping[str, tuple[str, bytes]]:
         """The texts `before` and `after`, as far as there are such, each with its content hash and as its blob."""
         texts = {"before": self.before, "after": self.after}
-        blobs = {
-            name: text.encode("utf-8", "surrogatepass") for name, text in texts.items() if text is not None
-        }
-        known = {"before": self.before_hash}
-        return {name: (known.get(name) or content_hash(blob), blob) for name, blob in blobs.items()}
+        return {name: self._content(text) for name, text in texts.items() if text is not None}
+
+    def _content(self, text: str) -> tuple[str, bytes]:
+        blob = text.encode("utf-8", "surrogatepass")
+        # What is worked out of a change may have another text: a hash is believed for its own alone.
+        is_known = self.hashed is not None and self.hashed[0] == text
+        return self.hashed[1] if self.hashed is not None and is_known else content_hash(blob), blob
 
 
 @dataclass(frozen=True, slots=True)

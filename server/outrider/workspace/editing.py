@@ -156,6 +156,9 @@ class Editing:
             return NotWritten("changed", _CHANGED, document.text)
         if reason := why_read_only(before):
             return NotWritten("unsupported", reason)
+        # It would be in the text in another way than planned, or as what nothing can take back.
+        if reason := why_read_only(planned):
+            return NotWritten("unsupported", f"with this change {reason}")
         if before == planned:
             return Written("buffer", before, merged=False, uri=document.uri)
         applied, landing = await self._send(document, planned, text_hunks(before, planned), label)

@@ -63,6 +63,17 @@ def _line_ends(text: str) -> str:
     return "\r\n" if text.count("\r\n") == text.count("\n") == text.count("\r") else ""
 
 
+def end_in_file(text: str, on_disk: str) -> str:
+    """The end that the last line has in the file alone, where an editor saved it so; empty where it did not.
+
+    Args:
+        text: The text of the file as it is seen.
+        on_disk: What the file holds.
+    """
+    is_unended = bool(text) and not text.endswith(("\n", "\r"))
+    return next((end for end in ("\n", "\r\n") if is_unended and on_disk == text + end), "")
+
+
 def hidden_in(text: str, on_disk: str) -> list[Hidden]:
     """What an open document does not show of its file.
 
