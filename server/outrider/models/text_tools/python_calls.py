@@ -2,8 +2,9 @@
 
     [read_file(path="a.py"), list_dir()]
 
-Without tokens around it, such a list counts only if it calls a tool that there is, and begins or ends a line;
-`[name](…)` is a link. A call that cannot be read does not take the others with it. Nothing is evaluated.
+Without tokens around it, such a list counts only if it calls a tool that there is, and begins a line or ends the
+message: behind other text with more to come, and as an item, it is spoken of. `[name](…)` is a link. A call that cannot be read does
+not take the others with it. Nothing is evaluated.
 
 Sources: prompt formats of Llama 3.2 and 4; chat template of LFM2.
 """
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from outrider.models.text_tools import literal
-from outrider.models.text_tools.reading import Call, Handler, Reading, prose
+from outrider.models.text_tools.reading import Call, Handler, Reading, prose, standing
 from outrider.models.text_tools.shapes import named, take_json
 from outrider.models.text_tools.source import Mismatch, Source, Stops, Wait
 from outrider.models.text_tools.tools import Tools
@@ -197,6 +198,8 @@ def _loose_call(text: str) -> Call | None:
 
 
 _LINE_SPACE = re.compile(r"[ \t]*")
+_TOKEN = ("<|",)
+"""With what a token begins that a server left in the text."""
 
 
 def _bare_list(reading: Reading) -> Wait[None]:
@@ -218,8 +221,12 @@ def _bare_list(reading: Reading) -> Wait[None]:
     text = source.since(mark)
     gap = yield from source.run(_LINE_SPACE)
     after = yield from source.peek()
-    if (after == "(" and not gap) or not (begins_line or after in ("", "\n", "\r", "<")):
+    if (after == "(" and not gap) or reading.sink.begins_item:
         raise Mismatch
+    if not begins_line:
+        gap += yield from source.space()
+        if (yield from source.peek()) and not (yield from standing(source, _TOKEN)):
+            raise Mismatch
     take_list(reading, text, known=True)
     reading.sink.text(gap)
 
