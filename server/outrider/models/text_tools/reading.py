@@ -221,7 +221,7 @@ def prose(
         stop = yield from source.until(stops, sink.text)
         if not stop:
             return
-        in_code, blank_line = source.last == "`", source.on_blank_line
+        in_code, blank_line = source.last == "`" and sink.in_code, source.on_blank_line
         if stop in THOUGHTS:
             yield from _thought(reading, stop, ends[stop])
         elif stop in FENCES:
