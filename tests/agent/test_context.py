@@ -344,6 +344,11 @@ async def test_an_answer_that_is_none_is_handled_by_its_rule_three_times_at_most
     editor = await begin("stock", [answer] * 3)
     ended = await editor.run("Go")
     assert (ended["outcome"], ended["reason"]) == ("failed", reason)
-    assert nudge in (await sent(editor))[1][-1].text
+    second = (await sent(editor))[1]
+    assert nudge in second[-1].text
+    # Providers refuse an answer that says nothing, so it does not go back.
+    assert [message.text for message in second if message.role == "assistant"] == [
+        text for text in [answer["text"]] if text.strip()
+    ]
     if reason == "repeated_answers":
         assert "same as the one before" in (await sent(editor))[2][-1].text
