@@ -45,8 +45,6 @@ calls = st.lists(
 def answers(draw, kind):
     """Answers as the fold of a log keeps them, with blocks of this model's or of another one's."""
     text, made = draw(texts), tuple(draw(calls))
-    if not (text.strip() or made):
-        text = "So."
     blocks = [*([TextBlock(text)] if text else []), *map(CallBlock, made)]
     for thought in draw(st.lists(st.sampled_from(THOUGHTS[kind]), max_size=2)) if THOUGHTS[kind] else ():
         blocks.insert(draw(st.integers(0, len(blocks))), Verbatim(thought))

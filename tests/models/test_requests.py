@@ -71,6 +71,7 @@ def test_each_call_gets_its_one_result_right_after_it():
     assert completed(TALK) == TALK
     assert completed([stray, call, user, result, again, stray]) == [call, result, missing, user]
     assert completed([call, TALK[4], result]) == [call, result, TALK[4]]
+    assert completed([user, Message("assistant", "\n"), user]) == [user, user]
     assert completed([call, call]) == [
         *(call, Message("tool", NO_RESULT, tool_call_id="a"), missing),
         *(call, Message("tool", NO_RESULT, tool_call_id="a"), missing),

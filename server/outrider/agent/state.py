@@ -346,7 +346,7 @@ def _responded(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -
     calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in data["toolCalls"])
     state.awaiting = False
     state.call_ids.update(call.id for call in calls)
-    if data["text"].strip() or calls:  # some providers refuse an answer that says nothing
+    if data["text"] or calls:
         kept = data.get("providerData")
         message = Message(
             "assistant",
