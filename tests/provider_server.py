@@ -341,7 +341,8 @@ def gemini(said: Said) -> bytes:
     chunks: list[dict[str, Any]] = []
 
     def part(content: dict[str, Any]) -> None:
-        chunks.append({"candidates": [{"content": {"parts": [content], "role": "model"}, "index": 0}]})
+        candidate = {"content": {"parts": [content], "role": "model"}, "index": 0}
+        chunks.append({"candidates": [candidate], "usageMetadata": {"promptTokenCount": USAGE[0]}})
 
     for piece in pieces(said.reasoning):
         part({"text": piece, "thought": True})

@@ -42,6 +42,18 @@ def test_no_cut_comes_between_a_call_and_its_result(shape, room):
     assert found.recent[0].role == "assistant"
 
 
+@given(SHAPES)
+def test_the_last_step_goes_where_nothing_else_helps_but_not_what_was_said_after_it(shape):
+    messages = conversation(shape)
+    found = cut(messages, "Task", 20_000, keep_last=False)
+    if not shape:
+        assert found is None
+        return
+    assert [*found.kept, *found.dropped, *found.recent] == messages
+    assert list(found.kept) == messages[:2]
+    assert [one.role for one in found.recent] == ["user"] * shape[-1][2]
+
+
 @given(SHAPES, some.integers(0, 20_000))
 def test_pruning_leaves_every_result_and_the_last_steps(shape, wanted):
     messages = conversation(shape)

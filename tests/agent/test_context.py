@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 from scripting import DONE, FIX, call, step, types
 
+from models.test_forms import CHECKS, body_of
 from outrider.agent.context_window import fitting
 from outrider.agent.context_window.compaction import SUMMARY_HEAD
 from outrider.agent.context_window.pruning import OLD, STALE
+from outrider.models.dialects.complete import completed
 from outrider.ports.model import Message
 from outrider.store.log import Store
 
@@ -330,6 +332,21 @@ async def test_the_next_request_can_be_looked_at(begin, files):
     assert shown["contextWindow"] == 128_000
 
 
+@pytest.mark.parametrize("window", [5_600, 6_400])
+async def test_a_step_that_is_too_long_by_itself_goes_into_the_summary(window, begin, files):
+    long = step(call("write_file", path="new.txt", content="some words\n" * 900, called="new"))
+    editor, ended = await play_long(begin, window, turns=[read("a.txt", "a"), long, read("b.txt", "b"), DONE])
+    assert (ended["outcome"], ended["summary"]) == ("completed", "Done.")
+    after = (await sent(editor))[2]
+    assert [one.role for one in after] == ["system", "user", "user"]
+    assert "- write_file(path=new.txt, content=some words" in after[2].text
+    assert "- new.txt: changed" in after[2].text
+    for messages in [*await sent(editor), *await sent(editor, "compaction")]:
+        assert_whole(messages)
+        for kind, check in CHECKS.items():
+            check(body_of(kind, messages, ()))
+
+
 @pytest.mark.parametrize(
     ("answer", "nudge", "reason"),
     [
@@ -344,6 +361,8 @@ async def test_an_answer_that_is_none_is_handled_by_its_rule_three_times_at_most
     editor = await begin("stock", [answer] * 3)
     ended = await editor.run("Go")
     assert (ended["outcome"], ended["reason"]) == ("failed", reason)
-    assert nudge in (await sent(editor))[1][-1].text
+    second = (await sent(editor))[1]
+    assert nudge in second[-1].text
+    assert all(message.text.strip() for message in completed(second))
     if reason == "repeated_answers":
         assert "same as the one before" in (await sent(editor))[2][-1].text

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from outrider.models.failures import clean, http_failure
+from outrider.models.failures import clean, http_failure, stream_failure
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,12 @@ from outrider.models.failures import clean, http_failure
         (400, '{"error":{"code":"content_filter","message":"no"}}', "refused"),
         (400, '{"error":{"type":"authentication_error","message":"odd"}}', "bad_request"),
         (422, '{"detail":[{"loc":["body"],"msg":"field required"}]}', "bad_request"),
+        (
+            403,
+            '{"error":{"message":"Your chosen model requires moderation and your input was flagged"}}',
+            "refused",
+        ),
+        (403, '{"error":{"code":"content_policy_violation","message":"no"}}', "refused"),
         (429, "", "rate_limit"),
         (500, "<html>boom</html>", "overloaded"),
         (503, "", "overloaded"),
@@ -105,6 +111,30 @@ def test_keys_and_private_parts_of_urls_stay_out():
     )
     message = http_failure(401, body, secrets=["sk-12345678"]).message
     assert message == "the provider answered 401: key … is bad see https://host.test/a now"
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("Cannot POST /v1/chat/completions?code=hidden", "Cannot POST /v1/chat/completions"),
+        ('no route: "/v1/x?key=a%20b&alt=sse", sorry', 'no route: "/v1/x", sorry'),
+        ("Is it on? a=b", "Is it on? a=b"),
+    ],
+)
+def test_the_query_of_a_mere_path_stays_out(said: str, shown: str):
+    assert (
+        http_failure(404, json.dumps({"error": {"message": said}})).message
+        == f"the provider answered 404: {shown}"
+    )
+    assert stream_failure({"error": {"message": said}}).message.endswith(shown)
+
+
+def test_money_is_the_matter_inside_a_stream_too():
+    for error in (
+        {"type": "billing_error", "message": "pay first"},
+        {"type": "x", "message": "Your credit balance is too low"},
+    ):
+        assert stream_failure({"type": "error", "error": error}).kind == "quota"
 
 
 def test_a_long_message_is_cut():

@@ -21,7 +21,7 @@ from outrider.ports.model import (
     ToolCall,
     ToolSpec,
 )
-from provider_server import Said, fails, tells
+from provider_server import IN_DIALECT, Said, breaks, fails, tells
 
 READ = ToolSpec("read", "Reads.", {"$schema": "x", "type": "object", "properties": {}})
 CALLS = (ToolCall("a", "read", '{"x": 1}'), ToolCall("b", "read", '{"x": '))
@@ -71,10 +71,21 @@ def test_each_call_gets_its_one_result_right_after_it():
     assert completed(TALK) == TALK
     assert completed([stray, call, user, result, again, stray]) == [call, result, missing, user]
     assert completed([call, TALK[4], result]) == [call, result, TALK[4]]
+    assert completed([user, Message("assistant", "\n"), user]) == [user, user]
     assert completed([call, call]) == [
         *(call, Message("tool", NO_RESULT, tool_call_id="a"), missing),
         *(call, Message("tool", NO_RESULT, tool_call_id="a"), missing),
     ]
+
+
+async def test_gemini_calls_of_a_stream_that_breaks_off_are_no_answer(wire, provide):
+    both = Said("", [("", "read", {"x": 1}), ("", "read", {"x": 2})])
+    whole = IN_DIALECT["gemini"](both)
+    wire.plays("gemini", breaks("gemini", both, whole.index(b'"x": 2') - 60))
+    model = GeminiModel(provide(kind="gemini"), "some-model", ids=SequentialIds())
+    items = [item async for item in model.stream(ModelRequest("main", TALK, (READ,)))]
+    assert isinstance(items[-1], ModelFailure)
+    assert items[-1].kind == "cut_stream"
 
 
 # --- what is kept --------------------------------------------------------------------------------------------------

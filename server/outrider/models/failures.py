@@ -42,7 +42,7 @@ _CONTEXT_WORDS = re.compile(
     re.IGNORECASE,
 )
 _QUOTA_WORDS = re.compile(
-    r"insufficient[ _](quota|balance|credit|fund)|credit balance|billing_(hard|not)|out of credits",
+    r"insufficient[ _](quota|balance|credit|fund)|credit balance|billing_(hard|not|error)|out of credits",
     re.IGNORECASE,
 )
 _TOOL_WORDS = re.compile(
@@ -56,6 +56,9 @@ _IMAGE_WORDS = re.compile(
     r"|unsupported (content part|image|media)|(could not|cannot|unable to|failed to) (process|decode|load|download) .{0,20}image"
     r"|at most 0 image|image_url.{0,3} is only supported|unknown variant .{0,3}image_url|invalid image|no endpoints found that support image",
     re.IGNORECASE,
+)
+_POLICY_WORDS = re.compile(
+    r"content[ _](filter|policy|management)|input was flagged|requires moderation", re.IGNORECASE
 )
 _MODEL_WORDS = re.compile(
     r"not a valid model|unknown model|no such model|model\b.{0,80}\b(not found|does not exist)", re.IGNORECASE
@@ -86,6 +89,8 @@ _CODE_WORDS: tuple[tuple[str, FailureKind], ...] = (
 _URL = re.compile(
     r"\b([a-z][a-z0-9+.-]*://)(?:[^\s/?#\"'<>@]*@)?([^\s?#\"'<>]*)(?:[?#][^\s\"'<>]*)?", re.IGNORECASE
 )
+_QUERY = re.compile(r"(?<=[\w/])\?[\w.~%+-]+=[^\s\"'<>]*")
+"""That of a mere path, as some servers repeat what they were asked for."""
 _SECONDS = re.compile(r"(\d{1,6}(?:\.\d{1,9})?)s")
 _WHITE_SPACE = re.compile(r"[\s\x00-\x1f\x7f]+")
 
@@ -101,7 +106,7 @@ def clean(message: str, secrets: Iterable[str] = ()) -> str:
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= _SHORTEST_SECRET:
             message = message.replace(secret, "…")
-    message = _WHITE_SPACE.sub(" ", _URL.sub(r"\1\2", message)).strip()
+    message = _WHITE_SPACE.sub(" ", _QUERY.sub("", _URL.sub(r"\1\2", message))).strip()
     return message if len(message) <= _LONGEST_MESSAGE else message[: _LONGEST_MESSAGE - 1] + "…"
 
 
@@ -139,7 +144,11 @@ def stream_failure(payload: object, *, source: str = "the provider") -> ModelFai
     """What an error inside a stream that began well means; `payload` is the error as it came, parsed."""
     said, codes = _said(payload)
     statuses = [int(code) for code in codes if code.isdecimal() and len(code) == 3 and code >= "400"]
-    kind = _kind_of_status(statuses[0], said, codes) if statuses else _kind_of_words(said, codes)
+    if statuses:
+        kind = _kind_of_status(statuses[0], said, codes)
+    else:
+        quota = _QUOTA_WORDS.search(" ".join((said, *codes)))
+        kind = "quota" if quota else _kind_of_words(said, codes)
     message = f"{source} broke off with an error" + (f": {said}" if said else "")
     return ModelFailure(kind or "overloaded", clean(message), _retry_delay(payload))
 
@@ -162,6 +171,8 @@ def _kind_of_status(status: int, said: str, codes: list[str]) -> FailureKind:
     match status:
         case 402:
             return "quota"
+        case 403 if _POLICY_WORDS.search(" ".join((said, *codes))):
+            return "refused"
         case 401 | 403:
             return "auth"
         case 404:

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
+from outrider.models.dialects.complete import completed
 from outrider.models.text_tools import Call, Format, TextToolParser
 from outrider.models.text_tools.shapes import arguments_of
 from outrider.models.wrapper import Wrapper
@@ -127,7 +128,7 @@ def as_text(request: ModelRequest, form: Format) -> ModelRequest:
     """
     messages: list[Message] = []
     names: dict[str, str] = {}
-    for message in request.messages:
+    for message in completed(request.messages):
         names.update((call.id, call.name) for call in message.tool_calls)
         said = _as_text(message, names, form)
         if messages and said.role == messages[-1].role == "user":

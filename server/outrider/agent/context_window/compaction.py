@@ -47,13 +47,14 @@ class Cut:
     """What stays after it."""
 
 
-def cut(messages: Sequence[Message], prompt: str, recent_bytes: int) -> Cut | None:
+def cut(messages: Sequence[Message], prompt: str, recent_bytes: int, *, keep_last: bool = True) -> Cut | None:
     """Find out what is replaced; None where there is nothing to replace.
 
     Args:
         messages: The conversation: a system message, then that of the first task.
         prompt: The prompt of the turn.
-        recent_bytes: How long the latest steps may be that stay; the last one always does.
+        recent_bytes: How long the latest steps may be that stay.
+        keep_last: Whether the last step stays however long it is; else no step stays, only what came after it.
     """
     starts = [start for start in step_starts(messages) if start > 1]
     if not starts:
@@ -64,6 +65,8 @@ def cut(messages: Sequence[Message], prompt: str, recent_bytes: int) -> Cut | No
         if size > recent_bytes and start != starts[-1]:
             break
         begin = end = start
+    if not keep_last:
+        begin = max(index for index, message in enumerate(messages) if message.role != "user") + 1
     head, middle = list(messages[:2]), list(messages[2:begin])
     task = task_of(messages[:begin], prompt)
     if task is not None and task >= 2:

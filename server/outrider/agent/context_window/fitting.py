@@ -83,6 +83,8 @@ class Fitting:
             self._shorten("full", COMPACT_AT * window)
         if self._tokens >= (1 - ANSWER_RESERVE) * window:
             self._trim("full", (1 - ANSWER_RESERVE) * window)
+        if self._budget.too_long(self._conversation) is not None:
+            await self._compact("full", window, keep_last=False)
         return self._budget.too_long(self._conversation)
 
     async def shrink(self) -> bool:
@@ -99,6 +101,8 @@ class Fitting:
             self._shorten("overflow", wanted)
         if self._tokens > wanted:
             self._trim("overflow", wanted)
+        if self._tokens >= before:
+            await self._compact("overflow", wanted, keep_last=False)
         return self._tokens < before
 
     async def _follow(self, log: Rewritten) -> bool:
@@ -158,12 +162,13 @@ class Fitting:
             blobs=blobs,
         )
 
-    async def _compact(self, reason: Reason, window: float) -> None:
+    async def _compact(self, reason: Reason, window: float, *, keep_last: bool = True) -> None:
         prompt, counter = self._record.state.turns[self._turn_id].prompt, self._budget.counter
         limit = min(compaction.SUMMARY_LIMIT, counter.bytes_in(SUMMARY_SHARE * window))
         # With a small window the tools and what stays at the beginning may be most of it.
         rest = counter.bytes_in(PRUNE_AT * window) - counter.tools - _size(self._conversation[:2]) - limit
-        found = compaction.cut(self._conversation, prompt, min(counter.bytes_in(RECENT * window), rest))
+        most = min(counter.bytes_in(RECENT * window), rest)
+        found = compaction.cut(self._conversation, prompt, most, keep_last=keep_last)
         if found is None:
             return
         before = self._tokens

@@ -35,6 +35,8 @@ _MARK = {"type": "ephemeral"}
 _MARKED_MESSAGES = 2
 """The last one, and the one that was the last before: a cache is looked for only some blocks back from a mark."""
 _EMPTY = "(empty)"
+_THOUGHTS = ("thinking", "redacted_thinking")
+"""What no answer may end with."""
 _ANSWER_LIMITS = (
     ("claude-3-5", 8_192),
     ("claude-3-7", 32_000),
@@ -127,6 +129,8 @@ def _blocks(message: Message, model: str, contents: Mapping[str, bytes]) -> list
             case CallBlock(call):
                 use = {"id": call_id(call.id, _LONGEST_ID), "name": tool_name(call.name)}
                 blocks.append({"type": "tool_use", **use, "input": object_of(call.arguments)})
+    if blocks and blocks[-1].get("type") in _THOUGHTS:
+        blocks.append(_text(_EMPTY))
     return blocks
 
 

@@ -1,7 +1,7 @@
 """What goes to a provider is complete: each call is followed by its one result, in the order of the calls.
 
 The loop sees to that already. A conversation that was cut, summarised or taken over may break it, and every
-provider refuses the whole request then.
+provider refuses the whole request then. Some refuse an answer without a word as well.
 """
 
 from collections.abc import Sequence
@@ -20,6 +20,8 @@ def completed(messages: Sequence[Message]) -> Sequence[Message]:
         position += 1
         if message.role == "tool":
             continue  # the result of no call
+        if message.role == "assistant" and not message.tool_calls and not message.text.strip():
+            continue  # white space, which says nothing
         done.append(message)
         if not message.tool_calls:
             continue

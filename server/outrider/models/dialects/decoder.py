@@ -40,6 +40,11 @@ class Decoder(ABC):
     def is_whole(self) -> bool:
         """Whether the answer is complete, so that nothing is lost if the connection breaks now."""
 
+    @property
+    def may_end_here(self) -> bool:
+        """Whether the answer counts as complete if the stream ends by itself now; where it breaks off, `is_whole` does."""
+        return self.is_whole
+
     @abstractmethod
     def _take(self, chunk: dict[str, Any], items: list[ModelItem]) -> None:
         """Take a payload that is an object; a failure is the last item that is added."""
@@ -84,7 +89,7 @@ class Decoder(ABC):
     def finish(self) -> list[ModelItem]:
         """Say that the stream ended; gives what was held back, then the response or the failure."""
         items: list[ModelItem] = []
-        if self.is_whole:
+        if self.may_end_here:
             self._end(items)
         else:
             what = "ended in the middle of an answer" if self._fed else "ended before an answer came"

@@ -168,9 +168,14 @@ class GeminiDecoder(Decoder):
     @property
     def is_whole(self) -> bool:
         """Whether the answer is complete, so that nothing is lost if the connection breaks now."""
-        # A call comes whole, so an answer that made one and counted it may lack its reason. A text may go on.
-        called = self._tokens is not None and bool(self._answer.calls)
-        return self._done or called or self._finish is not None or self._blocked is not None
+        return self._done or self._finish is not None or self._blocked is not None
+
+    @property
+    def may_end_here(self) -> bool:
+        """Whether the answer counts as complete if the stream ends by itself now."""
+        # Without a reason the model has not stopped. But a call comes whole: an answer that made and counted one may lack it.
+        called = self._told.output_tokens is not None and bool(self._answer.calls)
+        return self.is_whole or called
 
     def _take(self, chunk: dict[str, Any], items: list[ModelItem]) -> None:
         if chunk.get("error"):

@@ -83,7 +83,7 @@ def _items(messages: Sequence[Message], model: str, contents: Mapping[str, bytes
             output = _input(message, contents) if message.images else message.text
             items.append({"type": "function_call_output", "call_id": given, "output": output})
         elif message.role == "assistant":
-            items += [_item(block) for block in blocks_of(message, model)]
+            items += _answered([_item(block) for block in blocks_of(message, model)])
         elif message.role == "user":
             items.append({"type": "message", "role": "user", "content": _input(message, contents)})
     return items
@@ -111,6 +111,13 @@ def _item(block: TextBlock | CallBlock | Verbatim) -> dict[str, Any]:
                 "arguments": arguments,
                 **extra,
             }
+
+
+def _answered(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The items of an answer without reasoning that nothing came of, which is refused."""
+    while items and items[-1].get("type") == "reasoning":
+        items.pop()
+    return items
 
 
 def _output(text: str) -> dict[str, Any]:

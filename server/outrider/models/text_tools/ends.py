@@ -17,7 +17,7 @@ KIMI = ("<|im_end|>", "[EOS]", "[EOT]")
 GRANITE = ("<|end_of_text|>", "<|endoftext|>")
 HARMONY = ("<|endoftext|>",)
 MINIMAX = ("[e~[", "<end_of_sentence>")
-GEMMA = ("<end_of_turn>", "<turn|>", "<eos>")
+GEMMA = ("<end_of_turn>", "<turn|>", "<eos>", "<start_function_response>", "<|tool_response>")
 ANY = tuple(
     dict.fromkeys((*CHATML, *LLAMA, *MISTRAL, *DEEPSEEK, *KIMI, *MINIMAX, *GEMMA, "<|end|>", "<|return|>"))
 )

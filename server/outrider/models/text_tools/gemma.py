@@ -12,7 +12,7 @@ from typing import Any
 
 from outrider.models.text_tools import literal
 from outrider.models.text_tools.hermes import whole_json
-from outrider.models.text_tools.python_calls import BARE, take_list
+from outrider.models.text_tools.python_calls import BARE, statements, take_list
 from outrider.models.text_tools.reading import Call, Handler, Reading, prose
 from outrider.models.text_tools.shapes import take
 from outrider.models.text_tools.source import Mismatch, Source, Stops, Wait
@@ -120,7 +120,7 @@ def _quoted(source: Source) -> Wait[str | None]:
 
 
 _PRINTED = re.compile(r"print\((.*)\)", re.DOTALL)
-_STATEMENT = re.compile(r"\)\s*\n")
+_ASSIGNED = re.compile(r"\A[A-Za-z_]\w*\s*=\s*(?=[A-Za-z_])")
 _FENCE_END = Stops(["```"])
 
 
@@ -135,13 +135,13 @@ def _tool_code(reading: Reading) -> Wait[None]:
         raise Mismatch
     code = "".join(parts).strip()
     if not code.startswith("["):
-        lines = [_unprinted(line) for line in _STATEMENT.sub(")\0", code).split("\0")]
-        code = f"[{','.join(lines)}]"
+        code = f"[{','.join(_unprinted(one) for one in statements(code) if one.strip())}]"
     take_list(reading, code, known=False)
 
 
 def _unprinted(statement: str) -> str:
-    printed = _PRINTED.fullmatch(statement.strip())
+    statement = _ASSIGNED.sub("", statement.strip())
+    printed = _PRINTED.fullmatch(statement)
     return printed.group(1) if printed else statement
 
 

@@ -17,6 +17,8 @@ from outrider.models.text_tools.source import Mismatch, Wait
 from outrider.models.text_tools.xml import FUNCTION, Tags, tagged, tagged_call
 
 _BETWEEN = re.compile(r"[\s,;]*")
+_BEHIND = re.compile(r"[\s}\]]*")
+"""White space, and brackets too many."""
 _LOOSE_TAGS = ("tool", "tools", "response", "json", "JSON", "xml")
 
 
@@ -34,7 +36,7 @@ def in_tag(opening: str, end: str, *, known: bool = False) -> Handler:
             while (yield from source.behind_space(also=",;")) == "{":
                 yield from source.run(_BETWEEN)
                 yield from json_calls(reading, known=known, bare=True)
-        yield from source.space()
+        yield from source.run(_BEHIND)
         yield from source.literal(end)
 
     return handler
@@ -45,6 +47,8 @@ def whole_json(reading: Reading) -> Wait[None]:
     yield from json_calls(reading, known=True)
 
 
+LISTED: dict[str, Handler] = {"[": whole_json}
+"""A list that stands for itself, as where a server left out the token before it."""
 TOOL_CALL = {"<tool_call>": in_tag("<tool_call>", "</tool_call>")}
 _FUNCTION_CALL = {"<function_call>": in_tag("<function_call>", "</function_call>")}
 _LOOSE: dict[str, Handler] = {
@@ -71,7 +75,7 @@ _END_OF_CALL = {"</tool_call>": section_end("</tool_call>")}
 def granite(reading: Reading) -> Wait[None]:
     """Reads a message of Granite."""
     token = {"<|tool_call|>": in_tag("<|tool_call|>", "<|end_of_text|>")}
-    yield from prose(reading, {**token, **TOOL_CALL, **_FUNCTION_CALL, **_END_OF_CALL})
+    yield from prose(reading, {**token, **TOOL_CALL, **_FUNCTION_CALL, **_END_OF_CALL}, whole=LISTED)
 
 
 def minimax(reading: Reading) -> Wait[None]:

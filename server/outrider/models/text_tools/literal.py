@@ -74,6 +74,8 @@ def value(source: Source, *, python: bool = False, depth: int = 0) -> Wait[Any]:
         text = yield from source.run(_NUMBER_RUN, _LONGEST_NUMBER)
         return number(text.replace("_", "") if python else text)
     word = yield from source.run(_WORD, _LONGEST_NUMBER)
+    if python and word in ("r", "R") and (yield from source.peek()) in IN_STRING:
+        return (yield from _raw_string(source))
     if word not in _CONSTANTS:
         raise Mismatch
     return _CONSTANTS[word]
@@ -148,7 +150,7 @@ def _end_of_item(source: Source, close: str) -> Wait[str]:
 
 
 def string(source: Source, *, python: bool = False) -> Wait[str]:
-    """Read a string in either kind of quotes, also raw and in three quotes where Python has them.
+    """Read a string in either kind of quotes, also in three quotes where Python has them.
 
     Raises:
         Mismatch: If none stands here, or it does not end.
@@ -167,7 +169,15 @@ def string(source: Source, *, python: bool = False) -> Wait[str]:
     return _PAIR.sub(_joined_pair, "".join(parts))
 
 
-def _string_body(source: Source, quote: str, python: bool, parts: list[str]) -> Wait[None]:
+def _raw_string(source: Source) -> Wait[str]:
+    parts: list[str] = []
+    yield from _string_body(source, (yield from source.must('"', "'")), True, parts, raw=True)
+    return "".join(parts)
+
+
+def _string_body(
+    source: Source, quote: str, python: bool, parts: list[str], *, raw: bool = False
+) -> Wait[None]:
     thrice = False
     if python and (yield from source.literal(quote)):
         if not (yield from source.literal(quote)):
@@ -176,7 +186,11 @@ def _string_body(source: Source, quote: str, python: bool, parts: list[str]) -> 
     while True:
         parts.append((yield from source.run(IN_STRING[quote])))
         following = yield from source.peek()
-        if following == "\\":
+        if following == "\\" and raw:
+            if not (yield from source.fill(2)):
+                raise Mismatch
+            parts.append(source.take(2))
+        elif following == "\\":
             source.take(1)
             parts.append((yield from _escape(source, _PYTHON_ESCAPES if python else _ESCAPES)))
         elif not following:

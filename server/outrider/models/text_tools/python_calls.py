@@ -2,18 +2,19 @@
 
     [read_file(path="a.py"), list_dir()]
 
-Without tokens around it, such a list counts only if it calls a tool that there is, and begins or ends a line;
-`[name](…)` is a link. A call that cannot be read does not take the others with it. Nothing is evaluated.
+Without tokens around it, such a list counts only if it calls a tool that there is, and begins a line or ends the
+message: behind other text with more to come, and as an item, it is spoken of. `[name](…)` is a link. A call that cannot be read does
+not take the others with it. Nothing is evaluated.
 
 Sources: prompt formats of Llama 3.2 and 4; chat template of LFM2.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from outrider.models.text_tools import literal
-from outrider.models.text_tools.reading import Call, Handler, Reading, prose
+from outrider.models.text_tools.reading import Call, Handler, Reading, prose, standing
 from outrider.models.text_tools.shapes import named, take_json
 from outrider.models.text_tools.source import Mismatch, Source, Stops, Wait
 from outrider.models.text_tools.tools import Tools
@@ -24,6 +25,13 @@ _LONGEST_NAME = 256
 _PLAIN = re.compile(r"""[^"'()\[\]{}\\]*""")
 _CLOSE = {"(": ")", "[": "]", "{": "}"}
 _DEEPEST = 200
+_STRINGS = "|".join(
+    rf"{quote * 3}(?:[^{quote}\\]+|\\.|{quote}(?!{quote * 2}))*(?:{quote * 3}|\\?\Z)"
+    rf"|{quote}(?:[^{quote}\\]+|\\.)*(?:{quote}|\\?\Z)"
+    for quote in "\"'"
+)
+_PIECE = re.compile(rf"""{_STRINGS}|[^"'()\[\]{{}},]+|.""", re.DOTALL)
+_PIECE_OF_CODE = re.compile(rf"""{_STRINGS}|\#[^\n]*|[^"'()\[\]{{}};\n\#]+|.""", re.DOTALL)
 
 
 def call(source: Source) -> Wait[Call]:
@@ -97,38 +105,50 @@ def closed(source: Source, expected: list[str]) -> Wait[str]:
 
 
 def _quoted(source: Source, quote: str) -> Wait[str]:
+    """Read a string from behind its first quote on, to its end."""
     parts: list[str] = []
+    end = quote
+    if (yield from source.literal(quote)):
+        if not (yield from source.literal(quote)):
+            return quote
+        parts, end = [quote * 2], quote * 3
     while True:
         parts.append((yield from source.run(literal.IN_STRING[quote])))
         if not (yield from source.peek()):
             raise Mismatch
+        if (yield from source.literal(end)):
+            return "".join((*parts, end))
         found = source.take(1)
         parts.append(found)
-        if found == quote:
-            return "".join(parts)
-        if (yield from source.fill(1)):
+        if found == "\\" and (yield from source.fill(1)):
             parts.append(source.take(1))
 
 
 def parts_of(inside: str) -> Iterator[str]:
     """What stands between the commas of a list, given without its brackets."""
-    depth, start, at = 0, 0, 0
-    while at < len(inside):
-        found = inside[at]
-        if found in "\"'":
-            at += 1
-            while at < len(inside) and inside[at] != found:
-                at += 2 if inside[at] == "\\" else 1
-        elif found in "([{":
+    return _parted(_PIECE.finditer(inside), ",")
+
+
+def statements(code: str) -> Iterator[str]:
+    """The statements of a piece of Python, without its comments."""
+    return _parted((piece for piece in _PIECE_OF_CODE.finditer(code) if piece.group()[0] != "#"), ";\n")
+
+
+def _parted(pieces: Iterable[re.Match[str]], between: str) -> Iterator[str]:
+    depth, parts = 0, list[str]()
+    for match in pieces:
+        piece = match.group()
+        if piece in _CLOSE:
             depth += 1
-        elif found in ")]}":
+        elif piece in _CLOSE.values():
             depth -= 1
-        elif found == "," and depth == 0:
-            yield inside[start:at]
-            start = at + 1
-        at += 1
-    if inside[start:].strip():
-        yield inside[start:]
+        if piece in between and depth == 0:
+            yield "".join(parts)
+            parts = []
+        else:
+            parts.append(piece)
+    if "".join(parts).strip():
+        yield "".join(parts)
 
 
 def take_list(reading: Reading, text: str, *, known: bool, loose: bool = False) -> None:
@@ -197,6 +217,8 @@ def _loose_call(text: str) -> Call | None:
 
 
 _LINE_SPACE = re.compile(r"[ \t]*")
+_TOKEN = ("<|",)
+"""With what a token begins that a server left in the text."""
 
 
 def _bare_list(reading: Reading) -> Wait[None]:
@@ -218,8 +240,12 @@ def _bare_list(reading: Reading) -> Wait[None]:
     text = source.since(mark)
     gap = yield from source.run(_LINE_SPACE)
     after = yield from source.peek()
-    if (after == "(" and not gap) or not (begins_line or after in ("", "\n", "\r", "<")):
+    if (after == "(" and not gap) or reading.sink.begins_item:
         raise Mismatch
+    if not begins_line:
+        gap += yield from source.space()
+        if (yield from source.peek()) and not (yield from standing(source, _TOKEN)):
+            raise Mismatch
     take_list(reading, text, known=True)
     reading.sink.text(gap)
 

@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from outrider.models.text_tools import literal
+from outrider.models.text_tools.python_calls import call_of_text
 from outrider.models.text_tools.reading import (
     FENCES,
     Handler,
@@ -41,6 +42,7 @@ _LINE = re.compile(r"[^\n]*")
 _LINE_SPACE = re.compile(r"[ \t]*")
 _LONGEST_NAME = 256
 _CALL = re.compile(r"([\w.-]+)\s*[\[(](.*)[\])]", re.DOTALL)
+_BY_NAME = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)")
 _ACTION_KEYS = ("action", "tool", "name")
 _INPUT_KEYS = ("action_input", "input", "arguments", "args", "parameters", "tool_input")
 _FINAL = "final answer"
@@ -143,13 +145,19 @@ def _json(source: Source) -> Wait[Any]:
 
 
 def _arguments_of_text(tools: Tools, name: str, text: str) -> Mapping[str, Any]:
-    """The arguments that an input without names is, if the tool takes just one.
+    """The arguments that an input is: by name as in Python, or one without a name if the tool takes just one.
 
     Raises:
-        Mismatch: If it does not.
+        Mismatch: If it is neither.
     """
     text = text.strip()
     parameters, required = tools.parameters(name), tools.required(name)
+    named_first = _BY_NAME.match(text)
+    if named_first and named_first.group(1) in parameters:
+        found = call_of_text(f"_({text})")
+        if found is None:
+            raise Mismatch
+        return found.arguments
     wanted = list(parameters) if len(parameters) == 1 else list(required)
     if len(wanted) != 1:
         if required or text.strip("`{}()").lower() not in ("", "none", "null", "n/a"):

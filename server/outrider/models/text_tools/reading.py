@@ -31,21 +31,31 @@ class _Line:
     """The line of the text that is being written, as Markdown takes it."""
 
     def __init__(self) -> None:
-        self._begun = False
+        self._head = ""
+        """How it begins, white space aside."""
         self._ticks = 0
         """Backticks at its end."""
         self._opened = 0
         """How many backticks began the code that is open; 0 if none is."""
-        self.quotes = False
+
+    @property
+    def quotes(self) -> bool:
+        """Whether it quotes."""
+        return self._head.startswith(">")
+
+    @property
+    def begins_item(self) -> bool:
+        """Whether nothing but the mark of an item of a list stands in it."""
+        return _ITEM.fullmatch(self._head) is not None
 
     def follow(self, text: str) -> None:
         """Go on with `text`."""
         before, new_line, text = text.rpartition("\n")
         if before or new_line:
-            self._begun = self.quotes = False
+            self._head = ""
             self._ticks = self._opened = 0
-        if not self._begun and (begun := text.lstrip()):
-            self._begun, self.quotes = True, begun.startswith(">")
+        if len(self._head) < _LONGEST_MARK:
+            self._head = (self._head + text).lstrip()[:_LONGEST_MARK]
         if not self._ticks and "`" not in text:
             return
         for run in _TICKS.findall(text):
@@ -67,6 +77,8 @@ class _Line:
 
 
 _TICKS = re.compile("`+|[^`]+")
+_ITEM = re.compile(r"(?:[-*+|•]|\d+[.)])\s*")
+_LONGEST_MARK = 12
 
 
 class Sink:
@@ -98,6 +110,11 @@ class Sink:
     def quotes(self) -> bool:
         """Whether the text stands in a line that quotes."""
         return self._line.quotes
+
+    @property
+    def begins_item(self) -> bool:
+        """Whether the text stands behind the mark of an item of a list, and nothing else."""
+        return self._line.begins_item
 
     def text(self, text: str) -> None:
         """Text of the answer."""
@@ -204,7 +221,7 @@ def prose(
         stop = yield from source.until(stops, sink.text)
         if not stop:
             return
-        in_code, blank_line = source.last == "`", source.on_blank_line
+        in_code, blank_line = source.last == "`" and sink.in_code, source.on_blank_line
         if stop in THOUGHTS:
             yield from _thought(reading, stop, ends[stop])
         elif stop in FENCES:

@@ -9,9 +9,11 @@ Sources: chat templates of Kimi K2, Mistral v3 to v13 (mistral-common), GLM 4.5 
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from outrider.models.text_tools import literal
+from outrider.models.text_tools.hermes import LISTED
 from outrider.models.text_tools.reading import Handler, Reading, prose, section, section_end, standing
 from outrider.models.text_tools.shapes import arguments_of, json_calls, named, take
 from outrider.models.text_tools.source import Mismatch, Stops, Wait
@@ -19,27 +21,33 @@ from outrider.models.text_tools.source import Mismatch, Stops, Wait
 _LONGEST_NAME = 256
 
 _KIMI_CALL = "<|tool_call_begin|>"
+_KIMI_CALL_END = "<|tool_call_end|>"
 _KIMI_ARGUMENTS = "<|tool_call_argument_begin|>"
 _KIMI_SECTIONS = {
     "<|tool_calls_section_begin|>": "<|tool_calls_section_end|>",
     "<|tool_call_section_begin|>": "<|tool_call_section_end|>",
 }
-_KIMI_ID_RUN = re.compile(r"[^<\n]*")
-_KIMI_ID = re.compile(r"(?:functions\.)?(\S+?):\d+|(\d+)")
+_KIMI_ID_RUN = re.compile(r"[^<]*")
+_KIMI_ID = re.compile(r"(?:functions\.)?(\S+?):\d+")
 
 
 def _kimi_call(reading: Reading) -> Wait[None]:
     source, tools = reading.source, reading.tools
     yield from source.must(_KIMI_CALL)
-    found = _KIMI_ID.fullmatch((yield from source.run(_KIMI_ID_RUN, _LONGEST_NAME)).strip())
+    call_id = (yield from source.run(_KIMI_ID_RUN, _LONGEST_NAME)).strip()
     yield from source.must(_KIMI_ARGUMENTS)
-    arguments = arguments_of((yield from literal.value(source)))
     yield from source.space()
-    yield from source.literal("<|tool_call_end|>")
-    if arguments is None or not found:
+    arguments: Mapping[str, Any] | None = {}
+    if not (yield from standing(source, (_KIMI_CALL_END,))):
+        arguments = arguments_of((yield from literal.value(source)))
+        yield from source.space()
+    yield from source.literal(_KIMI_CALL_END)
+    if arguments is None:
         raise Mismatch
-    name = found.group(1) or tools.only(arguments)
-    take(reading, [named(name or "", arguments, tools, known=False)])
+    found = _KIMI_ID.fullmatch(call_id)
+    bare = call_id.removeprefix("functions.")
+    name = found.group(1) if found else tools.only(arguments) if call_id.isdecimal() else bare
+    take(reading, [named(name or "", arguments, tools, known=not found)])
 
 
 _KIMI: dict[str, Handler] = {
@@ -107,7 +115,11 @@ def _mistral_call(reading: Reading, name: str) -> Wait[None]:
 
 def mistral(reading: Reading) -> Wait[None]:
     """Reads a message of Mistral."""
-    yield from prose(reading, {_MISTRAL: _mistral_calls, "[/TOOL_CALLS]": section_end("[/TOOL_CALLS]")})
+    yield from prose(
+        reading,
+        {_MISTRAL: _mistral_calls, "[/TOOL_CALLS]": section_end("[/TOOL_CALLS]")},
+        whole=LISTED,
+    )
 
 
 _GLM_NAME = re.compile(r"[\w.:/-]*")
@@ -124,6 +136,8 @@ def _glm_call(reading: Reading) -> Wait[None]:
     while True:
         yield from source.space()
         if (yield from source.literal("</tool_call>")):
+            break
+        if arguments and (yield from standing(source, ("<tool_call>",))):
             break
         yield from source.must("<arg_key>")
         parts: list[str] = []
@@ -144,7 +158,7 @@ def _glm_value(reading: Reading) -> Wait[str]:
     while (yield from source.until(_GLM_VALUE_END, parts.append)):
         end = yield from source.must("</arg_value>")
         gap = yield from source.space()
-        if (yield from standing(source, ("<arg_key>", "</tool_call>"))):
+        if (yield from standing(source, ("<arg_key>", "</tool_call>", "<tool_call>"))):
             return "".join(parts)
         parts.extend((end, gap))
     raise Mismatch
