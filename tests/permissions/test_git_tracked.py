@@ -1,6 +1,7 @@
 """What git shows of files that a repository tracks, and that are shut: it needs no name of theirs for it."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -127,4 +128,11 @@ def test_with_an_index_that_cannot_be_read_it_asks(repository):
     assert tracked_files(str(repository), secret=True) is None
     assert verdict(repository, "git diff --stat") == "allow"
     (repository / ".git/index").write_bytes(b"DIRC\0\0\0\x09")
+    assert verdict(repository, "git grep KEY") == "ask"
+
+
+def test_an_index_that_is_a_device_or_a_pipe_is_not_read(repository, monkeypatch):
+    (repository / ".git/index").unlink()
+    (repository / ".git/index").symlink_to("/dev/null")  # /dev/zero would never end
+    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} is read"))
     assert verdict(repository, "git grep KEY") == "ask"

@@ -80,7 +80,7 @@ def find_repository(folder: str) -> tuple[Path, Path] | None:
         if entry.is_dir():
             return above, entry
         if entry.is_file():
-            said = _text(entry) or ""
+            said = text_of(entry) or ""
             return above, above / said.removeprefix("gitdir:").strip() if said.startswith(
                 "gitdir:"
             ) else entry
@@ -95,7 +95,7 @@ def common_folder(place: Path) -> Path:
     Args:
         place: The own folder of one of them.
     """
-    said = _text(place / "commondir") if (place / "commondir").is_file() else None
+    said = text_of(place / "commondir") if (place / "commondir").is_file() else None
     return place / said.strip() if said else place
 
 
@@ -118,7 +118,7 @@ def _modules(common: Path) -> Iterator[Path]:
 
 
 def _problem_in(path: Path, folder: str, common: Path) -> str | None:
-    text = _text(path) if os.path.lexists(path) else ""
+    text = text_of(path) if os.path.lexists(path) else ""
     if text is None:
         return f"the settings of git in {path.name} cannot be read"
     section, name = "", None
@@ -155,7 +155,8 @@ def _is_harmless(
     return False
 
 
-def _text(path: Path) -> str | None:
+def text_of(path: Path) -> str | None:
+    """The text of one of git's small files; None where it is none, or too large. Blocks."""
     try:
         if not path.is_file() or path.stat().st_size > _MOST_BYTES:
             return None
