@@ -20,6 +20,7 @@ RUNS = [
     ("[include]\n\tpath = more\n", "status --short", "settings elsewhere"),
     ("[core]\n\thooksPath = more.d\n", "status --short", "hooks elsewhere"),
 ]  # fmt: skip
+EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 HARMLESS = (
     '[remote "origin"]\n\turl = git@example.org:x/y.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch "main"]\n\tremote = origin\n'
     "\tmerge = refs/heads/main\n[user]\n\tname = Ada\n; a comment\n[core]\n\tautocrlf = input\n\tfsmonitor = false\n[alias]\n\tst = status\n"
@@ -103,6 +104,23 @@ def test_linked_work_trees_and_submodules_are_looked_at_where_their_settings_lie
     (module / "config").write_text("[core]\n\tfsmonitor = x\n")
     assert verdict(repository, "git status") == "deny"
     assert verdict(linked, "git status") == "deny"
+
+
+@pytest.mark.parametrize("where", ["..", "../..", "/"])
+def test_files_that_lie_above_the_repository_are_not_its_work_tree(repository, where):
+    """They would be shown as what changed: an index can name any file, with an empty text."""
+    (repository.parent / "diary").write_text("private\n")
+    git(repository, "update-index", "--add", "--cacheinfo", f"100644,{EMPTY},diary")
+    git(repository, "config", "core.worktree", where)
+    assert verdict(repository, "git diff") == ("allow" if where == ".." else "deny")
+
+
+def test_nor_that_of_a_submodule(repository):
+    module = repository / ".git" / "modules" / "one"
+    module.mkdir(parents=True)
+    (module / "HEAD").write_text("ref: refs/heads/main\n")
+    (module / "config").write_text("[core]\n\tworktree = ../../../..\n")
+    assert verdict(repository, "git diff --submodule=diff") == "deny"
 
 
 def test_a_rule_of_the_person_for_git_holds_all_the_same(repository):

@@ -3,6 +3,7 @@
 import glob
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -27,6 +28,10 @@ MOST_MATCHES: Final = 2000
 MOST_BELOW: Final = 20_000
 """Names below the folders of one program that are looked at."""
 SCRIPT_BYTES: Final = 5_000_000
+_BETWEEN: Final = re.compile(r"\.\.\.?(?!/)")
+"""Between two revisions (gitrevisions(7))."""
+_MAY_BE_OBJECT: Final = re.compile(r"[0-9a-f]{4,64}(?![\w./-])")
+"""The id of an object, which need not be a commit."""
 _SHOWN: Final = 200
 """Characters of a part that an approval shows."""
 
@@ -95,9 +100,9 @@ class _Place:
             if word.text is not None:
                 if (why := self._named_shut(word.text)) is not None:
                     return why
-                _, colon, path = word.text.partition(":")
-                if program.name == "git" and colon and (why := self._why_shut((self._joined(path),))):
-                    return f"{path} is shut, as it was too: {why}"
+                for path in _as_they_were(word.text) if program.name == "git" else ():
+                    if why := self._why_shut((self._joined(path),)):
+                        return f"{path} is shut, as it was too: {why}"
             elif word.is_glob:
                 matches = islice(self._matches(word), MOST_MATCHES + 1)
                 if why := next(filter(None, map(self._named_shut, matches)), None):
@@ -158,7 +163,12 @@ class _Place:
         if files is None:
             return "what git tracks cannot be read, and so not whether it may hold keys"
         shut = [path for path in files if self._why_shut((path,)) is not None]
-        if shut and (named := self._only_named(program, reads, base)) is not None:
+        named = self._only_named(program, reads, base)
+        if (found := find_repository(base)) and not self._is_inside(str(found[0])):
+            beyond = [path for path in named or (str(found[0]),) if not self._is_inside(path)]
+            if beyond:
+                return f"git may show {beyond[0]}, which is outside the workspace; `-- .` at its end keeps it to the folder"
+        if shut and named is not None:
             shut = [path for path in shut if any(path == one or path.startswith(f"{one}/") for one in named)]
         return f"git may show {os.path.relpath(shut[0], base)}, which may hold keys" if shut else None
 
@@ -174,8 +184,11 @@ class _Place:
             if text is None or text.startswith(":") or set(text) & set("*?[\\"):
                 return None
             named.append(os.path.normpath(os.path.join(base, text)))  # noqa: PTH118
-            if ":" in text and (found := find_repository(base)):  # a file as it was
-                named.append(os.path.normpath(found[0] / text.partition(":")[2]))
+            if _MAY_BE_OBJECT.match(text) and not os.path.lexists(named[-1]):
+                return None  # the text of any file may have that name, and no path limits it
+            for path in _as_they_were(text):
+                top = None if path.startswith(("./", "../")) else find_repository(base)
+                named.append(os.path.normpath(os.path.join(top[0] if top else base, path)))  # noqa: PTH118
         return named if any(map(os.path.lexists, named)) else None
 
     def _texts(self, word: Word) -> list[str]:
@@ -233,16 +246,25 @@ class _Place:
                 self._real[folder] = os.path.realpath(path) if os.path.islink(path) else path  # noqa: PTH114
         return self._real[folder]
 
+    def _root_of(self, path: str) -> str | None:
+        return next((root for root in self._roots if path == root or path.startswith(f"{root}/")), None)
+
+    def _is_inside(self, path: str) -> bool:
+        return self._root_of(path) is not None
+
     def _looked_up(self, text: str) -> str | None:
         resolved = self._resolved(text)
-        root = next(
-            (root for root in self._roots if resolved == root or resolved.startswith(f"{root}/")), None
-        )
+        root = self._root_of(resolved)
         if root is None or resolved[len(root) + 1 :].partition("/")[0].casefold() == OWN_FOLDER:
             return f"{text} is outside the workspace"
         if self._why_shut((os.path.join(self._base, text), resolved)) is not None:  # noqa: PTH118
             return f"{text} may hold keys"
         return None
+
+
+def _as_they_were(text: str) -> list[str]:
+    """The paths in a word that names files as they were, by a revision and a colon; two where it names what lies between."""
+    return [path for one in _BETWEEN.split(text) for _, colon, path in [one.partition(":")] if colon]
 
 
 def _paths_in(text: str) -> Iterator[str]:

@@ -58,13 +58,13 @@ def why_git_runs_more(folder: str) -> str | None:
     found = find_repository(folder)
     if found is None:
         return None
-    _, place = found
+    top, place = found
     common = common_folder(place)
     for path in (common / "hooks" / "post-index-change", place / "hooks" / "post-index-change"):
         if os.access(path, os.X_OK):
             return f"git runs {path.parent.name}/{path.name}"
     for path in (common / "config", place / "config.worktree", *_modules(common)):
-        if problem := _problem_in(path, folder, common):
+        if problem := _problem_in(path, top, common):
             return problem
     return None
 
@@ -117,7 +117,7 @@ def _modules(common: Path) -> Iterator[Path]:
         yield common / "modules"  # too many: it is no file, and so a problem
 
 
-def _problem_in(path: Path, folder: str, common: Path) -> str | None:
+def _problem_in(path: Path, top: Path, common: Path) -> str | None:
     text = text_of(path) if os.path.lexists(path) else ""
     if text is None:
         return f"the settings of git in {path.name} cannot be read"
@@ -130,13 +130,13 @@ def _problem_in(path: Path, folder: str, common: Path) -> str | None:
             continue
         found = _KEY.fullmatch(rest)
         key, value = (found[1].lower(), (found[2] or "").strip()) if found else (rest[:20], "")
-        if not _is_harmless(section, name, key, value, path, folder, common):
+        if not _is_harmless(section, name, key, value, path, top, common):
             return f"git does what its settings there say: {section}.{key}"
     return None
 
 
 def _is_harmless(
-    section: str, name: str | None, key: str, value: str, path: Path, folder: str, common: Path
+    section: str, name: str | None, key: str, value: str, path: Path, top: Path, common: Path
 ) -> bool:
     keys = _HARMLESS.get(section, frozenset[str]())
     if key in keys or (keys is _ANY and re.fullmatch(r"[a-z][a-z0-9-]*", key)):
@@ -147,9 +147,14 @@ def _is_harmless(
         )
     if (section, key) == ("core", "fsmonitor"):
         return value.lower() == "false"
-    if (section, key) == ("core", "worktree"):  # submodules have it, and it must lead to where git is asked
-        tree = os.path.realpath(path.parent / value)
-        return path.is_relative_to(common / "modules") or folder == tree or folder.startswith(f"{tree}/")
+    if (section, key) == (
+        "core",
+        "worktree",
+    ):  # submodules have it; any other place would be shown as what changed here
+        tree = Path(os.path.realpath(path.parent / value))
+        # A linked work tree has its modules beside the first one.
+        tops = [top, common.parent] if path.is_relative_to(common / "modules") else [top]
+        return any(tree.is_relative_to(os.path.realpath(one)) for one in tops)
     if (section, name) == ("filter", "lfs"):
         return key == "required" or _LFS.fullmatch(value) is not None
     return False
