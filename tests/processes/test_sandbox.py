@@ -53,7 +53,7 @@ class House:
         (self.home / ".ssh" / "id").write_text("key")
         (self.own / "rules.toml").write_text("")
         (self.workspace / ".git" / "config").write_text("")
-        self._supervisor = supervisor
+        self.supervisor = supervisor
         self.sandbox = Sandbox(supervisor, SystemClock(), [self.own])
 
     async def confine(
@@ -73,7 +73,7 @@ class House:
         confined = await self.confine(command, wish, path, cwd)
         assert confined.walls is not None, confined.told
         result = await run_command(
-            self._supervisor,
+            self.supervisor,
             confined.argv,
             cwd=cwd or self.workspace,
             env=confined.env,
@@ -314,6 +314,27 @@ async def test_a_bubblewrap_that_does_not_work_is_none(house: House, tmp_path: P
     assert confined.told == (
         "Not sandboxed: bwrap cannot be used here: bwrap: No permissions to create new namespace."
     )
+
+
+@pytest.mark.parametrize("part", ["", ".", "bin", "{workspace}/bin"])
+@pytest.mark.parametrize("mode", ["auto", "off"])
+async def test_no_file_of_the_workspace_stands_for_the_shell_or_the_walls(
+    house: House, mode: str, part: str
+) -> None:
+    for place in (house.workspace, house.workspace / "bin"):
+        place.mkdir(exist_ok=True)
+        for name in ("bash", "bwrap"):
+            (place / name).write_text(f"#!/bin/sh\necho {name} >> {house.workspace}/ran\n")
+            (place / name).chmod(0o755)
+    path = f"{part.format(workspace=house.workspace)}:{PATH}"
+    confined = await house.confine("echo done", SandboxWish("off" if mode == "off" else "auto"), path=path)
+    for argv, env in ((confined.argv, confined.env), (confined.argv_outside, confined.env_outside)):
+        ran = await run_command(
+            house.supervisor, argv, cwd=house.workspace, env=env, clock=SystemClock(), total_seconds=10, idle_seconds=None, output_limit=100
+        )  # fmt: skip
+        assert isinstance(ran, CommandResult)
+        assert ran.output == "done\n"
+    assert not (house.workspace / "ran").exists()
 
 
 async def test_switched_off_nothing_is_tried(house: House, tmp_path: Path) -> None:

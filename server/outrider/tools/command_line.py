@@ -16,8 +16,10 @@ from outrider.permissions.programs.patterns import runs_scripts
 from outrider.permissions.programs.readers import only_reads
 from outrider.permissions.rules import RUN
 from outrider.permissions.secret_files import is_secret_file
+from outrider.permissions.shell.builtins import BUILTINS
 from outrider.permissions.shell.model import Program, Word
 from outrider.permissions.shell.reading import read_command
+from outrider.processes.search_path import found_as, is_of
 from outrider.tools.git_settings import find_repository, why_git_runs_more
 from outrider.tools.git_tracked import tracked_files
 from outrider.workspace.paths import OWN_FOLDER, Folders, PathProblem
@@ -44,7 +46,9 @@ def _shut_by_name(names: Sequence[str]) -> str | None:
     return "files of that name hold secrets" if any(map(is_secret_file, names)) else None
 
 
-def look_at(text: str, folders: Folders, cwd: Path, why_shut: WhyShut = _shut_by_name) -> Command:
+def look_at(
+    text: str, folders: Folders, cwd: Path, why_shut: WhyShut = _shut_by_name, search_path: str = ""
+) -> Command:
     """Take a command line apart, and look its paths up. Blocks; nothing runs.
 
     Args:
@@ -52,11 +56,12 @@ def look_at(text: str, folders: Folders, cwd: Path, why_shut: WhyShut = _shut_by
         folders: The workspace folders.
         cwd: Where it would run.
         why_shut: Which files are shut; without it those with names of secrets.
+        search_path: The `PATH` by which its programs are found.
     """
     line = read_command(text)
     base = cwd / line.folder if line.folder else cwd
-    places = [_Place(folders, cwd, why_shut)]
-    places.append(_Place(folders, base, why_shut) if line.folder else places[0])
+    places = [_Place(folders, cwd, why_shut, search_path)]
+    places.append(_Place(folders, base, why_shut, search_path) if line.folder else places[0])
     reads: list[str | None] = []
     scripts: dict[str, str] = {}
     ran: list[str | None] = []
@@ -74,25 +79,46 @@ def look_at(text: str, folders: Folders, cwd: Path, why_shut: WhyShut = _shut_by
 class _Place:
     """A folder where a part of a line runs."""
 
-    def __init__(self, folders: Folders, base: Path, why_shut: WhyShut) -> None:
+    def __init__(self, folders: Folders, base: Path, why_shut: WhyShut, search_path: str) -> None:
         self._folders = folders
         self._base = str(base)
         self._why_shut = why_shut
+        self._search_path = search_path
         self._roots = [os.path.realpath(folder.path) for folder in folders.folders]
         self._known: dict[str, str | None] = {}
         self._real: dict[str, str] = {}
         self._shut: dict[str, str | None] = {}
         self._of_git: str | None = None
+        self._theirs: dict[str, str | None] = {}
 
     def why_not(self, program: Program) -> str | None:
         """Why a program is not known to only read inside the workspace, None if it is."""
         reads = only_reads(program)
         if isinstance(reads, str):
             return reads
+        if theirs := self._why_theirs(program):
+            return theirs
         outside = next((problem for word in reads.paths if (problem := self._outside(word))), None)
         if outside is None and program.name == "git":
             return self._why_git_runs_more() or (self._why_tracked(program, reads) if reads.tracked else None)
         return outside or (self._why_not_below(reads) if reads.below else None)
+
+    def _why_theirs(self, program: Program) -> str | None:
+        """Why a program is another one than its name says: the workspace has put it into the search path."""
+        if not self._search_path or not program.argv:
+            return None
+        names = [
+            *program.through,
+            *([] if not program.through and program.name in BUILTINS else [program.name]),
+        ]
+        return next((why for name in names if name is not None and (why := self._why_their(name))), None)
+
+    def _why_their(self, name: str) -> str | None:
+        if name not in self._theirs:
+            file = next(found_as(name, self._search_path, self._base), None)
+            is_theirs = file is not None and is_of(file, self._roots)
+            self._theirs[name] = f"{name} is a file of the workspace here, {file}" if is_theirs else None
+        return self._theirs[name]
 
     def names_shut(self, program: Program) -> str | None:
         """Why a file that is named in the words of a program is shut, None if none is."""

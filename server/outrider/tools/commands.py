@@ -51,10 +51,11 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
         return error(f"{located.display} is not a folder of the disk.")
     if "\0" in params.command:
         return error("a command cannot hold NUL bytes")
-    command = await asyncio.to_thread(
-        look_at, params.command, context.folders, located.resolved, context.why_shut
-    )
     confined = await context.confine(shell_argv(params.command), located.resolved)
+    search_path = confined.env_outside.get("PATH", "")
+    command = await asyncio.to_thread(
+        look_at, params.command, context.folders, located.resolved, context.why_shut, search_path
+    )
     if confined.refused:
         return error(confined.told)
     run = _Run(params, call, context, located.resolved, confined, command)
@@ -168,8 +169,7 @@ class _Run:
         return _told(came, self.seconds, context.limits.command_idle_seconds, unsaved, changed)
 
     def _outside(self) -> Confined:
-        argv = tuple(shell_argv(self._params.command))
-        return replace(self._confined, argv=argv, env=self._confined.env_outside)
+        return replace(self._confined, argv=self._confined.argv_outside, env=self._confined.env_outside)
 
     async def _refusal_of_outside(self, outside: Confined, sign: str, changed: Sequence[str]) -> str | None:
         """Ask whether it may be run without walls; why it is not, None if it is.
@@ -197,8 +197,10 @@ class _Run:
         return None
 
     async def _look_again(self) -> None:
-        text, context = self._params.command, self._context
-        self._command = await asyncio.to_thread(look_at, text, context.folders, self.cwd, context.why_shut)
+        text, context, path = self._params.command, self._context, self._confined.env_outside.get("PATH", "")
+        self._command = await asyncio.to_thread(
+            look_at, text, context.folders, self.cwd, context.why_shut, path
+        )
 
     async def _once(self, confined: Confined) -> tuple[CommandResult | SpawnProblem, list[str], list[str]]:
         context = self._context
