@@ -261,10 +261,14 @@ async def test_a_folder_outside_can_be_read(house: House, tmp_path: Path) -> Non
     assert not (tmp_path / "other" / "b").exists()
 
 
+def in_bash(command: str) -> None:
+    subprocess.run(["bash", "-c", command], check=True, capture_output=True)
+
+
 def linked_work_tree(repository: Path) -> None:
     git = "git -c user.name=a -c user.email=a@b.test"
     made = f"git init -q {repository} && cd {repository} && {git} commit -q --allow-empty -m one && git worktree add -q ../tree"
-    subprocess.run(["bash", "-c", made], check=True, capture_output=True)
+    in_bash(made)
 
 
 @needs_bubblewrap
@@ -273,6 +277,47 @@ async def test_a_linked_work_tree_finds_its_repository(house: House) -> None:
     house.workspace = house.home / "tree"
     result = await house.run("git log --format=%s; git status --short")
     assert result.output == "one\n"
+
+
+@needs_bubblewrap
+async def test_a_submodule_finds_its_repository(house: House) -> None:
+    linked_work_tree(house.home / "part")
+    made = (
+        f"git init -q {house.home}/whole && cd {house.home}/whole && "
+        f"git -c protocol.file.allow=always submodule --quiet add {house.home}/part part"
+    )
+    in_bash(made)
+    house.workspace = house.home / "whole" / "part"
+    assert (await house.run("git log --format=%s")).output == "one\n"
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("said", [".ssh", "", ".ssh/../.ssh", "other/.git", "commondir"])
+async def test_a_file_called_git_opens_nothing_of_the_home(house: House, said: str) -> None:
+    """Whoever brings a folder, or a command before, can write it."""
+    linked_work_tree(house.home / "other")
+    (house.home / "other/.git/description").write_text("key")
+    shutil.rmtree(house.workspace / ".git")
+    place = house.home / said
+    if said == "commondir":
+        place = house.workspace / "worktrees/x"
+        place.mkdir(parents=True)
+        (place / "gitdir").write_text(f"{house.workspace}/.git\n")
+        (place / "commondir").write_text(f"{house.home}/.ssh\n")
+    (house.workspace / ".git").write_text(f"gitdir: {place}\n")
+    seen = await house.run(f"cat {house.home}/.ssh/id {house.home}/other/.git/description")
+    assert "key" not in seen.output
+
+
+@needs_bubblewrap
+async def test_a_repository_beside_its_files_is_not_written_either(house: House) -> None:
+    shutil.rmtree(house.workspace / ".git")
+    in_bash(f"git init -q --separate-git-dir {house.workspace}/.bare {house.workspace}")
+    result = await house.run(
+        "echo x > .bare/hooks/pre-commit; echo x >> .bare/config; echo x > a && git status --short"
+    )
+    assert result.output.count("Read-only file system") == 2
+    assert result.output.endswith("?? a\n")
 
 
 @needs_bubblewrap
