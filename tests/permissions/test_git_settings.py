@@ -1,6 +1,7 @@
 """What a repository's own settings would have git run is no reading: the repository may have come with them."""
 
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -52,6 +53,12 @@ def hook(folder, ran):
 
 def git(folder, *arguments):
     subprocess.run(["git", *arguments], cwd=folder, check=False, capture_output=True, timeout=30)
+
+
+def ran(folder, *arguments):
+    return subprocess.run(
+        ["git", *arguments], cwd=folder, check=False, capture_output=True, timeout=30
+    ).stdout
 
 
 def verdict(folder, command, cwd=None):
@@ -113,6 +120,50 @@ def test_files_that_lie_above_the_repository_are_not_its_work_tree(repository, w
     git(repository, "update-index", "--add", "--cacheinfo", f"100644,{EMPTY},diary")
     git(repository, "config", "core.worktree", where)
     assert verdict(repository, "git diff") == ("allow" if where == ".." else "deny")
+
+
+@pytest.mark.parametrize("by", ["a file", "a link", "commondir", "links in it"])
+def test_another_repository_does_not_count_as_reading_the_workspace(repository, by):
+    """Whoever brings a folder can have git look into any repository of the machine, by its place."""
+    other = repository.parent / "other"
+    git(repository, "clone", "-q", ".", str(other))
+    place = repository / ".git"
+    if by == "commondir":
+        (place / "commondir").write_text("../../other/.git\n")
+    elif by == "links in it":
+        shutil.rmtree(place / "objects")
+        (place / "objects").symlink_to("../../other/.git/objects")
+    else:
+        shutil.rmtree(place)
+        if by == "a file":
+            place.write_text("gitdir: ../other/.git\n")
+        else:
+            place.symlink_to("../other/.git")
+    assert b"diff --git" in ran(repository, "log", "-p"), "the row shows nothing: git found nothing"
+    assert verdict(repository, "git log -p") == "deny"
+    assert verdict(repository, "git status") == "deny"
+
+
+def test_a_repository_beside_its_files_in_the_workspace_is_its_own(repository):
+    git(repository, "init", "-q", "--separate-git-dir", ".bare")
+    assert (repository / ".git").is_file()
+    assert verdict(repository, "git log -p") == "allow"
+
+
+def test_a_real_submodule_is_its_own_too(repository):
+    git(repository.parent, "init", "-q", "whole")
+    git(
+        repository.parent / "whole",
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "add",
+        str(repository),
+        "part",
+    )
+    assert (repository.parent / "whole/part/.git").is_file()
+    assert verdict(repository.parent / "whole" / "part", "git log -p") == "allow"
+    assert verdict(repository.parent / "whole", "git status") == "allow"
 
 
 def test_nor_that_of_a_submodule(repository):

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from outrider.processes.sandbox.git_folders import belonging_to
+
 _MOST_BYTES: Final = 200_000
 _MOST_MODULES: Final = 200
 _ANY: Final = frozenset({"*"})
@@ -60,6 +62,8 @@ def why_git_runs_more(folder: str) -> str | None:
         return None
     top, place = found
     common = common_folder(place)
+    if (elsewhere := _elsewhere(top, place, common)) is not None:
+        return f"git goes by {elsewhere}, and that does not know this folder"
     for path in (common / "hooks" / "post-index-change", place / "hooks" / "post-index-change"):
         if os.access(path, os.X_OK):
             return f"git runs {path.parent.name}/{path.name}"
@@ -67,6 +71,17 @@ def why_git_runs_more(folder: str) -> str | None:
         if problem := _problem_in(path, top, common):
             return problem
     return None
+
+
+def _elsewhere(top: Path, place: Path, common: Path) -> str | None:
+    """What git would show of another repository, to which files and links in this one lead; None for nothing."""
+    inside, own = Path(os.path.realpath(top)), os.path.realpath(common)
+    known = [inside, *(belonging_to(top) if (top / ".git").is_file() else ())]
+    for path in (place, common, common / "objects", common / "refs"):
+        real = Path(os.path.realpath(path))
+        if not real.is_relative_to(own) and not any(real.is_relative_to(one) for one in known):
+            return str(real)
+    return None if any(Path(own).is_relative_to(one) for one in known) else own
 
 
 def find_repository(folder: str) -> tuple[Path, Path] | None:
