@@ -1,6 +1,7 @@
 """Commands behind walls, as a person meets them: what an approval says, and what becomes of a command that fails for them."""
 
 import functools
+import hashlib
 import os
 import shutil
 import subprocess
@@ -225,3 +226,37 @@ async def test_promise_10_a_command_cannot_read_the_servers_environment(begin, w
     assert "SOME_API_KEY" in content or "Permission denied" in content
     assert key not in content
     assert key not in str(editor.messages)
+
+
+TURNS = "#!/bin/bash\necho 'echo changed >> ../outside.txt' > x.sh\necho 'Permission denied'\nexit 1\n"
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("moment", ["in the sandbox", "while it is asked"])
+async def test_what_is_run_outside_is_the_script_as_it_was_shown(moment, begin, workspace):
+    """In the sandbox a script can write in the workspace, itself included."""
+    script = workspace / "x.sh"
+    script.write_text(TURNS if moment == "in the sandbox" else "echo x >> ../outside.txt || exit 1\n")
+    script.chmod(0o755)
+
+    def person(question):
+        if moment == "while it is asked" and "Run outside once" in question.titles:
+            script.write_text("echo changed >> ../outside.txt\n")
+        return question.titles[0]
+
+    editor = await begin(
+        "stock", [step(call("run_command", command="bash x.sh", called="run")), DONE], AUTO, answers=person
+    )
+    await editor.run("Go.")
+    first, second = (
+        asked["data"]["detail"].splitlines()[-1] for asked in editor.events_of("approval.requested")
+    )
+    now = hashlib.sha256(script.read_bytes()).hexdigest()[:16]
+    if moment == "in the sandbox":
+        assert first != second == f"It runs x.sh as it is now (SHA-256 {now})."
+        assert "is done twice; it changed another file: x.sh.\n" in editor.questions[1].message
+        assert outside(workspace).read_text() == "changed\n"  # as the person was shown
+    else:
+        assert first == second
+        assert "was not run outside: what it runs changed" in result(editor)[1]
+        assert not outside(workspace).exists()

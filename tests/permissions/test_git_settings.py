@@ -1,6 +1,7 @@
 """What a repository's own settings would have git run is no reading: the repository may have come with them."""
 
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -20,6 +21,7 @@ RUNS = [
     ("[include]\n\tpath = more\n", "status --short", "settings elsewhere"),
     ("[core]\n\thooksPath = more.d\n", "status --short", "hooks elsewhere"),
 ]  # fmt: skip
+EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 HARMLESS = (
     '[remote "origin"]\n\turl = git@example.org:x/y.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch "main"]\n\tremote = origin\n'
     "\tmerge = refs/heads/main\n[user]\n\tname = Ada\n; a comment\n[core]\n\tautocrlf = input\n\tfsmonitor = false\n[alias]\n\tst = status\n"
@@ -51,6 +53,12 @@ def hook(folder, ran):
 
 def git(folder, *arguments):
     subprocess.run(["git", *arguments], cwd=folder, check=False, capture_output=True, timeout=30)
+
+
+def ran(folder, *arguments):
+    return subprocess.run(
+        ["git", *arguments], cwd=folder, check=False, capture_output=True, timeout=30
+    ).stdout
 
 
 def verdict(folder, command, cwd=None):
@@ -103,6 +111,67 @@ def test_linked_work_trees_and_submodules_are_looked_at_where_their_settings_lie
     (module / "config").write_text("[core]\n\tfsmonitor = x\n")
     assert verdict(repository, "git status") == "deny"
     assert verdict(linked, "git status") == "deny"
+
+
+@pytest.mark.parametrize("where", ["..", "../..", "/"])
+def test_files_that_lie_above_the_repository_are_not_its_work_tree(repository, where):
+    """They would be shown as what changed: an index can name any file, with an empty text."""
+    (repository.parent / "diary").write_text("private\n")
+    git(repository, "update-index", "--add", "--cacheinfo", f"100644,{EMPTY},diary")
+    git(repository, "config", "core.worktree", where)
+    assert verdict(repository, "git diff") == ("allow" if where == ".." else "deny")
+
+
+@pytest.mark.parametrize("by", ["a file", "a link", "commondir", "links in it"])
+def test_another_repository_does_not_count_as_reading_the_workspace(repository, by):
+    """Whoever brings a folder can have git look into any repository of the machine, by its place."""
+    other = repository.parent / "other"
+    git(repository, "clone", "-q", ".", str(other))
+    place = repository / ".git"
+    if by == "commondir":
+        (place / "commondir").write_text("../../other/.git\n")
+    elif by == "links in it":
+        shutil.rmtree(place / "objects")
+        (place / "objects").symlink_to("../../other/.git/objects")
+    else:
+        shutil.rmtree(place)
+        if by == "a file":
+            place.write_text("gitdir: ../other/.git\n")
+        else:
+            place.symlink_to("../other/.git")
+    assert b"diff --git" in ran(repository, "log", "-p"), "the row shows nothing: git found nothing"
+    assert verdict(repository, "git log -p") == "deny"
+    assert verdict(repository, "git status") == "deny"
+
+
+def test_a_repository_beside_its_files_in_the_workspace_is_its_own(repository):
+    git(repository, "init", "-q", "--separate-git-dir", ".bare")
+    assert (repository / ".git").is_file()
+    assert verdict(repository, "git log -p") == "allow"
+
+
+def test_a_real_submodule_is_its_own_too(repository):
+    git(repository.parent, "init", "-q", "whole")
+    git(
+        repository.parent / "whole",
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "add",
+        str(repository),
+        "part",
+    )
+    assert (repository.parent / "whole/part/.git").is_file()
+    assert verdict(repository.parent / "whole" / "part", "git log -p") == "allow"
+    assert verdict(repository.parent / "whole", "git status") == "allow"
+
+
+def test_nor_that_of_a_submodule(repository):
+    module = repository / ".git" / "modules" / "one"
+    module.mkdir(parents=True)
+    (module / "HEAD").write_text("ref: refs/heads/main\n")
+    (module / "config").write_text("[core]\n\tworktree = ../../../..\n")
+    assert verdict(repository, "git diff --submodule=diff") == "deny"
 
 
 def test_a_rule_of_the_person_for_git_holds_all_the_same(repository):

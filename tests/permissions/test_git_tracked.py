@@ -1,6 +1,7 @@
 """What git shows of files that a repository tracks, and that are shut: it needs no name of theirs for it."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +31,12 @@ ROWS = [
     ("git show HEAD:src/a.py", "allow", "one file as it was"),
     ("git show HEAD:.env", "ask", "the file as it was"),
     ("git show HEAD:old/id_rsa", "ask", "a file that is only in the history"),
+    ("git diff HEAD:.env..HEAD:src/a.py", "ask", "two files as they were, in one word"),
+    ("git diff HEAD:gone/b..HEAD:old/id_rsa src/a.py", "ask", "the second of them is shut"),
+    ("git show 0123abcd -- src/a.py", "ask", "an id is that of any text, whatever path follows"),
+    ("git diff 0123abcd src/a.py", "ask", "such a text beside a file"),
+    ("git grep KEY 0123abcd -- src", "ask", "a search in it"),
+    ("git diff HEAD~1..HEAD -- src/a.py", "allow", "two revisions, and one file"),
     ("git log --oneline -5", "allow", "a log shows no text"),
     ("git log -p", "ask", "a log with texts"),
     ("git log -U0 -1", "ask", "an option that brings the texts along"),
@@ -85,6 +92,41 @@ def test_nothing_is_asked_where_no_shut_file_is_tracked(repository):
         assert verdict(repository, command) == "allow"
 
 
+ABOVE = [
+    ("git diff", "ask", "all that changed in the repository"),
+    ("git -P diff", "ask", "an option that is not known"),
+    ("git log -p", "ask", "its history"),
+    ("git show HEAD", "ask", "a commit of it"),
+    ("git grep KEY -- :/", "ask", "a search from its top"),
+    ("git diff -- ':(top)other'", "ask", "a path that git reads from its top"),
+    ("git show HEAD:other/plan.txt", "ask", "a file, named from the top"),
+    ("git show HEAD:./../other/plan.txt", "ask", "the same, from the folder"),
+    ("git cat-file -p HEAD:other/plan.txt", "ask", "the same, as an object"),
+    ("git diff HEAD:other/plan.txt a.py", "ask", "one side of it lies outside"),
+    ("git diff -- .", "allow", "the folder alone"),
+    ("git diff -- a.py", "allow", "a file of the folder"),
+    ("git show HEAD:./a.py", "allow", "a file of the folder as it was"),
+    ("git show HEAD:work/a.py", "allow", "the same, named from the top"),
+    ("git grep KEY", "allow", "a search begins where it runs"),
+    ("git log --oneline -5", "allow", "a log without texts"),
+    ("git status --short", "allow", "names alone"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "expected", "why"), ABOVE, ids=[row[0] for row in ABOVE])
+def test_of_a_repository_that_begins_above_the_workspace_git_shows_the_workspace_alone(
+    tmp_path, command, expected, why
+):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/plan.txt").write_text("KEY\n")
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/a.py").write_text("KEY\n")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "One")
+    assert verdict(tmp_path / "work", command) == expected, why
+
+
 def test_files_that_the_workspace_shuts_itself_count_too(repository):
     (repository / ".outriderignore").write_text("src/*.py\n")
     assert verdict(repository, "git diff") == "ask"
@@ -127,4 +169,11 @@ def test_with_an_index_that_cannot_be_read_it_asks(repository):
     assert tracked_files(str(repository), secret=True) is None
     assert verdict(repository, "git diff --stat") == "allow"
     (repository / ".git/index").write_bytes(b"DIRC\0\0\0\x09")
+    assert verdict(repository, "git grep KEY") == "ask"
+
+
+def test_an_index_that_is_a_device_or_a_pipe_is_not_read(repository, monkeypatch):
+    (repository / ".git/index").unlink()
+    (repository / ".git/index").symlink_to("/dev/null")  # /dev/zero would never end
+    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} is read"))
     assert verdict(repository, "git grep KEY") == "ask"

@@ -114,6 +114,13 @@ def test_one_that_cannot_be_read_shuts_everything(tmp_path):
     assert guarded.why_shut(names("a.txt", str(tmp_path))) is not None
 
 
+def test_one_that_is_a_link_to_a_device_shuts_everything_and_is_not_read(tmp_path):
+    (tmp_path / ".outriderignore").symlink_to("/dev/null")  # /dev/zero would never end
+    guarded = Guarded([tmp_path])
+    guarded.refresh_now()
+    assert guarded.why_shut([str(tmp_path / "a.txt")]) is not None
+
+
 def test_a_folder_that_is_reached_by_a_link_is_the_same(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / ".outriderignore").write_text("a.txt\n")

@@ -53,7 +53,7 @@ class House:
         (self.home / ".ssh" / "id").write_text("key")
         (self.own / "rules.toml").write_text("")
         (self.workspace / ".git" / "config").write_text("")
-        self._supervisor = supervisor
+        self.supervisor = supervisor
         self.sandbox = Sandbox(supervisor, SystemClock(), [self.own])
 
     async def confine(
@@ -73,7 +73,7 @@ class House:
         confined = await self.confine(command, wish, path, cwd)
         assert confined.walls is not None, confined.told
         result = await run_command(
-            self._supervisor,
+            self.supervisor,
             confined.argv,
             cwd=cwd or self.workspace,
             env=confined.env,
@@ -261,10 +261,14 @@ async def test_a_folder_outside_can_be_read(house: House, tmp_path: Path) -> Non
     assert not (tmp_path / "other" / "b").exists()
 
 
+def in_bash(command: str) -> None:
+    subprocess.run(["bash", "-c", command], check=True, capture_output=True)
+
+
 def linked_work_tree(repository: Path) -> None:
     git = "git -c user.name=a -c user.email=a@b.test"
     made = f"git init -q {repository} && cd {repository} && {git} commit -q --allow-empty -m one && git worktree add -q ../tree"
-    subprocess.run(["bash", "-c", made], check=True, capture_output=True)
+    in_bash(made)
 
 
 @needs_bubblewrap
@@ -273,6 +277,47 @@ async def test_a_linked_work_tree_finds_its_repository(house: House) -> None:
     house.workspace = house.home / "tree"
     result = await house.run("git log --format=%s; git status --short")
     assert result.output == "one\n"
+
+
+@needs_bubblewrap
+async def test_a_submodule_finds_its_repository(house: House) -> None:
+    linked_work_tree(house.home / "part")
+    made = (
+        f"git init -q {house.home}/whole && cd {house.home}/whole && "
+        f"git -c protocol.file.allow=always submodule --quiet add {house.home}/part part"
+    )
+    in_bash(made)
+    house.workspace = house.home / "whole" / "part"
+    assert (await house.run("git log --format=%s")).output == "one\n"
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("said", [".ssh", "", ".ssh/../.ssh", "other/.git", "commondir"])
+async def test_a_file_called_git_opens_nothing_of_the_home(house: House, said: str) -> None:
+    """Whoever brings a folder, or a command before, can write it."""
+    linked_work_tree(house.home / "other")
+    (house.home / "other/.git/description").write_text("key")
+    shutil.rmtree(house.workspace / ".git")
+    place = house.home / said
+    if said == "commondir":
+        place = house.workspace / "worktrees/x"
+        place.mkdir(parents=True)
+        (place / "gitdir").write_text(f"{house.workspace}/.git\n")
+        (place / "commondir").write_text(f"{house.home}/.ssh\n")
+    (house.workspace / ".git").write_text(f"gitdir: {place}\n")
+    seen = await house.run(f"cat {house.home}/.ssh/id {house.home}/other/.git/description")
+    assert "key" not in seen.output
+
+
+@needs_bubblewrap
+async def test_a_repository_beside_its_files_is_not_written_either(house: House) -> None:
+    shutil.rmtree(house.workspace / ".git")
+    in_bash(f"git init -q --separate-git-dir {house.workspace}/.bare {house.workspace}")
+    result = await house.run(
+        "echo x > .bare/hooks/pre-commit; echo x >> .bare/config; echo x > a && git status --short"
+    )
+    assert result.output.count("Read-only file system") == 2
+    assert result.output.endswith("?? a\n")
 
 
 @needs_bubblewrap
@@ -314,6 +359,27 @@ async def test_a_bubblewrap_that_does_not_work_is_none(house: House, tmp_path: P
     assert confined.told == (
         "Not sandboxed: bwrap cannot be used here: bwrap: No permissions to create new namespace."
     )
+
+
+@pytest.mark.parametrize("part", ["", ".", "bin", "{workspace}/bin"])
+@pytest.mark.parametrize("mode", ["auto", "off"])
+async def test_no_file_of_the_workspace_stands_for_the_shell_or_the_walls(
+    house: House, mode: str, part: str
+) -> None:
+    for place in (house.workspace, house.workspace / "bin"):
+        place.mkdir(exist_ok=True)
+        for name in ("bash", "bwrap"):
+            (place / name).write_text(f"#!/bin/sh\necho {name} >> {house.workspace}/ran\n")
+            (place / name).chmod(0o755)
+    path = f"{part.format(workspace=house.workspace)}:{PATH}"
+    confined = await house.confine("echo done", SandboxWish("off" if mode == "off" else "auto"), path=path)
+    for argv, env in ((confined.argv, confined.env), (confined.argv_outside, confined.env_outside)):
+        ran = await run_command(
+            house.supervisor, argv, cwd=house.workspace, env=env, clock=SystemClock(), total_seconds=10, idle_seconds=None, output_limit=100
+        )  # fmt: skip
+        assert isinstance(ran, CommandResult)
+        assert ran.output == "done\n"
+    assert not (house.workspace / "ran").exists()
 
 
 async def test_switched_off_nothing_is_tried(house: House, tmp_path: Path) -> None:

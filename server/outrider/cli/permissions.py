@@ -61,14 +61,14 @@ def check(
         out: A console for a person; None for one JSON object on `raw`.
         raw: Where that object goes.
     """
+    around = surroundings()
     if mode is None:
-        around = surroundings()
         user, _ = read_user_file(around.user_settings)
         mode = from_layers((str(around.user_settings), user)).settings.permission_mode
     guarded = Guarded([workspace])
     guarded.refresh_now()
     folders = folders_of(((workspace.name, workspace.as_uri()),))
-    looked = look_at(command, folders, workspace, guarded.why_shut)
+    looked = look_at(command, folders, workspace, guarded.why_shut, around.env.get("PATH", ""))
     access = Access("execute", command=looked)
     ruling = ledger.ruling(RUN, access, mode)
     judgement = decide(access, mode, frozenset[str](), ruling)

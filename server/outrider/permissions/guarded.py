@@ -12,6 +12,7 @@ from fnmatch import translate
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final, Literal
 
+from outrider.permissions.own_file import MOST_BYTES
 from outrider.permissions.secret_files import is_secret_file
 from outrider_protocol.settings import Effect
 
@@ -153,7 +154,10 @@ def _read(path: Path) -> "GitIgnoreSpec":
     from pathspec import GitIgnoreSpec
 
     try:
-        return GitIgnoreSpec.from_lines(path.read_text("utf-8", "replace").splitlines())
+        # A device or a pipe, to which a link of the workspace may lead, would not come to an end.
+        if path.is_file() and path.stat().st_size <= MOST_BYTES:
+            return GitIgnoreSpec.from_lines(path.read_text("utf-8", "replace").splitlines())
     except (OSError, ValueError):
-        # Nobody knows what it shuts, so that all is.
-        return GitIgnoreSpec.from_lines(["*"])
+        pass
+    # Nobody knows what it shuts, so that all is.
+    return GitIgnoreSpec.from_lines(["*"])

@@ -3,6 +3,7 @@
 import glob
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -15,8 +16,10 @@ from outrider.permissions.programs.patterns import runs_scripts
 from outrider.permissions.programs.readers import only_reads
 from outrider.permissions.rules import RUN
 from outrider.permissions.secret_files import is_secret_file
+from outrider.permissions.shell.builtins import BUILTINS
 from outrider.permissions.shell.model import Program, Word
 from outrider.permissions.shell.reading import read_command
+from outrider.processes.search_path import found_as, is_of
 from outrider.tools.git_settings import find_repository, why_git_runs_more
 from outrider.tools.git_tracked import tracked_files
 from outrider.workspace.paths import OWN_FOLDER, Folders, PathProblem
@@ -27,6 +30,10 @@ MOST_MATCHES: Final = 2000
 MOST_BELOW: Final = 20_000
 """Names below the folders of one program that are looked at."""
 SCRIPT_BYTES: Final = 5_000_000
+_BETWEEN: Final = re.compile(r"\.\.\.?(?!/)")
+"""Between two revisions (gitrevisions(7))."""
+_MAY_BE_OBJECT: Final = re.compile(r"[0-9a-f]{4,64}(?![\w./-])")
+"""The id of an object, which need not be a commit."""
 _SHOWN: Final = 200
 """Characters of a part that an approval shows."""
 
@@ -39,7 +46,9 @@ def _shut_by_name(names: Sequence[str]) -> str | None:
     return "files of that name hold secrets" if any(map(is_secret_file, names)) else None
 
 
-def look_at(text: str, folders: Folders, cwd: Path, why_shut: WhyShut = _shut_by_name) -> Command:
+def look_at(
+    text: str, folders: Folders, cwd: Path, why_shut: WhyShut = _shut_by_name, search_path: str = ""
+) -> Command:
     """Take a command line apart, and look its paths up. Blocks; nothing runs.
 
     Args:
@@ -47,11 +56,12 @@ def look_at(text: str, folders: Folders, cwd: Path, why_shut: WhyShut = _shut_by
         folders: The workspace folders.
         cwd: Where it would run.
         why_shut: Which files are shut; without it those with names of secrets.
+        search_path: The `PATH` by which its programs are found.
     """
     line = read_command(text)
     base = cwd / line.folder if line.folder else cwd
-    places = [_Place(folders, cwd, why_shut)]
-    places.append(_Place(folders, base, why_shut) if line.folder else places[0])
+    places = [_Place(folders, cwd, why_shut, search_path)]
+    places.append(_Place(folders, base, why_shut, search_path) if line.folder else places[0])
     reads: list[str | None] = []
     scripts: dict[str, str] = {}
     ran: list[str | None] = []
@@ -69,25 +79,46 @@ def look_at(text: str, folders: Folders, cwd: Path, why_shut: WhyShut = _shut_by
 class _Place:
     """A folder where a part of a line runs."""
 
-    def __init__(self, folders: Folders, base: Path, why_shut: WhyShut) -> None:
+    def __init__(self, folders: Folders, base: Path, why_shut: WhyShut, search_path: str) -> None:
         self._folders = folders
         self._base = str(base)
         self._why_shut = why_shut
+        self._search_path = search_path
         self._roots = [os.path.realpath(folder.path) for folder in folders.folders]
         self._known: dict[str, str | None] = {}
         self._real: dict[str, str] = {}
         self._shut: dict[str, str | None] = {}
         self._of_git: str | None = None
+        self._theirs: dict[str, str | None] = {}
 
     def why_not(self, program: Program) -> str | None:
         """Why a program is not known to only read inside the workspace, None if it is."""
         reads = only_reads(program)
         if isinstance(reads, str):
             return reads
+        if theirs := self._why_theirs(program):
+            return theirs
         outside = next((problem for word in reads.paths if (problem := self._outside(word))), None)
         if outside is None and program.name == "git":
             return self._why_git_runs_more() or (self._why_tracked(program, reads) if reads.tracked else None)
         return outside or (self._why_not_below(reads) if reads.below else None)
+
+    def _why_theirs(self, program: Program) -> str | None:
+        """Why a program is another one than its name says: the workspace has put it into the search path."""
+        if not self._search_path or not program.argv:
+            return None
+        names = [
+            *program.through,
+            *([] if not program.through and program.name in BUILTINS else [program.name]),
+        ]
+        return next((why for name in names if name is not None and (why := self._why_their(name))), None)
+
+    def _why_their(self, name: str) -> str | None:
+        if name not in self._theirs:
+            file = next(found_as(name, self._search_path, self._base), None)
+            is_theirs = file is not None and is_of(file, self._roots)
+            self._theirs[name] = f"{name} is a file of the workspace here, {file}" if is_theirs else None
+        return self._theirs[name]
 
     def names_shut(self, program: Program) -> str | None:
         """Why a file that is named in the words of a program is shut, None if none is."""
@@ -95,9 +126,9 @@ class _Place:
             if word.text is not None:
                 if (why := self._named_shut(word.text)) is not None:
                     return why
-                _, colon, path = word.text.partition(":")
-                if program.name == "git" and colon and (why := self._why_shut((self._joined(path),))):
-                    return f"{path} is shut, as it was too: {why}"
+                for path in _as_they_were(word.text) if program.name == "git" else ():
+                    if why := self._why_shut((self._joined(path),)):
+                        return f"{path} is shut, as it was too: {why}"
             elif word.is_glob:
                 matches = islice(self._matches(word), MOST_MATCHES + 1)
                 if why := next(filter(None, map(self._named_shut, matches)), None):
@@ -158,7 +189,12 @@ class _Place:
         if files is None:
             return "what git tracks cannot be read, and so not whether it may hold keys"
         shut = [path for path in files if self._why_shut((path,)) is not None]
-        if shut and (named := self._only_named(program, reads, base)) is not None:
+        named = self._only_named(program, reads, base)
+        if (found := find_repository(base)) and not self._is_inside(str(found[0])):
+            beyond = [path for path in named or (str(found[0]),) if not self._is_inside(path)]
+            if beyond:
+                return f"git may show {beyond[0]}, which is outside the workspace; `-- .` at its end keeps it to the folder"
+        if shut and named is not None:
             shut = [path for path in shut if any(path == one or path.startswith(f"{one}/") for one in named)]
         return f"git may show {os.path.relpath(shut[0], base)}, which may hold keys" if shut else None
 
@@ -174,8 +210,11 @@ class _Place:
             if text is None or text.startswith(":") or set(text) & set("*?[\\"):
                 return None
             named.append(os.path.normpath(os.path.join(base, text)))  # noqa: PTH118
-            if ":" in text and (found := find_repository(base)):  # a file as it was
-                named.append(os.path.normpath(found[0] / text.partition(":")[2]))
+            if _MAY_BE_OBJECT.match(text) and not os.path.lexists(named[-1]):
+                return None  # the text of any file may have that name, and no path limits it
+            for path in _as_they_were(text):
+                top = None if path.startswith(("./", "../")) else find_repository(base)
+                named.append(os.path.normpath(os.path.join(top[0] if top else base, path)))  # noqa: PTH118
         return named if any(map(os.path.lexists, named)) else None
 
     def _texts(self, word: Word) -> list[str]:
@@ -233,16 +272,25 @@ class _Place:
                 self._real[folder] = os.path.realpath(path) if os.path.islink(path) else path  # noqa: PTH114
         return self._real[folder]
 
+    def _root_of(self, path: str) -> str | None:
+        return next((root for root in self._roots if path == root or path.startswith(f"{root}/")), None)
+
+    def _is_inside(self, path: str) -> bool:
+        return self._root_of(path) is not None
+
     def _looked_up(self, text: str) -> str | None:
         resolved = self._resolved(text)
-        root = next(
-            (root for root in self._roots if resolved == root or resolved.startswith(f"{root}/")), None
-        )
+        root = self._root_of(resolved)
         if root is None or resolved[len(root) + 1 :].partition("/")[0].casefold() == OWN_FOLDER:
             return f"{text} is outside the workspace"
         if self._why_shut((os.path.join(self._base, text), resolved)) is not None:  # noqa: PTH118
             return f"{text} may hold keys"
         return None
+
+
+def _as_they_were(text: str) -> list[str]:
+    """The paths in a word that names files as they were, by a revision and a colon; two where it names what lies between."""
+    return [path for one in _BETWEEN.split(text) for _, colon, path in [one.partition(":")] if colon]
 
 
 def _paths_in(text: str) -> Iterator[str]:

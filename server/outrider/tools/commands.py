@@ -6,6 +6,7 @@ It runs in the sandbox where there is one; if that stands in its way, the person
 import asyncio
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,10 +51,11 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
         return error(f"{located.display} is not a folder of the disk.")
     if "\0" in params.command:
         return error("a command cannot hold NUL bytes")
-    command = await asyncio.to_thread(
-        look_at, params.command, context.folders, located.resolved, context.why_shut
-    )
     confined = await context.confine(shell_argv(params.command), located.resolved)
+    search_path = confined.env_outside.get("PATH", "")
+    command = await asyncio.to_thread(
+        look_at, params.command, context.folders, located.resolved, context.why_shut, search_path
+    )
     if confined.refused:
         return error(confined.told)
     run = _Run(params, call, context, located.resolved, confined, command)
@@ -157,26 +159,48 @@ class _Run:
         came, unsaved, changed = await self._once(confined)
         sign = self._sandbox_stood_in_the_way(came)
         if sign is not None:
-            outside = replace(
-                confined, argv=tuple(shell_argv(self._params.command)), env=confined.env_outside
-            )
-            action = Action(
-                access=Access("execute"),
-                perform=self.run,
-                title=f"{RUN_OUTSIDE}: {self._params.command}",
-                detail=f"It failed in the sandbox: {sign}. Outside it can write everywhere that you can, and reach "
-                f"the network. What it did until it failed is done twice.\n"
-                f"{described(self._command, context.parts_of(self._command))}".rstrip(),
-                digest=self.digest(outside),
-                leaves_sandbox=True,
-            )
-            if (await context.approve(self._call, action, ())).decision == "reject":
-                changed.append("it failed in the sandbox, and the person chose not to run it outside")
+            outside = self._outside()
+            if (refusal := await self._refusal_of_outside(outside, sign, changed)) is not None:
+                changed.append(refusal)
             else:
                 self._show("\n[once more, outside the sandbox]\n")
                 came, unsaved, again = await self._once(outside)
                 changed = [*changed, *again, "it was run once more outside the sandbox"]
         return _told(came, self.seconds, context.limits.command_idle_seconds, unsaved, changed)
+
+    def _outside(self) -> Confined:
+        return replace(self._confined, argv=self._confined.argv_outside, env=self._confined.env_outside)
+
+    async def _refusal_of_outside(self, outside: Confined, sign: str, changed: Sequence[str]) -> str | None:
+        """Ask whether it may be run without walls; why it is not, None if it is.
+
+        The run that failed could write in the workspace, its own scripts included, so it is looked at anew, and again after the yes.
+        """
+        context = self._context
+        await self._look_again()
+        asked = self.digest(outside)
+        action = Action(
+            access=Access("execute"),
+            perform=self.run,
+            title=f"{RUN_OUTSIDE}: {self._params.command}",
+            detail=f"It failed in the sandbox: {sign}. Outside it can write everywhere that you can, and reach "
+            f"the network. What it did until it failed is done twice{''.join(f'; {one}' for one in changed)}.\n"
+            f"{described(self._command, context.parts_of(self._command))}".rstrip(),
+            digest=asked,
+            leaves_sandbox=True,
+        )
+        if (await context.approve(self._call, action, ())).decision == "reject":
+            return "it failed in the sandbox, and the person chose not to run it outside"
+        await self._look_again()
+        if self.digest(outside) != asked or await asyncio.to_thread(self.cwd.resolve) != self.cwd:
+            return "it failed in the sandbox, and was not run outside: what it runs changed while the person was asked"
+        return None
+
+    async def _look_again(self) -> None:
+        text, context, path = self._params.command, self._context, self._confined.env_outside.get("PATH", "")
+        self._command = await asyncio.to_thread(
+            look_at, text, context.folders, self.cwd, context.why_shut, path
+        )
 
     async def _once(self, confined: Confined) -> tuple[CommandResult | SpawnProblem, list[str], list[str]]:
         context = self._context

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from outrider.processes.sandbox.git_folders import belonging_to
+
 _MOST_BYTES: Final = 200_000
 _MOST_MODULES: Final = 200
 _ANY: Final = frozenset({"*"})
@@ -58,15 +60,28 @@ def why_git_runs_more(folder: str) -> str | None:
     found = find_repository(folder)
     if found is None:
         return None
-    _, place = found
+    top, place = found
     common = common_folder(place)
+    if (elsewhere := _elsewhere(top, place, common)) is not None:
+        return f"git goes by {elsewhere}, and that does not know this folder"
     for path in (common / "hooks" / "post-index-change", place / "hooks" / "post-index-change"):
         if os.access(path, os.X_OK):
             return f"git runs {path.parent.name}/{path.name}"
     for path in (common / "config", place / "config.worktree", *_modules(common)):
-        if problem := _problem_in(path, folder, common):
+        if problem := _problem_in(path, top, common):
             return problem
     return None
+
+
+def _elsewhere(top: Path, place: Path, common: Path) -> str | None:
+    """What git would show of another repository, to which files and links in this one lead; None for nothing."""
+    inside, own = Path(os.path.realpath(top)), os.path.realpath(common)
+    known = [inside, *(belonging_to(top) if (top / ".git").is_file() else ())]
+    for path in (place, common, common / "objects", common / "refs"):
+        real = Path(os.path.realpath(path))
+        if not real.is_relative_to(own) and not any(real.is_relative_to(one) for one in known):
+            return str(real)
+    return None if any(Path(own).is_relative_to(one) for one in known) else own
 
 
 def find_repository(folder: str) -> tuple[Path, Path] | None:
@@ -80,7 +95,7 @@ def find_repository(folder: str) -> tuple[Path, Path] | None:
         if entry.is_dir():
             return above, entry
         if entry.is_file():
-            said = _text(entry) or ""
+            said = text_of(entry) or ""
             return above, above / said.removeprefix("gitdir:").strip() if said.startswith(
                 "gitdir:"
             ) else entry
@@ -95,7 +110,7 @@ def common_folder(place: Path) -> Path:
     Args:
         place: The own folder of one of them.
     """
-    said = _text(place / "commondir") if (place / "commondir").is_file() else None
+    said = text_of(place / "commondir") if (place / "commondir").is_file() else None
     return place / said.strip() if said else place
 
 
@@ -117,8 +132,8 @@ def _modules(common: Path) -> Iterator[Path]:
         yield common / "modules"  # too many: it is no file, and so a problem
 
 
-def _problem_in(path: Path, folder: str, common: Path) -> str | None:
-    text = _text(path) if os.path.lexists(path) else ""
+def _problem_in(path: Path, top: Path, common: Path) -> str | None:
+    text = text_of(path) if os.path.lexists(path) else ""
     if text is None:
         return f"the settings of git in {path.name} cannot be read"
     section, name = "", None
@@ -130,13 +145,13 @@ def _problem_in(path: Path, folder: str, common: Path) -> str | None:
             continue
         found = _KEY.fullmatch(rest)
         key, value = (found[1].lower(), (found[2] or "").strip()) if found else (rest[:20], "")
-        if not _is_harmless(section, name, key, value, path, folder, common):
+        if not _is_harmless(section, name, key, value, path, top, common):
             return f"git does what its settings there say: {section}.{key}"
     return None
 
 
 def _is_harmless(
-    section: str, name: str | None, key: str, value: str, path: Path, folder: str, common: Path
+    section: str, name: str | None, key: str, value: str, path: Path, top: Path, common: Path
 ) -> bool:
     keys = _HARMLESS.get(section, frozenset[str]())
     if key in keys or (keys is _ANY and re.fullmatch(r"[a-z][a-z0-9-]*", key)):
@@ -147,15 +162,21 @@ def _is_harmless(
         )
     if (section, key) == ("core", "fsmonitor"):
         return value.lower() == "false"
-    if (section, key) == ("core", "worktree"):  # submodules have it, and it must lead to where git is asked
-        tree = os.path.realpath(path.parent / value)
-        return path.is_relative_to(common / "modules") or folder == tree or folder.startswith(f"{tree}/")
+    if (section, key) == (
+        "core",
+        "worktree",
+    ):  # submodules have it; any other place would be shown as what changed here
+        tree = Path(os.path.realpath(path.parent / value))
+        # A linked work tree has its modules beside the first one.
+        tops = [top, common.parent] if path.is_relative_to(common / "modules") else [top]
+        return any(tree.is_relative_to(os.path.realpath(one)) for one in tops)
     if (section, name) == ("filter", "lfs"):
         return key == "required" or _LFS.fullmatch(value) is not None
     return False
 
 
-def _text(path: Path) -> str | None:
+def text_of(path: Path) -> str | None:
+    """The text of one of git's small files; None where it is none, or too large. Blocks."""
     try:
         if not path.is_file() or path.stat().st_size > _MOST_BYTES:
             return None

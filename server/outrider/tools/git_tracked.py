@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+from stat import S_ISREG
 from typing import Final
 
 from outrider.permissions.secret_files import is_secret_file
-from outrider.tools.git_settings import common_folder, find_repository
+from outrider.tools.git_settings import common_folder, find_repository, text_of
 
 MOST_BYTES: Final = 64_000_000
 """Bytes of the largest index that is read."""
@@ -36,7 +37,7 @@ def tracked_files(folder: str, *, secret: bool) -> tuple[str, ...] | None:
     index = place / "index"
     try:
         status = index.stat()
-        if status.st_size > MOST_BYTES:
+        if not S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:  # a pipe or a device would not end
             return None
         stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
         names, secrets = _names(index, _hash_bytes(common_folder(place)), stamp)
@@ -58,10 +59,7 @@ def _names(
 
 
 def _hash_bytes(common: Path) -> int:
-    try:
-        return 32 if _SHA256.search((common / "config").read_text("utf-8", "replace")) else 20
-    except OSError:
-        return 20
+    return 32 if _SHA256.search(text_of(common / "config") or "") else 20
 
 
 def _entries(data: bytes, hash_bytes: int) -> Iterator[bytes]:

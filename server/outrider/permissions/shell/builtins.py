@@ -35,6 +35,9 @@ PLAIN: Final = frozenset(
 )
 """Builtins that, as far as they are let pass here, run nothing and change nothing but this shell's own way."""
 
+BUILTINS: Final = PLAIN | {"echo", "printf", "pwd", "test", "[", "type", "command"}
+"""Those and the others that are known: bash looks for no file of that name."""
+
 
 def builtin_problem(argv: tuple[Word, ...]) -> str | None:
     """Why a line cannot be known once this builtin has run; None for other programs and harmless uses."""

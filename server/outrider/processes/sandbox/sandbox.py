@@ -15,10 +15,12 @@ from outrider.ports.clock import Clock
 from outrider.processes.commands import collect
 from outrider.processes.sandbox import bubblewrap, seatbelt
 from outrider.processes.sandbox.walls import NoWalls, Walls, environment_in, walls_of
+from outrider.processes.search_path import own_program
 from outrider.processes.supervisor import SpawnProblem, Supervisor
 
 PROBE_SECONDS: Final = 5.0
 _PROBE: Final = ("/bin/sh", "-c", "true > /dev/null")
+PROGRAMS: Final[Mapping[str, str]] = {"linux": bubblewrap.PROGRAM, "darwin": seatbelt.PROGRAM}
 _LONGEST: Final = 200
 """Characters of what the tried command printed."""
 
@@ -45,6 +47,8 @@ class Confined:
     """For a person: sandboxed or not, and why."""
     env_outside: Mapping[str, str]
     """Its environment without a sandbox."""
+    argv_outside: tuple[str, ...]
+    """How it is run without a sandbox."""
     refused: bool = False
     """Whether it must not run at all: a sandbox is required, and there is none."""
     may_leave: bool = False
@@ -53,7 +57,7 @@ class Confined:
 
 def unconfined(argv: Sequence[str], env: Mapping[str, str], told: str, *, refused: bool = False) -> Confined:
     """A command without a sandbox."""
-    return Confined(tuple(argv), dict(env), None, told, dict(env), refused)
+    return Confined(tuple(argv), dict(env), None, told, dict(env), tuple(argv), refused)
 
 
 @dataclass(slots=True)
@@ -87,21 +91,23 @@ class Sandbox:
             folders: The workspace folders.
             wish: What the settings say.
         """
+        argv, program = await asyncio.to_thread(self._found, argv, env, cwd, folders)
         if wish.mode == "off":
             return unconfined(argv, env, "Not sandboxed: the setting `sandbox` is off.")
         refused = wish.mode == "required"
         walls = await asyncio.to_thread(self._walls, cwd, env, folders, wish)
         if isinstance(walls, NoWalls):
             return unconfined(argv, env, _without(walls.message, refused=refused), refused=refused)
-        if problem := await self._problem(walls, env):
+        if problem := await self._problem(program, walls, env):
             return unconfined(argv, env, _without(problem, refused=refused), refused=refused)
         network = "with the network" if walls.network else "without network"
         return Confined(
-            tuple(self._wrapped(walls, str(cwd), argv)),
+            (program, *self._wrapped(walls, str(cwd), argv)[1:]),
             environment_in(env),
             walls,
             f"Sandboxed: it can write in the workspace only, and runs {network}.",
             dict(env),
+            tuple(argv),
             may_leave=not refused,
         )
 
@@ -110,6 +116,17 @@ class Sandbox:
         for tried in self._tried.values():
             tried.cancel()
         await asyncio.gather(*self._tried.values(), return_exceptions=True)
+
+    def _found(
+        self, argv: Sequence[str], env: Mapping[str, str], cwd: Path, folders: Sequence[Path]
+    ) -> tuple[list[str], str]:
+        """A command line, and the program that puts it behind walls: no file of the workspace stands for either."""
+        roots = [str(folder.resolve()) for folder in folders]
+        program, walls = (
+            own_program(name, env.get("PATH", ""), str(cwd), roots)
+            for name in (argv[0], PROGRAMS.get(self.platform, ""))
+        )
+        return [program, *argv[1:]], walls
 
     def _walls(
         self, cwd: Path, env: Mapping[str, str], folders: Sequence[Path], wish: SandboxWish
@@ -130,20 +147,20 @@ class Sandbox:
             return seatbelt.wrapped(walls, argv)
         return bubblewrap.wrapped(walls, cwd, argv)
 
-    async def _problem(self, walls: Walls, env: Mapping[str, str]) -> str | None:
+    async def _problem(self, program: str, walls: Walls, env: Mapping[str, str]) -> str | None:
         """Why these walls cannot be had here; None if they can."""
         if self.platform not in {"linux", "darwin"}:
             return f"there is no sandbox for {self.platform}"
-        key = (walls, env.get("PATH"))
+        key = (program, walls, env.get("PATH"))
         tried = self._tried.get(key)
         if tried is None:
             if len(self._tried) >= 8:  # folders come and go
                 self._tried.pop(next(iter(self._tried)))
-            tried = self._tried[key] = asyncio.ensure_future(self._try(walls, env))
+            tried = self._tried[key] = asyncio.ensure_future(self._try(program, walls, env))
         return await asyncio.shield(tried)
 
-    async def _try(self, walls: Walls, env: Mapping[str, str]) -> str | None:
-        argv = self._wrapped(walls, "/", _PROBE)
+    async def _try(self, program: str, walls: Walls, env: Mapping[str, str]) -> str | None:
+        argv = [program, *self._wrapped(walls, "/", _PROBE)[1:]]
         came = await collect(
             self.supervisor,
             argv,

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from outrider.processes.sandbox.git_folders import belonging_to, named_by
+
 Kind = Literal["hidden", "closed", "readable", "writable", "guarded"]
 """Empty and private; empty, where nothing can be put; to read; to write; to read, although it lies in what can be written."""
 
@@ -94,12 +96,15 @@ def walls_of(
     _put(found, _programs(search_path, home), "readable")
     _put(found, map(str, readable), "readable")
     for folder in writable:
-        _put(found, filter(None, [_git_folder_of(folder)]), "readable")
+        _put(found, map(str, belonging_to(folder)), "readable")
     for folder in writable:
         _close_above(found, folder.resolve())
     _put(found, map(str, writable), "writable")
     for folder in writable:
         _put(found, [str(folder / name) for name in GUARDED], "guarded")
+        # Git obeys what lies there, too.
+        within = [place for place in named_by(folder) if folder.resolve() in place.parents]
+        _put(found, map(str, within), "guarded")
     # What is Outrider's own never opens because another setting names it.
     _put(found, [path for path in map(str, private) if _holds_none(path, writable)], "hidden")
     return Walls(tuple(_needed(found)), network, str(home))
@@ -152,18 +157,6 @@ def _programs(search_path: str, home: Path) -> list[str]:
         whole = (folder.parent / "pyvenv.cfg").is_file()
         found.append(str(folder.parent if whole else folder))
     return found
-
-
-def _git_folder_of(folder: Path) -> str | None:
-    """Where git keeps what belongs to a linked work tree: its `.git` is a file that says so (gitrepository-layout(5))."""
-    try:
-        said = (folder / ".git").read_text("utf-8") if (folder / ".git").is_file() else ""
-    except (OSError, UnicodeDecodeError):
-        return None
-    if not said.startswith("gitdir: "):
-        return None
-    place = folder / said.removeprefix("gitdir: ").strip()
-    return str(next((above for above in place.parents if above.name == ".git"), place))
 
 
 def _holds_none(path: str, folders: Sequence[Path]) -> bool:
