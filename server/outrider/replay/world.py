@@ -322,6 +322,12 @@ class RecordedSightings(Sightings):
         await tape.hang_if_cut_off()
         return []
 
+    def note(self, path: str, located: Located, text: str, digest: str) -> None:
+        """There is nothing to look at."""
+
+    def hash_of(self, path: str, text: str) -> str | None:
+        """Not known, as nothing was looked at."""
+
 
 class RecordedDocuments(DocumentStore):
     """What was open, as far as the next change tells."""
