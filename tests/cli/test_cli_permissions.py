@@ -126,6 +126,27 @@ def test_a_rule_that_would_never_hold_is_not_saved(outrider, tmp_path, rule, why
     assert not (tmp_path / "config").exists()
 
 
+def test_a_rule_for_a_script_is_about_the_script_as_it_is(outrider, tmp_path):
+    script = tmp_path / "work" / "x.sh"
+    script.write_text("echo one\n")
+    assert "with the script as it is" in " ".join(outrider("add", "allow", "bash x.sh")[1].split())
+    assert json.loads(outrider("check", "bash x.sh a", "--json")[1])["decision"] == "allow"
+    script.write_text("echo two\n")
+    told = json.loads(outrider("check", "bash x.sh a", "--json")[1])
+    assert told["decision"] == "ask"
+    assert told["reason"].startswith("the script is another one than when its rule was made (rule: allow")
+    outrider("add", "allow", "bash x.sh", "--script", "any")
+    assert json.loads(outrider("check", "bash x.sh a", "--json")[1])["decision"] == "allow"
+
+
+def test_a_rule_that_names_no_script_says_so(outrider, tmp_path):
+    outrider("add", "allow", "bash x.sh")
+    (tmp_path / "work" / "x.sh").write_text("echo one\n")
+    told = json.loads(outrider("check", "bash x.sh", "--json")[1])
+    assert told["decision"] == "ask"
+    assert told["reason"].startswith("its rule does not say for which script")
+
+
 def test_slips(outrider, tmp_path):
     code, out, _ = outrider("add", "allow", "bash")
     assert (code, "bash alone would allow any program" in " ".join(out.split())) == (2, True)

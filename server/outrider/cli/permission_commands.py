@@ -78,7 +78,8 @@ def add(
     script: Annotated[
         str | None,
         typer.Option(
-            metavar="HASH", help="For a script of the workspace: its SHA-256, or `any` whatever it holds."
+            metavar="HASH",
+            help="For a script of the workspace: its SHA-256, or `any` whatever it holds. Default: as it is now.",
         ),
     ] = None,
     host: Annotated[
@@ -108,6 +109,8 @@ def add(
         raise typer.BadParameter(f"{expires} is no time", param_hint="--expires") from problem
     folder = existing_folder(workspace)
     is_command = tool == RUN
+    if is_command and decision == "allow" and what and script is None:
+        script = permissions.script_now(what, folder)
     rule = Rule(
         decision,
         tool,

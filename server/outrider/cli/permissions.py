@@ -43,6 +43,18 @@ def open_ledger(rules: Path | None, workspace: Path, console: Console) -> Ledger
     return ledger
 
 
+def script_now(command: str, workspace: Path) -> str | None:
+    """The hash of the script of the workspace that a command runs, None where it runs none.
+
+    Args:
+        command: The words of a rule.
+        workspace: Where it would run.
+    """
+    looked = look_at(command, folders_of(((workspace.name, workspace.as_uri()),)), workspace)
+    hashes = {looked.script_of(number) for number in range(len(looked.ran))} - {None}
+    return hashes.pop() if len(hashes) == 1 else None
+
+
 def check(
     command: str,
     ledger: Ledger,
