@@ -88,6 +88,25 @@ def test_check_for_a_person(outrider):
     assert "through sudo" in out
 
 
+def test_check_goes_by_what_was_said_of_the_folder(outrider, tmp_path, capsys):
+    """As a session would there: a mode for every workspace does not hold where nobody vouches, and a no always does."""
+
+    def decision(*arguments):
+        return json.loads(outrider("check", "ls", "--json", *arguments)[1])["decision"]
+
+    config = tmp_path / "config" / "outrider"
+    config.mkdir(parents=True)
+    (config / "settings.toml").write_text('permissionMode = "auto-edit"\n')
+    assert (decision(), decision("--mode", "auto-edit")) == ("ask", "allow")
+    assert main(["trust", "add"]) == 0
+    capsys.readouterr()
+    assert decision() == "allow"
+    assert main(["trust", "refuse"]) == 0
+    capsys.readouterr()
+    made = json.loads(outrider("check", "make", "--json", "--mode", "full")[1])
+    assert (made["decision"], "read-only" in made["reason"]) == ("deny", True)
+
+
 def test_check_runs_nothing(outrider, tmp_path):
     outrider("check", "touch made; $(touch made)", "--mode", "full")
     assert not (tmp_path / "work" / "made").exists()

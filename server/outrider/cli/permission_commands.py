@@ -34,7 +34,10 @@ def check(
     command: Annotated[str, typer.Argument(metavar="CMD", help="A command line, in quotes.")],
     mode: Annotated[
         PermissionMode | None,
-        typer.Option("--mode", help="The permission mode. Default: the user's settings."),
+        typer.Option(
+            "--mode",
+            help="The permission mode. Default: what holds in the folder, by the user's settings and its trust.",
+        ),
     ] = None,
     rules: RulesOption = None,
     workspace: WorkspaceOption = Path(),
@@ -47,9 +50,10 @@ def check(
     from outrider.cli import permissions
 
     folder = existing_folder(workspace)
-    ledger = permissions.open_ledger(_file(rules), folder, make_console(sys.stderr))
+    errors = make_console(sys.stderr)
+    ledger = permissions.open_ledger(_file(rules), folder, errors)
     console = None if json_object else make_console(sys.stdout)
-    raise typer.Exit(permissions.check(command, ledger, mode, folder, console, sys.stdout))
+    raise typer.Exit(permissions.check(command, ledger, mode, folder, console, sys.stdout, errors))
 
 
 @app.command("list")
