@@ -170,9 +170,22 @@ async def test_a_damaged_ledger_lets_nothing_but_reading_happen(begin, rules):
     editor = await begin("stock", [step(read), step(FIX), DONE], {"permissionMode": "full"})
     await editor.run("Change it.")
     assert {name: status for name, (status, _) in results(editor).items()} == {"read": "ok", "fix": "denied"}
-    assert any("rules.toml, line 2" in said.text for said in editor.said)
+    (said,) = [said.text for said in editor.said if "rules.toml, line 2" in said.text]
+    assert said.endswith("Until that is mended, nothing but reading is possible")
+    checks = {check["name"]: check for check in (await editor.command("outrider.doctor"))["checks"]}
+    assert checks["permissions"]["status"] == "fail"
+    assert "rules.toml, line 2" in checks["permissions"]["detail"]
     listed = await editor.command("outrider.permissions", {})
     assert "line 2" in listed["problem"]
+
+
+async def test_the_doctor_names_a_damaged_file_of_the_workspace(begin, workspace):
+    (workspace / ".outrider").mkdir()
+    (workspace / ".outrider" / "rules.toml").write_text("[[rule")
+    editor = await begin("stock", [DONE])
+    checks = {check["name"]: check for check in (await editor.command("outrider.doctor"))["checks"]}
+    assert checks["permissions"]["status"] == "warn"
+    assert checks["permissions"]["detail"].endswith("every edit and command is asked for")
 
 
 async def test_rules_are_added_removed_and_opened_by_command(begin, rules):

@@ -88,6 +88,25 @@ def test_check_for_a_person(outrider):
     assert "through sudo" in out
 
 
+def test_check_goes_by_what_was_said_of_the_folder(outrider, tmp_path, capsys):
+    """As a session would there: a mode for every workspace does not hold where nobody vouches, and a no always does."""
+
+    def decision(*arguments):
+        return json.loads(outrider("check", "ls", "--json", *arguments)[1])["decision"]
+
+    config = tmp_path / "config" / "outrider"
+    config.mkdir(parents=True)
+    (config / "settings.toml").write_text('permissionMode = "auto-edit"\n')
+    assert (decision(), decision("--mode", "auto-edit")) == ("ask", "allow")
+    assert main(["trust", "add"]) == 0
+    capsys.readouterr()
+    assert decision() == "allow"
+    assert main(["trust", "refuse"]) == 0
+    capsys.readouterr()
+    made = json.loads(outrider("check", "make", "--json", "--mode", "full")[1])
+    assert (made["decision"], "read-only" in made["reason"]) == ("deny", True)
+
+
 def test_check_runs_nothing(outrider, tmp_path):
     outrider("check", "touch made; $(touch made)", "--mode", "full")
     assert not (tmp_path / "work" / "made").exists()
@@ -124,6 +143,27 @@ def test_a_rule_that_would_never_hold_is_not_saved(outrider, tmp_path, rule, why
     code, out, _ = outrider("add", *rule)
     assert (code, why in " ".join(out.split())) == (2, True), out
     assert not (tmp_path / "config").exists()
+
+
+def test_a_rule_for_a_script_is_about_the_script_as_it_is(outrider, tmp_path):
+    script = tmp_path / "work" / "x.sh"
+    script.write_text("echo one\n")
+    assert "with the script as it is" in " ".join(outrider("add", "allow", "bash x.sh")[1].split())
+    assert json.loads(outrider("check", "bash x.sh a", "--json")[1])["decision"] == "allow"
+    script.write_text("echo two\n")
+    told = json.loads(outrider("check", "bash x.sh a", "--json")[1])
+    assert told["decision"] == "ask"
+    assert told["reason"].startswith("the script is another one than when its rule was made (rule: allow")
+    outrider("add", "allow", "bash x.sh", "--script", "any")
+    assert json.loads(outrider("check", "bash x.sh a", "--json")[1])["decision"] == "allow"
+
+
+def test_a_rule_that_names_no_script_says_so(outrider, tmp_path):
+    outrider("add", "allow", "bash x.sh")
+    (tmp_path / "work" / "x.sh").write_text("echo one\n")
+    told = json.loads(outrider("check", "bash x.sh", "--json")[1])
+    assert told["decision"] == "ask"
+    assert told["reason"].startswith("its rule does not say for which script")
 
 
 def test_slips(outrider, tmp_path):

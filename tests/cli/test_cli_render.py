@@ -150,6 +150,23 @@ def test_a_failed_call_says_why_in_one_line():
     assert "a" * 200 in shown.lines[0], "only a terminal has an edge"
 
 
+def test_a_call_that_the_mode_does_not_let_go_says_why():
+    shown = Shown().event("tool.requested", callId="c", name="run_command", input={"command": "make"})
+    why = "run_command is not possible: the session is read-only: no execute is possible."
+    shown.event("tool.finished", callId="c", name="run_command", status="denied", content=why)
+    assert shown.lines == ["- run_command  make  denied", f"  {why}"]
+
+
+def test_what_a_rule_decided_is_said_with_the_rule():
+    shown = Shown().event("tool.requested", callId="c", name="run_command", input={"command": "make"})
+    rule = "rule: deny run_command “make …” everywhere"
+    shown.event("approval.resolved", id="o", callId="c", decision="reject", by="rule", rule=rule)
+    shown.event(
+        "tool.finished", callId="c", name="run_command", status="denied", content="A rule forbids it."
+    )
+    assert shown.lines == [f"  rejected ({rule})", "- run_command  make  denied"]
+
+
 def test_a_terminal_cuts_lines_at_its_edge():
     shown = Shown(colour=True).event(
         "tool.requested", callId="c", name="read_file", input={"path": "a" * 200}

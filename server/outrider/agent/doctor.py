@@ -35,7 +35,7 @@ async def examine(services: Services, *, probe: bool = False) -> list[Check]:
         await _sandbox(services),
         await _search(services),
         _editor(services),
-        _permissions(services),
+        await _permissions(services),
     ]
     if probe:
         checks += [await try_tools(services, model) for model in models_of(services.settings())[:1]]
@@ -132,12 +132,17 @@ def _editor(services: Services) -> Check:
     return Check(name="editor", status="ok", detail="edits and documents are supported")
 
 
-def _permissions(services: Services) -> Check:
+async def _permissions(services: Services) -> Check:
+    await services.ledger.refresh()
     settings = services.settings()
     told = [f"{folder.path} {_TRUST[services.trust.of(folder.path)]}" for folder in services.folders.folders]
     detail = "; ".join([f"mode {settings.permission_mode}", *told])
     if problem := services.trust.file.problem:
         return Check(name="permissions", status="fail", detail=f"{detail}; {problem}")
+    if wrong := services.ledger.all_problems:
+        status = "fail" if any(is_own for _, is_own in wrong) else "warn"
+        detail = "; ".join([detail, *(problem for problem, _ in wrong)])
+        return Check(name="permissions", status=status, detail=detail)
     return Check(name="permissions", status="ok", detail=detail)
 
 

@@ -34,7 +34,10 @@ def check(
     command: Annotated[str, typer.Argument(metavar="CMD", help="A command line, in quotes.")],
     mode: Annotated[
         PermissionMode | None,
-        typer.Option("--mode", help="The permission mode. Default: the user's settings."),
+        typer.Option(
+            "--mode",
+            help="The permission mode. Default: what holds in the folder, by the user's settings and its trust.",
+        ),
     ] = None,
     rules: RulesOption = None,
     workspace: WorkspaceOption = Path(),
@@ -47,9 +50,10 @@ def check(
     from outrider.cli import permissions
 
     folder = existing_folder(workspace)
-    ledger = permissions.open_ledger(_file(rules), folder, make_console(sys.stderr))
+    errors = make_console(sys.stderr)
+    ledger = permissions.open_ledger(_file(rules), folder, errors)
     console = None if json_object else make_console(sys.stdout)
-    raise typer.Exit(permissions.check(command, ledger, mode, folder, console, sys.stdout))
+    raise typer.Exit(permissions.check(command, ledger, mode, folder, console, sys.stdout, errors))
 
 
 @app.command("list")
@@ -78,7 +82,8 @@ def add(
     script: Annotated[
         str | None,
         typer.Option(
-            metavar="HASH", help="For a script of the workspace: its SHA-256, or `any` whatever it holds."
+            metavar="HASH",
+            help="For a script of the workspace: its SHA-256, or `any` whatever it holds. Default: as it is now.",
         ),
     ] = None,
     host: Annotated[
@@ -108,6 +113,8 @@ def add(
         raise typer.BadParameter(f"{expires} is no time", param_hint="--expires") from problem
     folder = existing_folder(workspace)
     is_command = tool == RUN
+    if is_command and decision == "allow" and what and script is None:
+        script = permissions.script_now(what, folder)
     rule = Rule(
         decision,
         tool,

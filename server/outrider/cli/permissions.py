@@ -1,6 +1,7 @@
 """`outrider permissions`: what may happen without a question, and what would be said to a command. Nothing runs."""
 
 import json
+import os
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -13,7 +14,8 @@ from outrider.agent.permissions import info
 from outrider.app import surroundings
 from outrider.cli.run import ExitCode
 from outrider.cli.terminal import visible
-from outrider.permissions.decide import Access, decide
+from outrider.cli.trust import open_file
+from outrider.permissions.decide import Access, decide, narrowest
 from outrider.permissions.guarded import Guarded
 from outrider.permissions.ledger import LEDGER, Ledger, LedgerProblem
 from outrider.permissions.rules import RUN, Rule
@@ -43,6 +45,18 @@ def open_ledger(rules: Path | None, workspace: Path, console: Console) -> Ledger
     return ledger
 
 
+def script_now(command: str, workspace: Path) -> str | None:
+    """The hash of the script of the workspace that a command runs, None where it runs none.
+
+    Args:
+        command: The words of a rule.
+        workspace: Where it would run.
+    """
+    looked = look_at(command, folders_of(((workspace.name, workspace.as_uri()),)), workspace)
+    hashes = {looked.script_of(number) for number in range(len(looked.ran))} - {None}
+    return hashes.pop() if len(hashes) == 1 else None
+
+
 def check(
     command: str,
     ledger: Ledger,
@@ -50,6 +64,7 @@ def check(
     workspace: Path,
     out: Console | None,
     raw: TextIO,
+    told: Console,
 ) -> ExitCode:
     """Say what would be decided about a command, without doing it.
 
@@ -60,11 +75,17 @@ def check(
         workspace: Where it would run.
         out: A console for a person; None for one JSON object on `raw`.
         raw: Where that object goes.
+        told: Where is told what is wrong in the file of trusted folders.
     """
     around = surroundings()
-    if mode is None:
+    trust = open_file(told).of(os.path.realpath(workspace))
+    if trust == "read-only":
+        mode = "read-only"
+    elif mode is None:
         user, _ = read_user_file(around.user_settings)
         mode = from_layers((str(around.user_settings), user)).settings.permission_mode
+        # As where no client names a mode: one for every workspace is none for a folder that nobody vouches for.
+        mode = mode if trust == "trusted" else narrowest(mode, "ask")
     guarded = Guarded([workspace])
     guarded.refresh_now()
     folders = folders_of(((workspace.name, workspace.as_uri()),))
@@ -79,15 +100,15 @@ def check(
         reason = "; ".join(dict.fromkeys((*looked.line.problems, *asking))) or reason
     rule = ruling.rule if ruling is not None and judgement.by == "rule" else None
     if out is None:
-        told: Object = {"decision": judgement.verdict, "reason": reason}
-        told |= {"rule": rule} if rule else {}
-        told["parts"] = [
+        answer: Object = {"decision": judgement.verdict, "reason": reason}
+        answer |= {"rule": rule} if rule else {}
+        answer["parts"] = [
             {"argv": part.argv, "decision": part.decision, "reason": part.reason}
             | ({"rule": part.rule.text} if part.rule else {})
             | ({"through": list(part.program.through)} if part.program.through else {})
             for part in parts
         ]
-        print(json.dumps(told, ensure_ascii=False), file=raw)
+        print(json.dumps(answer, ensure_ascii=False), file=raw)
         return ExitCode.COMPLETED
     out.print(Text.assemble((judgement.verdict, _STYLES[judgement.verdict]), f"  {visible(reason)}"))
     for part in parts:

@@ -98,6 +98,8 @@ class Renderer:
         """The changes that were worked out, by call."""
         self._approved: dict[str, list[tuple[str, list[Data]]]] = {}
         """The paths and hunks that were shown for approval, by call."""
+        self._refused: set[str] = set()
+        """Calls of which it is shown that they were rejected, and why."""
         self._plan_shown: dict[str, str] = {}
         self._streaming: str | None = None
         self._column = 0
@@ -399,7 +401,7 @@ class Renderer:
         if status != "ok":
             line.append(f"  {status}", style)
         self._cut(line)
-        if status == "error":
+        if status == "error" or (status == "denied" and data["callId"] not in self._refused):
             self._whole_line(f"  {plain_output(content.strip().partition(chr(10))[0])}", "dim")
 
     def _command_finished(self, call: _Call, status: str, content: str) -> None:
@@ -442,6 +444,8 @@ class Renderer:
     def _resolved(self, data: Data) -> None:
         if self._after_rejection and data["decision"] == "reject":
             self._line(f"  {self._after_rejection}", "yellow")
+        if data["decision"] == "reject":
+            self._refused.add(data["callId"])
         if data["by"] == "mode" or data.get("channel") == "message":
             return  # nothing was asked, or the answer was given here
         words = {
@@ -451,6 +455,8 @@ class Renderer:
             "reject": "rejected",
         }
         text = words.get(data["decision"], str(data["decision"]))
+        if rule := data.get("rule"):
+            text += f" ({visible(rule)})"
         if note := data.get("note"):
             text += f": {visible(note)}"
         self._line(f"  {text}", "red" if data["decision"] == "reject" else "green")

@@ -131,10 +131,13 @@ def _part(
             return Part(program, rule.decision if sure else "ask", f"rule: {rule.text}", rule)
     if problem is None and why is None and program.name in PLAIN:
         return Part(program, "allow", "it only changes how the line itself goes on")
+    other: Rule | None = None
     if problem is None and problem_of_program(program) is None:
         for rule, pattern in rules.allowing.get(program.name, ()):
-            if fits(pattern, program) and rule.script in {script, ANY_SCRIPT}:
-                return Part(program, "allow", f"rule: {rule.text}", rule)
+            if fits(pattern, program):
+                if rule.script in {script, ANY_SCRIPT}:
+                    return Part(program, "allow", f"rule: {rule.text}", rule)
+                other = other or rule
     if problem is None and why is None and mode in {"read-only", "auto-edit"}:
         return Part(program, "allow", "it only reads, inside the workspace")
     if mode == "full":
@@ -147,7 +150,18 @@ def _part(
         return Part(program, "ask", unsure)
     if why is None:
         return Part(program, "ask", f"it only reads; the permission mode is {mode}")
+    if other is not None:
+        return Part(program, "ask", f"{_why_not(other, script)} (rule: {other.text})")
     return Part(program, "ask", f"no rule allows it, and {why}")
+
+
+def _why_not(rule: Rule, script: str | None) -> str:
+    """Why a rule that has the words of a program does not allow it: the script is not the one it is about."""
+    if rule.script is None:
+        return f"its rule does not say for which script, as with script = {ANY_SCRIPT!r} or a SHA-256"
+    if script is None:
+        return "the script of its rule is no file of the workspace any more"
+    return "the script is another one than when its rule was made"
 
 
 def _names_host(rule: Rule, program: Program, *, may_reach: bool) -> bool | None:

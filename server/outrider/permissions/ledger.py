@@ -31,6 +31,11 @@ from outrider_protocol.settings import PermissionMode
 
 LEDGER: Final = "rules.toml"
 WORKSPACE_RULES: Final = Path(".outrider") / "rules.toml"
+_MEANS: Final = {
+    True: "Until that is mended, nothing but reading is possible",
+    False: "Until that is mended, every edit and command is asked for",
+}
+"""What it means that a file cannot be read: the person's own, and one of a workspace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,15 @@ class Ledger:
     def problem(self) -> str | None:
         """Why the person's file cannot be read."""
         return self._files[self.path].problem if self.path in self._files else None
+
+    @property
+    def all_problems(self) -> list[tuple[str, bool]]:
+        """What is wrong in which file, with what that means; and whether the file is the person's own."""
+        return [
+            (f"{file.problem}. {_MEANS[file.path == self.path]}", file.path == self.path)
+            for file in self._files.values()
+            if file.problem is not None
+        ]
 
     @property
     def rules(self) -> list[Rule]:
@@ -140,7 +154,8 @@ class Ledger:
         return [(self.path, None), *((folder / WORKSPACE_RULES, folder) for folder in self._folders)]
 
     def _tell(self, file: RulesFile) -> None:
-        for text in (*file.messages, *([file.problem] if file.problem else ())):
+        problem = f"{file.problem}. {_MEANS[file.path == self.path]}"
+        for text in (*file.messages, *([problem] if file.problem else ())):
             if text not in self._said:
                 self._said.add(text)
                 self._say(text)

@@ -37,6 +37,11 @@ _DEPTHS: Final[Mapping[str, int]] = {
 }  # fmt: skip
 """Programs that do many things: how many words say which one."""
 
+_GIT_VALUES: Final = _names(
+    "-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source"
+)
+"""Options of git that a value follows: a setting, which may be a program, or a folder."""
+
 _DEEPER: Final = frozenset(
     {
         ("npm", "run"), ("npm", "exec"), ("pnpm", "run"), ("pnpm", "exec"), ("yarn", "run"), ("bun", "run"), ("uv", "run"), ("poetry", "run"),
@@ -120,7 +125,7 @@ def too_wide(words: Sequence[str], *, is_exact: bool) -> str | None:
         return f"{name} alone would allow any program: name what it runs"
     if name in SHELLS | _INTERPRETERS and words[1].startswith("-") and words[1] != "-m":
         return f"{name} {words[1]} would allow any program: name what it runs"
-    if len(words) < _DEPTHS.get(name, 1):
+    if name in _DEPTHS and not _names_one(name, words[1:]):
         return f"{name} does many things: name the one"
     if (
         len(words) == 2
@@ -130,6 +135,16 @@ def too_wide(words: Sequence[str], *, is_exact: bool) -> str | None:
     ):
         return f"{name} {words[1]} would allow any program: name what it runs"
     return None
+
+
+def _names_one(name: str, words: Sequence[str]) -> bool:
+    """Whether one of these words is a sub-command: neither an option nor, of git, the value of one."""
+    before = ""
+    for word in words:
+        if not word.startswith("-") and not (name == "git" and before in _GIT_VALUES):
+            return True
+        before = word
+    return False
 
 
 def fits(pattern: Pattern, program: Program) -> bool:
