@@ -157,4 +157,4 @@ async def test_a_command_that_only_reads_does_not_come_to_it_unasked(command, be
     editor = await begin("stock", [step(run), DONE], {"permissionMode": "auto-edit"}, answers=["Reject"])
     await editor.run("Go.")
     assert results(editor)["run"][0] == "denied"
-    assert ".env, which may hold keys" in editor.questions[0].message
+    assert ".env, which is shut: files of that name hold secrets" in editor.questions[0].message

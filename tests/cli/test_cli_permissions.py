@@ -66,7 +66,13 @@ def test_check_says_what_would_be_decided_part_by_part(outrider, command, mode, 
     [
         ("git diff .env", "ask", "ask", "ask", ".env is shut: files of that name hold secrets"),
         ("make .env", "full", "ask", "ask", ".env is shut: files of that name hold secrets"),
-        ("git diff .env", "read-only", "deny", "deny", "the session is read-only: .env may hold keys"),
+        (
+            "git diff .env",
+            "read-only",
+            "deny",
+            "deny",
+            "the session is read-only: .env is shut: files of that name hold secrets",
+        ),
         ("git diff $x", "read-only", "deny", "deny", "the session is read-only: $x may be an option"),
         ("$x", "full", "ask", "ask", "nobody can say that no rule is about it"),
     ],
@@ -105,6 +111,17 @@ def test_check_goes_by_what_was_said_of_the_folder(outrider, tmp_path, capsys):
     capsys.readouterr()
     made = json.loads(outrider("check", "make", "--json", "--mode", "full")[1])
     assert (made["decision"], "read-only" in made["reason"]) == ("deny", True)
+
+
+def test_check_says_what_shuts_a_file_and_where_it_lies(outrider, tmp_path):
+    work = tmp_path / "work"
+    (work / "sub").mkdir()
+    (work / "sub" / "mine.txt").write_text("x")
+    (work / ".outriderignore").write_text("mine.txt\n")
+    reason = json.loads(outrider("check", "rg x", "--json", "--mode", "auto-edit")[1])["reason"]
+    assert reason.endswith("it comes to sub/mine.txt, which is shut: .outriderignore names it")
+    reason = json.loads(outrider("check", "cat sub/mine.txt", "--json", "--mode", "auto-edit")[1])["reason"]
+    assert reason.endswith("sub/mine.txt is shut: .outriderignore names it")
 
 
 def test_check_runs_nothing(outrider, tmp_path):

@@ -96,9 +96,10 @@ async def test_lines_are_written_anew_in_the_person_s_editor(review, tmp_path, m
         ("", "neither VISUAL nor EDITOR is set"),
         ("/nowhere/ed", "could not be used"),
         ("false", "ended with 1"),
+        ("true", "nothing was changed in it"),
     ],
 )
-async def test_without_an_editor_it_is_asked_again(review, monkeypatch, editor, why):
+async def test_without_lines_from_an_editor_it_is_asked_again(review, monkeypatch, editor, why):
     monkeypatch.setenv("EDITOR", editor)
     now, shown, _ = await review("r\ne\ny\na\n")
     assert now == text(5, 15, 25)

@@ -289,6 +289,13 @@ async def test_a_server_that_dies_is_an_error_with_its_last_words(play):
     assert "the disk is full" in played.shown
 
 
+async def test_after_a_server_that_died_it_is_said_how_to_go_on(play):
+    started = {"event": "error", "code": "x", "message": "begun"}
+    played = await play({"run": [started, {"die": 9}]})
+    assert played.ended.session_id is not None
+    assert f"  outrider run --session {played.ended.session_id}" in played.shown
+
+
 async def test_a_server_that_dies_before_it_answers_is_an_error(play):
     played = await play({"initialize": [{"stderr": "no such module"}, {"die": 1}]})
     assert played.ended.code == ExitCode.FAILED

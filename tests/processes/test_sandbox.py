@@ -435,9 +435,14 @@ def test_the_profile_of_macos_lets_the_last_rule_win() -> None:
         ("fatal: unable to access 'https://x.test/': Could not resolve host: x.test", True, False),
         ("cat: /home/ada/.ssh/id: No such file or directory", False, True),
         ("cat: nothing.txt: No such file or directory", False, False),
+        ("cat: /srv/home/x: No such file or directory", False, False),
+        ("cat: /home2/x: No such file or directory", False, False),
+        ("No such file or directory: '/home/ada/work/x.txt'", False, False),
+        ("No such file or directory: '/home/ada/workers/x.txt'", False, True),
         ("AssertionError: 3 != 4", False, False),
         ("", False, False),
     ],
 )
 def test_what_a_command_prints_at_a_wall(output: str, network: bool, is_sign: bool) -> None:
-    assert (sign_of_sandbox(output, network=network, hidden=("/home",)) is not None) is is_sign
+    sign = sign_of_sandbox(output, network=network, hidden=("/home",), seen=("/home/ada/work",))
+    assert (sign is not None) is is_sign

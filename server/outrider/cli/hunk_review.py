@@ -128,6 +128,9 @@ class HunkReview:
         if code:
             self.say(f"  {visible(editor)} ended with {code}, so nothing was changed", "yellow")
             return None
+        if text == change.hunk["added"]:  # whoever leaves an editor without saving has not said yes
+            self.say("  nothing was changed in it: y takes it as it is", "yellow")
+            return None
         return text
 
 

@@ -177,6 +177,11 @@ class Renderer:
         if by_rule:
             self._unbroken(f"  {go_on} --yes-to all")
 
+    def cut_off(self, go_on: str) -> None:
+        """Show the command that goes on with a turn whose server is gone."""
+        self._line("What was done until then is in the log. To go on:")
+        self._unbroken(f"  {go_on}")
+
     def frame(self, frame: Data) -> None:
         """Show an `outrider/stream`."""
         text, kind = str(frame.get("text", "")), frame.get("kind")

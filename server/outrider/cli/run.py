@@ -138,6 +138,8 @@ async def run_task(
             renderer.problem("stopped at once; effects that were under way are not known")
             return Ended(ExitCode.CANCELLED, turn.session_id)
         renderer.problem(str(problem))
+        if turn.session_id and task.resumable:
+            renderer.cut_off(_going_on(task, turn.session_id))
         return Ended(ExitCode.FAILED, turn.session_id)
     finally:
         renderer.show_held()

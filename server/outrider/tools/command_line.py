@@ -172,8 +172,9 @@ class _Place:
                     elif one.is_dir():
                         if one.name != ".git":
                             waiting.append(one.path)
-                    elif self._why_shut((one.path,)) is not None:
-                        return f"it comes to {one.name}, which may hold keys"
+                    elif (why := self._why_shut((one.path,))) is not None:
+                        path = os.path.relpath(one.path, os.path.realpath(self._base))
+                        return f"it comes to {path}, which is shut: {why}"
         return None
 
     def _why_git_runs_more(self) -> str | None:
@@ -196,7 +197,9 @@ class _Place:
                 return f"git may show {beyond[0]}, which is outside the workspace; `-- .` at its end keeps it to the folder"
         if shut and named is not None:
             shut = [path for path in shut if any(path == one or path.startswith(f"{one}/") for one in named)]
-        return f"git may show {os.path.relpath(shut[0], base)}, which may hold keys" if shut else None
+        if not shut:
+            return None
+        return f"git may show {os.path.relpath(shut[0], base)}, which is shut: {self._why_shut((shut[0],))}"
 
     def _only_named(self, program: Program, reads: Reads, base: str) -> list[str] | None:
         """The paths to which arguments of git limit it; names of revisions may be among them. None where they do not."""
@@ -283,8 +286,9 @@ class _Place:
         root = self._root_of(resolved)
         if root is None or resolved[len(root) + 1 :].partition("/")[0].casefold() == OWN_FOLDER:
             return f"{text} is outside the workspace"
-        if self._why_shut((os.path.join(self._base, text), resolved)) is not None:  # noqa: PTH118
-            return f"{text} may hold keys"
+        why = self._why_shut((os.path.join(self._base, text), resolved))  # noqa: PTH118
+        if why is not None:
+            return f"{text} is shut: {why}"
         return None
 
 

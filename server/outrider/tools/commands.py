@@ -231,7 +231,7 @@ class _Run:
             return None
         if came.status != "exited" or came.exit is None or came.exit.code in {0, None}:
             return None
-        return sign_of_sandbox(came.output, network=walls.network, hidden=walls.hidden)
+        return sign_of_sandbox(came.output, network=walls.network, hidden=walls.hidden, seen=walls.seen)
 
     def _show(self, text: str) -> None:
         self.shown.feed(text.encode("utf-8", "replace"))

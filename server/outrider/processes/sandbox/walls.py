@@ -60,6 +60,11 @@ class Walls:
         """The folders that it cannot look into."""
         return tuple(wall.path for wall in self.walls if wall.kind == "hidden")
 
+    @property
+    def seen(self) -> tuple[str, ...]:
+        """Places that can be read, some of them in hidden ones."""
+        return tuple(wall.path for wall in self.walls if wall.kind in {"readable", "writable", "guarded"})
+
 
 @dataclass(frozen=True, slots=True)
 class NoWalls:
