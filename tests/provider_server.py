@@ -200,6 +200,19 @@ def breaks(kind: str, said: Said, keep: int) -> Answer:
     return answer
 
 
+def errs(kind: str, said: Said) -> Answer:
+    """A stream that begins well and goes on with an error, as the dialect has them."""
+    body = IN_DIALECT[kind](said)
+    end = b"\n" if kind == "ollama" else b"\n\n"
+    begun = end.join(body.split(end)[:4]) + end + IN_STREAM_ERROR[kind]
+
+    async def answer(connection: Connection) -> None:
+        await connection.send(HEAD % (NDJSON if kind == "ollama" else SSE))
+        await connection.send(b"%x\r\n%s\r\n0\r\n\r\n" % (len(begun), begun))
+
+    return answer
+
+
 def data(*payloads: Any, named: bool = False) -> bytes:
     """Payloads as server-sent events, with their names if the dialect has some."""
     return b"".join(
@@ -294,7 +307,15 @@ def responses(said: Said) -> bytes:
         begun = {"id": "msg_1", "type": "message", "role": "assistant", "phase": "commentary", "content": []}
         deltas = [{"type": "response.output_text.delta", "delta": piece} for piece in pieces(said.text)]
         content = [{"type": "output_text", "text": said.text, "annotations": []}]
-        item(begun, {"content": content}, *deltas)
+        part = {"item_id": "msg_1", "content_index": 0}
+        item(
+            begun,
+            {"content": content},
+            {"type": "response.content_part.added", **part, "part": {**content[0], "text": ""}},
+            *({**part, **delta} for delta in deltas),
+            {"type": "response.output_text.done", **part, "text": said.text},
+            {"type": "response.content_part.done", **part, "part": content[0]},
+        )
     for call_id, name, arguments in said.calls:
         begun = {
             "id": f"fc_{call_id}",
@@ -306,14 +327,15 @@ def responses(said: Said) -> bytes:
         deltas = [
             {"type": "response.function_call_arguments.delta", "delta": p} for p in pieces(written(arguments))
         ]
-        item(begun, {"arguments": written(arguments)}, *deltas)
+        done = {"type": "response.function_call_arguments.done", "arguments": written(arguments)}
+        item(begun, {"arguments": written(arguments)}, *deltas, done)
     given, made = USAGE
     usage = {"input_tokens": given, "output_tokens": made}
     last: dict[str, Any] = {"status": said.finish or "completed", "output": output, "usage": usage}
     if said.finish == "incomplete":
         last["incomplete_details"] = {"reason": "max_output_tokens"}
     events.append({"type": f"response.{last['status']}", "response": last})
-    return data(*events, named=True)
+    return data(*({**event, "sequence_number": n} for n, event in enumerate(events)), named=True)
 
 
 def ollama(said: Said) -> bytes:
@@ -370,4 +392,13 @@ IN_DIALECT: dict[str, Callable[[Said], bytes]] = {
     "anthropic": anthropic,
     "ollama": ollama,
     "gemini": gemini,
+}
+
+_ODD = {"type": "server_error", "code": "server_error", "message": "odd"}
+IN_STREAM_ERROR: dict[str, bytes] = {
+    "openai-chat": data({"error": _ODD}),
+    "openai-responses": data({**_ODD, "type": "error", "param": None, "sequence_number": 9}, named=True),
+    "anthropic": data({"type": "error", "error": {"type": "overloaded_error", "message": "odd"}}, named=True),
+    "ollama": b'{"error": "odd"}\n',
+    "gemini": data({"error": {"code": 503, "status": "UNAVAILABLE", "message": "odd"}}),
 }

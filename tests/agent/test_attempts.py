@@ -7,7 +7,7 @@ import pytest
 
 from outrider.ports.clock import SteppingClock
 from outrider.testing.scenario import embedded, scripted, start_session
-from provider_server import ProviderServer, Said, breaks, fails
+from provider_server import IN_DIALECT, ProviderServer, Said, breaks, errs, fails, tells
 from replayed import assert_replays
 
 KEY = "sk-local-0123456789"
@@ -161,6 +161,25 @@ async def test_text_that_was_shown_is_withdrawn_before_the_second_attempt(sessio
     withdrawn = data_of(editor, "model.reset")[0]["text"]
     assert withdrawn
     assert "Hello there, this breaks off.".startswith(withdrawn)
+
+
+@pytest.mark.parametrize("kind", sorted(IN_DIALECT))
+async def test_in_each_dialect_an_error_after_the_first_text_withdraws_it_and_is_tried_once_more(
+    kind, workspace
+):
+    async with ProviderServer() as server:
+        server.known["/api/show"] = tells({"capabilities": ["completion", "tools"]})
+        server.plays(kind, errs(kind, Said("Hello there, this breaks off.")), HELLO)
+        base = server.url.removesuffix("/v1") if kind == "ollama" else server.url
+        providers = {"first": {"kind": kind, "baseUrl": f"{base}?code=hidden", "apiKeyEnv": "LOCAL_KEY"}}
+        connection = embedded(workspace, clock=Waiting(), env={"LOCAL_KEY": KEY})
+        settings = {"providers": providers, "testing": None}
+        async with start_session("stock", workspace, "first/a", settings, connection=connection) as editor:
+            assert (await editor.run("Hi"))["summary"] == "Hello."
+            assert [one for one, _ in log_of(editor)] == ["model.reset", "model.retried", "model.responded"]
+            assert data_of(editor, "model.reset")[0]["text"]
+            assert not any(secret in str(editor.events) for secret in (KEY, "hidden"))
+    await assert_replays(workspace.parent / editor.options["stateDir"])
 
 
 async def test_the_last_failure_is_said_when_no_model_answers(session):

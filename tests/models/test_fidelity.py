@@ -5,7 +5,7 @@ import json
 import pytest
 
 from outrider.models.decode import decode
-from provider_server import IN_DIALECT, USAGE, ProviderServer, Said
+from provider_server import IN_DIALECT, USAGE, ProviderServer, Said, errs
 
 SAID = Said("Hällo 😀", [("call_a", "read", {"x": 1}), ("call_b", "read", {"y": "ü"})], "hm", "c2lnbmVk")
 MESSAGES = [{"role": "user", "content": "hello"}]
@@ -31,7 +31,7 @@ async def of_chat(url):
 
 
 async def of_responses(url):
-    from openai import AsyncOpenAI
+    from openai import AsyncOpenAI, OpenAIError
 
     async with AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as client:
         text, calls, usage = "", [], None
@@ -42,6 +42,8 @@ async def of_responses(url):
                 calls.append((event.item.call_id, event.item.name, json.loads(event.item.arguments)))
             elif event.type == "response.completed":
                 usage = event.response.usage
+            elif event.type == "error":
+                raise OpenAIError(event.message)  # the client gives it like any other event
     return text, calls, (usage.input_tokens, usage.output_tokens)
 
 
@@ -93,3 +95,28 @@ async def test_an_official_client_reads_what_the_decoder_reads(kind):
     assert [call[1:] for call in calls] == [(c["name"], c["arguments"]) for c in ours["tool_calls"]]
     assert [call[0] for call in calls] in ([c["id"] for c in ours["tool_calls"]], [None, None])
     assert usage == tuple(ours["usage"].values())
+
+
+@pytest.mark.parametrize("kind", sorted(CLIENTS))
+async def test_an_official_client_takes_an_error_inside_a_stream_for_one(kind):
+    async with ProviderServer() as server:
+        server.plays(kind, errs(kind, SAID))
+        with pytest.raises(Exception, match="odd") as raised:
+            await CLIENTS[kind](server.url)
+    assert type(raised.value).__module__.partition(".")[0] in ("openai", "anthropic", "ollama")
+
+
+async def test_the_helper_of_openai_puts_the_events_of_a_response_together():
+    from openai import AsyncOpenAI
+
+    async with ProviderServer() as server:
+        server.plays("openai-responses", SAID)
+        async with (
+            AsyncOpenAI(base_url=server.url, api_key="none", max_retries=0) as client,
+            client.responses.stream(model="m", input="hello") as stream,
+        ):
+            texts = [event.delta async for event in stream if event.type == "response.output_text.delta"]
+            whole = await stream.get_final_response()
+    assert "".join(texts) == whole.output_text == SAID.text
+    called = [item for item in whole.output if item.type == "function_call"]
+    assert [(one.name, json.loads(one.arguments)) for one in called] == [(n, a) for _, n, a in SAID.calls]

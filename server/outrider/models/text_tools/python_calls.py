@@ -217,6 +217,8 @@ def _loose_call(text: str) -> Call | None:
 
 
 _LINE_SPACE = re.compile(r"[ \t]*")
+_AFTER_LIST = ("", *"\n\r,;<[`")
+"""What may stand right behind a list of calls: `[name(…)](…)` is a link, `[name(…)]: …` says what it does."""
 _TOKEN = ("<|",)
 """With what a token begins that a server left in the text."""
 
@@ -240,7 +242,7 @@ def _bare_list(reading: Reading) -> Wait[None]:
     text = source.since(mark)
     gap = yield from source.run(_LINE_SPACE)
     after = yield from source.peek()
-    if (after == "(" and not gap) or reading.sink.begins_item:
+    if (not gap and after not in _AFTER_LIST) or reading.sink.begins_item:
         raise Mismatch
     if not begins_line:
         gap += yield from source.space()
