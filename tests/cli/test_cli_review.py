@@ -106,10 +106,20 @@ async def test_without_lines_from_an_editor_it_is_asked_again(review, monkeypatc
     assert why in shown
 
 
-async def test_an_edit_of_one_change_is_not_reviewed(review):
+async def test_an_edit_of_one_change_is_written_anew_in_the_person_s_editor(review, tmp_path, monkeypatch):
+    editor = tmp_path / "editor.py"
+    editor.write_text("import sys\nopen(sys.argv[1], 'a').write('mine\\n')\n")
+    monkeypatch.setenv("EDITOR", shlex.join([sys.executable, str(editor)]))
     edit = {
         "tool_calls": [{"name": "edit_file", "input": {"path": "a.txt", "old": "line 5\n", "new": "new 5\n"}}]
     }
-    now, shown, _ = await review("r\n1\n", edit=edit)
-    assert now == text(5)
-    assert "Decide about each" not in shown
+    now, shown, _ = await review("r\ne\n", edit=edit)
+    assert now == text(5, _5="new 5\nmine\n")
+    assert "Edit its change first" in shown
+
+
+async def test_a_deletion_alone_has_nothing_to_edit(review):
+    edit = {"tool_calls": [{"name": "delete_file", "input": {"path": "a.txt"}}]}
+    now, shown, _ = await review("r\n2\n", edit=edit)
+    assert now == TEXT
+    assert "“r” is none of them" in shown

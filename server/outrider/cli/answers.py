@@ -236,9 +236,11 @@ class Answerer:
             self._say(f"  {number}  {visible(title)}")
         if note:
             self._say("  n  Reject with a note")
-        review = item is not None and len(item.changes) > 1 and names.ALLOW_ONCE in titles
+        changes = item.changes if item is not None and names.ALLOW_ONCE in titles else ()
+        review = len(changes) > 1 or any(change.may_be_edited for change in changes)
         if review:
-            self._say(f"  {REVIEW_KEY}  Decide about each of its changes")
+            what = "Decide about each of its changes" if len(changes) > 1 else "Edit its change first"
+            self._say(f"  {REVIEW_KEY}  {what}")
         ways = ["a number"] if titles else []
         ways += ["n"] if note else []
         ways += [REVIEW_KEY] if review else []

@@ -41,6 +41,11 @@ class ReviewedChange:
             case _:
                 return f"{path} line {self.hunk['line'] if self.hunk else 1}"
 
+    @property
+    def may_be_edited(self) -> bool:
+        """Whether it puts lines in, which may be others."""
+        return self.hunk is not None and self.operation not in {"delete", "rename"}
+
 
 def changes_of(proposed: Sequence[Data]) -> list[ReviewedChange]:
     """The hunks of what was proposed together, in order.
@@ -107,7 +112,7 @@ class HunkReview:
 
     async def _edited(self, change: ReviewedChange) -> str | None:
         """The lines that it puts in, as the person wrote them in their own editor; None where they did not."""
-        if change.hunk is None or change.operation in {"delete", "rename"}:
+        if change.hunk is None or not change.may_be_edited:
             self.say("  there are no lines to edit: y or n", "yellow")
             return None
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")

@@ -7,7 +7,7 @@ _WRITES: Final = re.compile(r"Read-only file system|EROFS|Operation not permitte
 _NETWORK: Final = re.compile(
     r"Network is unreachable|ENETUNREACH|Temporary failure in name resolution|EAI_AGAIN|getaddrinfo"
     r"|[Cc]ould not resolve|[Nn]ame or service not known|Failed to resolve|NameResolutionError"
-    r"|[Nn]o address associated|dial tcp|[Cc]onnection refused|ECONNREFUSED"
+    r"|[Nn]o address associated|dial tcp|[Cc]onnection refused|ECONNREFUSED|[Cc]ouldn't connect"
 )
 _PATH: Final = re.compile(r"(?<![\w./~+-])/")
 """Where an absolute path begins."""
