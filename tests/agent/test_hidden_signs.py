@@ -36,3 +36,18 @@ async def test_nothing_hides_in_what_a_person_is_asked(begin, workspace, profile
     assert kinds == ["approval", "approval", "question"]
     for question in editor.questions:
         assert not SIGNS.search("".join([question.message, *question.titles]))
+
+
+async def test_nothing_hides_in_a_message_about_a_file_of_the_repository(begin, workspace):
+    (workspace / ".outrider").mkdir()
+    rule = '[[rule]]\ndecision = "allow"\ntool = "run_command"\ncommand = "git\\u001b[2J\\u202e\\u200b\\u009b x"\n'
+    (workspace / ".outrider/rules.toml").write_text(rule)
+    editor = await begin("stock", [step(call("list_files")), DONE])
+    await editor.run("Go on")
+    said = [
+        one.message["params"]["message"]
+        for one in editor.messages
+        if one.message.get("method") == "window/showMessage"
+    ]
+    assert any("git\\x1b[2J\\u202e\\u200b\\x9b x" in text for text in said)
+    assert not SIGNS.search("".join(said))

@@ -334,6 +334,21 @@ def test_a_file_that_is_shut_wants_a_yes_in_every_mode(workspace, command):
     assert decided(command, workspace, "ask", [wide, exact]).verdict == "allow"
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["grep -r x .", "grep -r x", "diff -r . deep", "rg -. KEY", "rg x private", "cd sub && grep -r x .."],
+)
+def test_so_does_one_that_goes_through_folders_and_comes_to_it(workspace, command):
+    name = command.rpartition("&& ")[2].split()[0]
+    wide, exact = Rule("allow", RUN, name), Rule("allow", RUN, command.rpartition("&& ")[2], is_exact=True)
+    for rules in ([wide], []):
+        judgement = decided(command, workspace, "full", rules)
+        assert (judgement.verdict, "may hold keys" in judgement.reason) == ("ask", True)
+    assert decided(command, workspace, "ask", [wide]).verdict == "ask"
+    assert decided(command, workspace, "ask", [wide, exact]).verdict == "allow"
+    assert decided("grep -r x deep", workspace, "ask", [Rule("allow", RUN, "grep")]).verdict == "allow"
+
+
 def test_parts_say_why_they_ask(workspace):
     looked = look_at("git diff | tee x; sudo rm y", folders_of([("work", workspace.as_uri())]), workspace)
     parts = named_parts(looked, RULES, "auto-edit")

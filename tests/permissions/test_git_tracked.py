@@ -7,6 +7,8 @@ import pytest
 
 from outrider.permissions.decide import Access, decide
 from outrider.permissions.guarded import Guarded
+from outrider.permissions.rules import RUN, Rule
+from outrider.permissions.ruling import ruling_on
 from outrider.tools.command_line import look_at
 from outrider.tools.git_tracked import tracked_files
 from outrider.workspace.paths import folders_of
@@ -90,6 +92,21 @@ def test_nothing_is_asked_where_no_shut_file_is_tracked(repository):
     (repository / ".env").write_text("KEY=hunter2\n")
     for command in ("git grep KEY", "git diff", "git show", "git log -p"):
         assert verdict(repository, command) == "allow"
+
+
+@pytest.mark.parametrize("mode", ["ask", "full"])
+def test_a_rule_for_git_diff_does_not_cover_a_tracked_file_that_is_shut(repository, mode):
+    rules = [Rule("allow", RUN, "git diff"), Rule("allow", RUN, "git log -p -1", is_exact=True)]
+
+    def judged(command):
+        looked = look_at(command, folders_of([("work", repository.as_uri())]), repository)
+        access = Access("execute", command=looked)
+        return decide(access, mode, frozenset(), ruling_on(RUN, access, rules, mode)).verdict
+
+    assert judged("git diff") == "allow"
+    track_secrets(repository)
+    assert judged("git diff") == "ask"
+    assert judged("git diff src") == judged("git diff --stat") == judged("git log -p -1") == "allow"
 
 
 ABOVE = [

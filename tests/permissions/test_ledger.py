@@ -2,6 +2,7 @@
 
 import threading
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -231,6 +232,15 @@ def test_what_is_no_file_is_damaged(tmp_path):
     (tmp_path / "x").write_bytes(b"\xff")
     assert read_rules(tmp_path / "x", may_allow=True).problem
     assert read_rules(tmp_path / "none", may_allow=True).problem is None
+
+
+async def test_what_is_no_file_is_not_changed_and_not_read(ledger, monkeypatch):
+    ledger.path.parent.mkdir(parents=True)
+    ledger.path.symlink_to("/dev/null")  # a pipe would never end
+    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} is read"))
+    problem = await ledger.add([Rule("allow", "run_command", "make test")])
+    assert problem == LedgerProblem(f"the rules are not changed: {ledger.path} is no file of rules")
+    assert ledger.path.is_symlink()
 
 
 async def test_a_rule_can_be_added_after_the_last_one_was_removed(tmp_path):

@@ -366,6 +366,7 @@ async def test_nothing_outlives_a_server_that_is_killed(tmp_path: Path, marker: 
         sleeper(marker),
         f"{daemon(marker, tmp_path / 'ready')}; sleep 60",
         f"trap '' TERM; {sleeper(marker)}; sleep 60",
+        f"kill -STOP $PPID; {sleeper(marker)}",  # what is to end it
     ]
     server = await asyncio.create_subprocess_exec(
         sys.executable, "-c", SERVER, *commands, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
@@ -373,7 +374,7 @@ async def test_nothing_outlives_a_server_that_is_killed(tmp_path: Path, marker: 
     assert server.stdout is not None
     assert await server.stdout.readline() == b"ready\n"
     await until((tmp_path / "ready").exists)
-    await until_there(marker, 3)
+    await until_there(marker, 4)
     helper = helper_of(server.pid)
     watchers = helper.children()
     assert len(watchers) == len(commands)

@@ -12,6 +12,7 @@ from outrider.lsp.frames import FrameSender
 from outrider.lsp.outgoing import Outgoing
 from outrider.lsp.profile import ClientProfile
 from outrider.lsp.protocol import LspProtocol, NoReply
+from outrider.permissions.visible import visible
 from outrider.ports.editor import (
     Answered,
     Applied,
@@ -194,9 +195,9 @@ class ClientEditor:
         return not isinstance(reply, NoReply) and _field(reply.result, "success") is True
 
     def say(self, level: Literal["error", "warning", "info", "log"], text: str) -> None:
-        """Tell the person: a message, or a line of the log for `log`."""
+        """Tell the person: a message, or a line of the log for `log`. Nothing hides in it."""
         method = types.WINDOW_LOG_MESSAGE if level == "log" else types.WINDOW_SHOW_MESSAGE
-        self._protocol.notify(method, {"type": _LEVELS[level], "message": text})
+        self._protocol.notify(method, {"type": _LEVELS[level], "message": visible(text)})
 
     def refresh_lenses(self) -> None:
         """Have the client ask for code lenses again, once for all that happens until it has answered."""

@@ -224,6 +224,8 @@ class Ledger:
         """Change the person's file: read it, change its text, put it in place. Blocks."""
         try:
             with locked(self.path):
+                if self.path.exists() and not self.path.is_file():  # a pipe would never end
+                    return LedgerProblem(f"the rules are not changed: {self.path} is no file of rules")
                 text = self.path.read_bytes().decode("utf-8") if self.path.exists() else ""
                 file = parse_rules(self.path, text, may_allow=True)
                 if file.problem is not None:

@@ -337,6 +337,7 @@ def serve(control: socket.socket) -> None:
                 continue
             poll.unregister(control)
             os.close(held)
+            send_all((signal.SIGCONT,), watchers)  # a command may have stopped the one that ends it
             deadline = time.monotonic() + 2 * GIVE_UP_SECONDS
         try:
             while (pid := os.waitpid(-1, os.WNOHANG)[0]) != 0:

@@ -72,7 +72,8 @@ def look_at(
         found = place.hashed(word) if word is not None else {}
         ran.append(next(iter(found.values()), None))
         scripts |= found
-    closed = [places[min(number, 1)].names_shut(program) for number, program in enumerate(line.programs)]
+    looked = [(places[min(number, 1)], program) for number, program in enumerate(line.programs)]
+    closed = [place.names_shut(program) or place.comes_to_shut(program) for place, program in looked]
     return Command(line, reads, scripts, ran, closed)
 
 
@@ -90,10 +91,13 @@ class _Place:
         self._shut: dict[str, str | None] = {}
         self._of_git: str | None = None
         self._theirs: dict[str, str | None] = {}
+        self._reads: dict[int, Reads | str] = {}
+        """By the identity of a program, for as long as its line is looked at."""
+        self._below: dict[Reads, tuple[str | None, str | None]] = {}
 
     def why_not(self, program: Program) -> str | None:
         """Why a program is not known to only read inside the workspace, None if it is."""
-        reads = only_reads(program)
+        reads = self._reads[id(program)] = only_reads(program)
         if isinstance(reads, str):
             return reads
         if theirs := self._why_theirs(program):
@@ -135,6 +139,15 @@ class _Place:
                     return why
         return None
 
+    def comes_to_shut(self, program: Program) -> str | None:
+        """Why a file is shut whose text a program shows without a word that names it, None if it shows none; after `why_not`."""
+        reads = self._reads[id(program)]
+        if isinstance(reads, str):
+            return None  # where it looks is not known
+        if reads.below:
+            return self._looked_below(reads)[1]
+        return self._tracked_and_shut(program, reads) if reads.tracked else None
+
     def _named_shut(self, text: str) -> str | None:
         if text not in self._shut:
             self._shut[text] = next(filter(None, map(self._why_path_shut, _paths_in(text))), None)
@@ -152,7 +165,17 @@ class _Place:
 
     def _why_not_below(self, reads: Reads) -> str | None:
         """Why a program that goes through folders may come to a file that it must not show."""
-        left = MOST_BELOW
+        unsure, shut = self._looked_below(reads)
+        return shut or unsure
+
+    def _looked_below(self, reads: Reads) -> tuple[str | None, str | None]:
+        """Why nobody knows what a program comes to in its folders, and to which shut file it comes."""
+        if reads not in self._below:
+            self._below[reads] = self._look_below(reads)
+        return self._below[reads]
+
+    def _look_below(self, reads: Reads) -> tuple[str | None, str | None]:
+        left, unsure = MOST_BELOW, None
         for text in [text for word in reads.paths for text in self._texts(word)]:
             waiting = [self._resolved(text)]
             while waiting:
@@ -162,20 +185,20 @@ class _Place:
                     continue
                 left -= len(found)
                 if left < 0:
-                    return f"{text} holds too many files to look for secrets"
+                    return f"{text} holds too many files to look for secrets", None
                 for one in found:
                     if one.name.startswith(".") and not reads.hidden:
                         continue
                     if one.is_symlink():
                         if reads.follows:
-                            return f"it follows links, such as {one.name}"
+                            unsure = f"it follows links, such as {one.name}"
                     elif one.is_dir():
                         if one.name != ".git":
                             waiting.append(one.path)
                     elif (why := self._why_shut((one.path,))) is not None:
                         path = os.path.relpath(one.path, os.path.realpath(self._base))
-                        return f"it comes to {path}, which is shut: {why}"
-        return None
+                        return unsure, f"it comes to {path}, which is shut: {why}"
+        return unsure, None
 
     def _why_git_runs_more(self) -> str | None:
         if self._of_git is None:
@@ -183,23 +206,29 @@ class _Place:
         return self._of_git or None
 
     def _why_tracked(self, program: Program, reads: Reads) -> str | None:
-        """Why git may show the text of a file that is shut, without being asked for it by name."""
+        """Why git may show the text of a file that is shut or outside, without being asked for it by name."""
         base = os.path.realpath(self._base)
-        has_own = any(os.path.lexists(os.path.join(root, IGNORE_FILE)) for root in self._roots)  # noqa: PTH118
-        files = tracked_files(base, secret=not has_own)
-        if files is None:
+        if self._tracked(base) is None:
             return "what git tracks cannot be read, and so not whether it may hold keys"
-        shut = [path for path in files if self._why_shut((path,)) is not None]
-        named = self._only_named(program, reads, base)
         if (found := find_repository(base)) and not self._is_inside(str(found[0])):
-            beyond = [path for path in named or (str(found[0]),) if not self._is_inside(path)]
-            if beyond:
+            named = self._only_named(program, reads, base) or [str(found[0])]
+            if beyond := [path for path in named if not self._is_inside(path)]:
                 return f"git may show {beyond[0]}, which is outside the workspace; `-- .` at its end keeps it to the folder"
-        if shut and named is not None:
+        return self._tracked_and_shut(program, reads)
+
+    def _tracked_and_shut(self, program: Program, reads: Reads) -> str | None:
+        base = os.path.realpath(self._base)
+        shut = [path for path in self._tracked(base) or () if self._why_shut((path,)) is not None]
+        if shut and (named := self._only_named(program, reads, base)) is not None:
             shut = [path for path in shut if any(path == one or path.startswith(f"{one}/") for one in named)]
         if not shut:
             return None
         return f"git may show {os.path.relpath(shut[0], base)}, which is shut: {self._why_shut((shut[0],))}"
+
+    def _tracked(self, base: str) -> tuple[str, ...] | None:
+        """What git tracks there, where names alone decide only files with names of secrets."""
+        has_own = any(os.path.lexists(os.path.join(root, IGNORE_FILE)) for root in self._roots)  # noqa: PTH118
+        return tracked_files(base, secret=not has_own)
 
     def _only_named(self, program: Program, reads: Reads, base: str) -> list[str] | None:
         """The paths to which arguments of git limit it; names of revisions may be among them. None where they do not."""
