@@ -162,10 +162,8 @@ def _is_harmless(
         )
     if (section, key) == ("core", "fsmonitor"):
         return value.lower() == "false"
-    if (section, key) == (
-        "core",
-        "worktree",
-    ):  # submodules have it; any other place would be shown as what changed here
+    if (section, key) == ("core", "worktree"):
+        # Submodules have it; any other place would be shown as what changed here.
         tree = Path(os.path.realpath(path.parent / value))
         # A linked work tree has its modules beside the first one.
         tops = [top, common.parent] if path.is_relative_to(common / "modules") else [top]
