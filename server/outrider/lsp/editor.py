@@ -74,6 +74,11 @@ class ClientEditor:
         """What it can do."""
         return self._profile.traits
 
+    @property
+    def can_show_items(self) -> bool:
+        """Whether the person can see what an open item is about, in a question or in a document."""
+        return self._can_ask or self.traits.can_show_documents
+
     async def ask(
         self,
         message: str,
@@ -145,11 +150,16 @@ class ClientEditor:
             return False
         params = {"type": _LEVELS["log"], "message": ""}
         reply = await self._protocol.request(
-            types.WINDOW_SHOW_MESSAGE_REQUEST, params, seconds=CATCH_UP_SECONDS
+            types.WINDOW_SHOW_MESSAGE_REQUEST, params, seconds=CATCH_UP_SECONDS, late=self._caught_up
         )
-        # Who has switched questions off answers none of them: it is not waited for again.
-        self._can_catch_up = not isinstance(reply, NoReply)
-        return self._can_catch_up
+        if isinstance(reply, NoReply):
+            # Where questions are switched off none is ever answered: it is not waited for again.
+            self._can_catch_up = False
+            return False
+        return True
+
+    def _caught_up(self, _answer: Any) -> None:
+        self._can_catch_up = True
 
     async def operate(self, label: str, operation: FileOperation) -> Applied:
         """Ask the client to rename or delete a file; see `ports.editor.Editor.operate`."""

@@ -395,7 +395,7 @@ class FakeEditor(AskedClient):
             for buffer in self.desk.buffers.values():
                 if buffer.unsent and buffer.due is None:
                     buffer.due = self.now + self.profile.debounce_seconds
-            if self.auto_settle:
+            if self.auto_settle and not self.profile.tells_with_answers:
                 self._start(self._settle_soon())
 
     def _type_before(self, edit: Object) -> None:

@@ -79,7 +79,7 @@ class Profile:
     """Whether such an undo closes documents and then still sends their changes (VS Code)."""
 
     tells_with_answers: bool = False
-    """Whether it tells all that it held back before it answers a message without a choice (vim-lsp)."""
+    """Whether it tells of an edit only at the next key, or before it answers a message without a choice (vim-lsp)."""
 
     can_ask: bool = True
     """False: `window/showMessageRequest` gets MethodNotFound."""
