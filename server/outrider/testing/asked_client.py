@@ -51,11 +51,6 @@ class AskedClient(ToolClient):
             self._respond_error(number, METHOD_NOT_FOUND, "Method not found: window/showMessageRequest")
             return
         actions = cast("list[Object]", params.get("actions") or [])
-        if not actions and self.profile.tells_with_answers:
-            if self.auto_settle:
-                self.settle()
-            self._respond(number, None)
-            return
         titles = tuple(str(action.get("title")) for action in actions)
         question = Question(number, params.get("message", ""), titles, tuple(actions))
         if self.profile.newest_question_only:

@@ -422,6 +422,10 @@ class FakeEditor(AskedClient):
 
     def _handle_request(self, number: int | str, method: str, params: Object) -> None:
         match method:
+            case "window/showMessageRequest" if self.profile.tells_with_answers and not params.get("actions"):
+                if self.auto_settle:
+                    self.settle()
+                self._respond(number, None)
             case "window/showMessageRequest":
                 self._ask(number, params)
             case "workspace/applyEdit":
