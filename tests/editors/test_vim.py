@@ -125,6 +125,12 @@ class Vim(Terminal):
         self.keys(RETURN)
         self.wait(lambda: CHOOSE not in self.text)
 
+    def dismiss(self):
+        self.wait(CHOOSE)
+        self.keys("q")
+        # The next key would be one for the list.
+        self.wait(lambda: CHOOSE not in self.text)
+
 
 @pytest.fixture
 def vim(tmp_path):
@@ -184,8 +190,7 @@ def test_edits_follow_one_another_without_a_key(vim):
     again = call("edit_file", path="tariff.py", old="hours * 2", new="hours * 4")
     editor = vim(EDIT, again, {"text": "Fixed."})
     editor.take(DO)
-    editor.wait(CHOOSE)
-    editor.keys("q")
+    editor.dismiss()
     editor.take("Allow for this session — Edit tariff.py")
     editor.wait("Outrider, completed: Fixed. (unverified")
     editor.wait_for_buffer(BEFORE.replace("* 3", "* 4"))
@@ -196,9 +201,7 @@ def test_edits_follow_one_another_without_a_key(vim):
 def test_a_dismissed_question_is_no_yes_and_the_turn_is_cancelled_by_code_action(vim):
     editor = vim(EDIT, {"text": "Never said."})
     editor.keys(":Task correct the price" + RETURN)
-    editor.wait(CHOOSE)
-    editor.keys("q")
-    editor.wait(lambda: CHOOSE not in editor.text)
+    editor.dismiss()
     assert editor.buffer == BEFORE
     editor.take("cancel turn")
     editor.wait("Outrider, cancelled")

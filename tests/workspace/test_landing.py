@@ -67,6 +67,9 @@ class Stale:
     typed: list[str] = field(default_factory=list)
     edits: int = 0
 
+    async def catch_up(self) -> bool:
+        return False
+
     async def apply(self, label: str, edits: Sequence[DocumentEdit]) -> Applied:
         (edit,) = edits
         number, self.edits = self.edits, self.edits + 1
