@@ -134,6 +134,16 @@ async def test_promise_4_an_edit_that_is_typed_into_before_it_is_told_is_there_o
     assert ("# How really much it is." in content) == in_one
 
 
+async def test_an_edit_counts_where_the_editor_tells_of_it_only_with_an_answer(begin):
+    editor = await begin("vim-lsp", [step(FIX), DONE], FULL)
+    editor.open("tariff.py")
+    await editor.command("outrider.run", {"prompt": "Go."})
+    # No further request, with which the editor would tell of it too.
+    await editor.wait_for(lambda: editor.events_of("turn.finished"), "the end")
+    assert result(editor)[0] == "ok"
+    assert len(editor.edits) == 1
+
+
 @pytest.mark.parametrize("profile", ["types-before-edit-applies", "types-before-edit-neovim"])
 async def test_promise_4_an_edit_at_a_wrong_place_is_put_right_and_taken_back(profile, begin):
     editor = await begin(profile, [step(TWO), DONE], FULL)

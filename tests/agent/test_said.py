@@ -29,6 +29,22 @@ async def test_a_turn_that_waits_says_so(begin):
     assert titles[0] == "Outrider: Allow once — Edit tariff.py (+1 −1)"
 
 
+async def test_where_nothing_can_be_shown_what_is_waited_for_is_said_in_full(begin):
+    editor = await begin("kate-22.12", [step(FIX), DONE])
+    editor.open("tariff.py")
+    assert (await editor.run("Correct the price."))["outcome"] == "needs_input"
+    (said,) = shown(editor)
+    assert said.startswith("Outrider waits for you: “Edit tariff.py (+1 −1)”. Code actions answer it.\n---")
+    assert "\n-    return hours * 3\n+    return hours * 2" in said
+
+
+@pytest.mark.parametrize(("profile", "is_said"), [("vim-lsp", True), ("stock", False)])
+async def test_a_document_that_cannot_be_shown_is_named(profile, is_said, begin):
+    editor = await begin(profile, [DONE])
+    await editor.command("outrider.open", {"what": "task"})
+    assert ("Outrider: open .outrider/task.md: you write there." in shown(editor)) == is_said
+
+
 async def test_a_model_that_cannot_be_had_is_said_at_the_start(begin):
     editor = await begin("stock", [DONE], {"model": "nobody/nothing"})
     await editor.command("outrider.status", {})

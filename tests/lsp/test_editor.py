@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from fakes import Client, Outbox, eventually
 
+from outrider.lsp.editor import CATCH_UP_SECONDS
 from outrider.lsp.frames import FrameSender
 from outrider.lsp.outgoing import NEARLY_EMPTY
 from outrider.ports.clock import SteppingClock
@@ -210,6 +211,46 @@ async def test_edits_carry_versions_where_the_client_takes_them():
     assert request["params"] == {"label": "Outrider: fix", "edit": {"documentChanges": [document]}}
     client.answer(request, {"applied": True})
     assert await applying == Applied(True)
+
+
+async def test_a_client_that_tells_with_its_answers_is_sent_a_message_without_a_choice():
+    client, editor = await editor_of(clientInfo={"name": "vim-lsp"})
+    catching_up = soon(editor.catch_up())
+    request = await client.asked("window/showMessageRequest")
+    assert request["params"] == {"type": 4, "message": ""}
+    client.answer(request, None)
+    assert await catching_up
+
+
+async def test_a_client_that_leaves_such_a_message_is_sent_no_further_one_until_it_answers():
+    clock = SteppingClock(datetime(2026, 1, 1, tzinfo=UTC))
+    client, editor = await editor_of(clock=clock, clientInfo={"name": "vim-lsp"})
+    catching_up = soon(editor.catch_up())
+    request = await client.asked("window/showMessageRequest")
+    clock.advance(CATCH_UP_SECONDS + 1)
+    assert not await catching_up
+    assert not await editor.catch_up()
+    client.answer(request, None)
+    await client.execute("outrider.status")
+    catching_up = soon(editor.catch_up())
+    client.answer(await client.asked("window/showMessageRequest"), None)
+    assert await catching_up
+
+
+async def test_a_client_that_tells_by_itself_is_sent_none():
+    client, editor = await editor_of(clientInfo={"name": "Neovim"})
+    assert not await editor.catch_up()
+    assert not [m for m in client.outbox.messages if m.get("method") == "window/showMessageRequest"]
+
+
+async def test_where_only_the_first_answer_comes_through_the_question_says_so():
+    client, editor = await editor_of(clientInfo={"name": "vim-lsp"})
+    asking = soon(editor.ask("Run it?", TITLES, seconds=5))
+    request = await client.asked("window/showMessageRequest")
+    only = "Only the first answer can be given here, the others are code actions."
+    assert request["params"]["message"] == f"Run it?\n{only}"
+    client.answer(request, {"title": "Allow once"})
+    assert await asking == Answered("Allow once")
 
 
 @pytest.mark.parametrize(("name", "key"), [("Neovim", "documentChanges"), ("Kate", "changes")])

@@ -65,6 +65,9 @@ class Person:
         place = Place(line, 0)
         self.documents.change(uri, document.version + 1, [ContentChange(place, place, text)])
 
+    async def catch_up(self) -> bool:
+        return False
+
     async def apply(self, label: str, edits: Sequence[DocumentEdit]) -> Applied:
         self.edits.append((label, list(edits)))
         (edit,) = edits

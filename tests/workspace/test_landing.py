@@ -21,7 +21,7 @@ from outrider.workspace.change import Change, NotWritten, Written
 from outrider.workspace.diff import apply_hunks, text_hunks
 from outrider.workspace.documents import ContentChange, DocumentStore
 from outrider.workspace.editing import Editing
-from outrider.workspace.landing import before_the_end
+from outrider.workspace.landing import Landing, before_the_end, places_of
 from outrider.workspace.overlay import Overlay
 from outrider.workspace.paths import Folder, Folders, Located
 
@@ -66,6 +66,9 @@ class Stale:
     said: list[str] = field(default_factory=list)
     typed: list[str] = field(default_factory=list)
     edits: int = 0
+
+    async def catch_up(self) -> bool:
+        return False
 
     async def apply(self, label: str, edits: Sequence[DocumentEdit]) -> Applied:
         (edit,) = edits
@@ -278,3 +281,16 @@ def test_an_append_is_sent_as_an_insertion_behind_the_last_line(line_end):
     text = line_end.join(["one", "two", ""])
     (hunk,) = before_the_end(text, text_hunks(text, f"{text}three{line_end}"))
     assert (hunk.start, hunk.end, hunk.new) == (len(text) - len(line_end),) * 2 + (f"{line_end}three",)
+
+
+def test_an_edit_that_typing_has_brought_past_the_end_of_a_line_is_doubtful():
+    before = "def price(hours):\n    return hours * 3\n"
+    planned = before.replace("* 3", "* 2")
+    hunks = text_hunks(before, planned)
+    places = places_of(before, hunks, "utf-16")
+    landing = Landing(before, planned, hunks, places, "utf-16")
+    typed = "# typed\n" + before
+    assert not landing.is_doubtful(typed)
+    # The place of the 3 is behind the end of the line that is there now.
+    assert landing.is_doubtful(typed.replace("hours):", "hours):2"))
+    assert not landing.is_doubtful(typed.replace("hours):", "hours):7"))

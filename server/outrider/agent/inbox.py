@@ -412,7 +412,7 @@ class Inbox:
             return
         while True:
             answer = await self._editor.ask(
-                f"{item.title}\n{_shortened(item.detail)}{covers}".strip(),
+                f"{item.title}\n{shortened(item.detail)}{covers}".strip(),
                 titles,
                 seconds=seconds,
                 late=lambda title: self._take(waiting, title),
@@ -574,7 +574,8 @@ def _is_long(detail: str) -> bool:
     return detail.count("\n") > MESSAGE_LINES or len(detail) > MESSAGE_CHARACTERS
 
 
-def _shortened(detail: str) -> str:
+def shortened(detail: str) -> str:
+    """As much of the detail of an item as fits into a message."""
     if not _is_long(detail):
         return detail.rstrip("\n")
     lines = detail.splitlines()

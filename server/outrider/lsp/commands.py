@@ -300,7 +300,8 @@ class Commands:
                 path = await papers.answer_paper(services.folders, item)
         if isinstance(path, str):
             raise CommandError(REQUEST_FAILED, path, {"reason": "cannot_write"})
-        await services.editor.show(path.as_uri(), take_focus=True)
+        if not await services.editor.show(path.as_uri(), take_focus=True):
+            services.editor.say("info", f"Outrider: open {path.parent.name}/{path.name}: you write there.")
         return OpenResult(uri=path.as_uri())
 
     async def _permissions(self, params: PermissionsParams) -> PermissionsResult:

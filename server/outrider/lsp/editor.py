@@ -41,8 +41,11 @@ logger = logging.getLogger(__name__)
 
 APPLY_SECONDS: Final = 10.0
 SHOW_SECONDS: Final = 5.0
+CATCH_UP_SECONDS: Final = 2.0
 SAVE_SECONDS: Final = 10.0
 DIAGNOSTICS_SECONDS: Final = 10.0
+
+_FIRST_ANSWER: Final = "Only the first answer can be given here, the others are code actions."
 
 _LEVELS: Final = {"error": 1, "warning": 2, "info": 3, "log": 4}
 """LSP 3.17, "MessageType"."""
@@ -63,6 +66,7 @@ class ClientEditor:
         self._question = asyncio.Lock()
         self._edit = asyncio.Lock()
         self._can_ask = True
+        self._can_catch_up = profile.tells_with_answers
         self._lenses_are_old = False
         self._refreshing: asyncio.Task[None] | None = None
 
@@ -70,6 +74,11 @@ class ClientEditor:
     def traits(self) -> EditorTraits:
         """What it can do."""
         return self._profile.traits
+
+    @property
+    def can_show_items(self) -> bool:
+        """Whether the person can see what an open item is about, in a question or in a document."""
+        return self._can_ask or self.traits.can_show_documents
 
     async def ask(
         self,
@@ -86,6 +95,8 @@ class ClientEditor:
                 return Unanswered("closed")
             if not self._can_ask:
                 return Unanswered("unsupported")
+            if self._profile.takes_first_answer and len(titles) > 1:
+                message = f"{message}\n{_FIRST_ANSWER}"
             params = {
                 "type": _LEVELS["info"],
                 "message": message,
@@ -133,6 +144,23 @@ class ClientEditor:
         if not self.traits.can_apply_edits:
             return Applied(False, "the client cannot apply edits")
         return await self._apply({"label": label, "edit": self._workspace_edit(edits)}, APPLY_SECONDS)
+
+    async def catch_up(self) -> bool:
+        """Have the client tell what it holds back; see `ports.editor.Editor.catch_up`."""
+        if not self._can_catch_up:
+            return False
+        params = {"type": _LEVELS["log"], "message": ""}
+        reply = await self._protocol.request(
+            types.WINDOW_SHOW_MESSAGE_REQUEST, params, seconds=CATCH_UP_SECONDS, late=self._caught_up
+        )
+        if isinstance(reply, NoReply):
+            # Where questions are switched off none is ever answered: it is not waited for again.
+            self._can_catch_up = False
+            return False
+        return True
+
+    def _caught_up(self, _answer: Any) -> None:
+        self._can_catch_up = True
 
     async def operate(self, label: str, operation: FileOperation) -> Applied:
         """Ask the client to rename or delete a file; see `ports.editor.Editor.operate`."""

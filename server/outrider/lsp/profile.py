@@ -18,6 +18,8 @@ class _Quirk:
     debounce_seconds: float = 0.0
     reject_first: bool = False
     waits_for_commands: bool = False
+    tells_with_answers: bool = False
+    takes_first_answer: bool = False
     document_changes: bool = False
     file_operations: frozenset[FileOperationKind] = frozenset()
     """What it does well with files that are open, where it advertises that. Others lose what is typed meanwhile, or
@@ -34,8 +36,10 @@ _QUIRKS: Final[Mapping[str, _Quirk]] = {
     "eglot": _Quirk(debounce_seconds=0.5, reject_first=True, waits_for_commands=True),
     # Return takes the first action. A deleted file stays open.
     "helix": _Quirk(reject_first=True, file_operations=frozenset({"rename"})),
-    # Collects changes for 500 ms.
-    "vim-lsp": _Quirk(debounce_seconds=0.5),
+    # Collects changes for `updatetime`, of those it is told to make only from the next key on, and what is typed only when
+    # Insert mode is left. Before it answers a message it tells of all that is new in the current buffer. Of the answers to
+    # choose from it takes every other one than the first for none.
+    "vim-lsp": _Quirk(debounce_seconds=0.5, tells_with_answers=True, takes_first_answer=True),
     # Saves what a refactoring changed, but for the file in the active editor, if that is more than one file.
     "visual studio code": _Quirk(saves_refactorings=2, file_operations=frozenset({"rename", "delete"})),
     # Saves what a refactoring changed, if the person's settings say so.
@@ -62,6 +66,10 @@ class ClientProfile:
     """Whether it shows them."""
     refreshes_lenses: bool = False
     """Whether it can be told to ask for them again."""
+    tells_with_answers: bool = False
+    """Whether it tells what it held back of the text before it answers a message, also one that leaves no choice."""
+    takes_first_answer: bool = False
+    """Whether no other answer than the first can be given to a message."""
     traits: EditorTraits = field(
         default_factory=lambda: EditorTraits(
             can_apply_edits=False,
@@ -94,6 +102,8 @@ def profile_of(params: Mapping[str, Any]) -> ClientProfile:
         action_literals=isinstance(_at(says, "textDocument", "codeAction", "codeActionLiteralSupport"), dict),
         code_lenses=isinstance(_at(says, "textDocument", "codeLens"), dict),
         refreshes_lenses=_at(says, "workspace", "codeLens", "refreshSupport") is True,
+        tells_with_answers=quirk.tells_with_answers,
+        takes_first_answer=quirk.takes_first_answer,
         traits=EditorTraits(
             can_apply_edits=_at(says, "workspace", "applyEdit") is True,
             can_show_documents=_at(says, "window", "showDocument", "support") is True,

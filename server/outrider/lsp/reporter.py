@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
+from outrider.agent.inbox import shortened
 from outrider.agent.session import Session
 from outrider.agent.sessions import Sessions
 from outrider.lsp.editor import ClientEditor
@@ -64,7 +65,9 @@ class Reporter:
                 self._end(turn_id, f"needs you: {title}")
                 why = " The editor gave no result;" if item["kind"] == "tool" else ""
                 answer = "code actions answer it." if why else "Code actions answer it."
-                self._editor.say("info", f"Outrider waits for you: “{title}”.{why} {answer}")
+                # A yes to what was never seen would be none.
+                detail = "" if self._editor.can_show_items else f"\n{shortened(item['detail'])}".rstrip()
+                self._editor.say("info", f"Outrider waits for you: “{title}”.{why} {answer}{detail}")
             case "turn.resumed" if turn_id:
                 self._begin(turn_id)
             case "model.responded" if turn_id and (running := self._turns.get(turn_id)):

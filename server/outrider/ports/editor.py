@@ -193,6 +193,10 @@ class Editor(Protocol):
         """Ask the client to change open documents, as one step of its undo. One edit at a time."""
         ...
 
+    async def catch_up(self) -> bool:
+        """Have the client tell what it holds back of the text; whether it was reached, and no waiting is needed."""
+        ...
+
     async def operate(self, label: str, operation: FileOperation) -> Applied:
         """Ask the client to rename or delete the file of an open document. Never over another file."""
         ...

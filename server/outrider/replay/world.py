@@ -485,6 +485,10 @@ class RecordedEditor:
         """Never asked for: nothing is open."""
         return Applied(claimed=False)
 
+    async def catch_up(self) -> bool:
+        """Never asked for: nothing is open."""
+        return False
+
     async def operate(self, label: str, operation: FileOperation) -> Applied:
         """Never asked for: nothing is open."""
         return Applied(claimed=False)

@@ -395,7 +395,7 @@ class FakeEditor(AskedClient):
             for buffer in self.desk.buffers.values():
                 if buffer.unsent and buffer.due is None:
                     buffer.due = self.now + self.profile.debounce_seconds
-            if self.auto_settle:
+            if self.auto_settle and not self.profile.tells_with_answers:
                 self._start(self._settle_soon())
 
     def _type_before(self, edit: Object) -> None:
@@ -422,6 +422,10 @@ class FakeEditor(AskedClient):
 
     def _handle_request(self, number: int | str, method: str, params: Object) -> None:
         match method:
+            case "window/showMessageRequest" if self.profile.tells_with_answers and not params.get("actions"):
+                if self.auto_settle:
+                    self.settle()
+                self._respond(number, None)
             case "window/showMessageRequest":
                 self._ask(number, params)
             case "workspace/applyEdit":

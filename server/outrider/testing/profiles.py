@@ -78,6 +78,9 @@ class Profile:
     late_changes_after_close: bool = False
     """Whether such an undo closes documents and then still sends their changes (VS Code)."""
 
+    tells_with_answers: bool = False
+    """Whether it tells of an edit only at the next key, or before it answers a message without a choice (vim-lsp)."""
+
     can_ask: bool = True
     """False: `window/showMessageRequest` gets MethodNotFound."""
     dismissal: Answer = _NULL
@@ -332,6 +335,7 @@ KATE_22_12: Final = replace(
 VIM_LSP: Final = Profile(
     name="vim-lsp",
     client_info={"name": "vim-lsp"},
+    tells_with_answers=True,
     capabilities=_capabilities(encodings=None, ask=None, show_document=False),
     first_version=1,
     stale="apply",

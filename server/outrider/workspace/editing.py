@@ -200,7 +200,7 @@ class Editing:
 
     async def _told(self, uri: str) -> Document | None:
         """The document when the editor has told what the person typed, which an edit would else not meet."""
-        if self._editor.traits.debounce_seconds > 0:
+        if not await self._editor.catch_up() and self._editor.traits.debounce_seconds > 0:
             await self._clock.sleep(self._editor.traits.debounce_seconds)
         return self._documents.get(uri)
 
@@ -229,6 +229,8 @@ class Editing:
         try:
             applied = await self._editor.apply(label, [edit])
             landing.answered()
+            if applied.claimed:
+                await self._editor.catch_up()
             settle = self._editor.traits.settle_seconds if applied.claimed else 0.0
             if not done(self._documents.get(uri)) and settle > 0:
                 await self._documents.until(uri, done, self._clock, settle)

@@ -141,17 +141,25 @@ class Landing:
 
         Nothing can be put right then: what the edit took away there is not known.
         """
-        removes = any(hunk.old for hunk in self._hunks)
-        if now == self._before or (removes and not any(one.old for one in text_hunks(self._before, now))):
+        if now == self._before:
             return False
+        changes = text_hunks(self._before, now)
         planned, lines, shift = Lines(self._planned), Lines(now), 0
+        is_past_end = False
         for hunk in self._hunks:
             place = planned.place_of(hunk.start + shift, self._encoding)
             shift += len(hunk.new) - len(hunk.old)
             at = lines.offset_of(place, self._encoding)
-            if now[at : at + len(hunk.new)] != hunk.new:
+            if lines.place_of(at, self._encoding) != place and hunk.new:
+                # Past the end of a line it is put in at the end, and takes nothing away.
+                is_past_end = True
+                came = any(one.new.count(hunk.new) > one.old.count(hunk.new) for one in changes)
+                if not came or not now.endswith(hunk.new, 0, at):
+                    return False
+            elif now[at : at + len(hunk.new)] != hunk.new:
                 return False
-        return True
+        removes = any(hunk.old for hunk in self._hunks)
+        return is_past_end or not removes or any(one.old for one in changes)
 
     def _judge(self, number: int) -> None:
         """See whether one of the texts is an earlier one with the edit put in by its places."""
