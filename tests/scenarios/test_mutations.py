@@ -76,7 +76,7 @@ def secrets_stay(patch):
 
 
 def secrets_are_not_shown(patch):
-    patch.setattr(Masking, "masked", lambda _, text: Masked(text, 0))
+    patch.setattr(Masking, "_masked", lambda _, text: Masked(text, 0))
 
 
 def a_secret_goes_nowhere_else(patch):
