@@ -25,6 +25,7 @@ def names(folder: Path) -> list[str]:
 @pytest.fixture(params=["by descriptor", "by path"], autouse=True)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """With folder descriptors, and as on Windows, which has none."""
+    monkeypatch.setattr(disk, "swept", {})
     if request.param == "by path":
         monkeypatch.setattr(disk, "HAS_DESCRIPTORS", False)
         monkeypatch.setattr(folders, "HAS_DESCRIPTORS", False)
@@ -124,7 +125,9 @@ def test_a_further_name_of_a_file_keeps_the_old_content(folder: Path, outside: P
     assert (outside / "a.py").read_bytes() == OLD
 
 
-def test_what_killed_writers_left_is_removed_by_the_next_one(folder: Path) -> None:
+def test_what_killed_writers_left_is_removed_by_the_next_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gone = f".outrider-{dead_pid()}-{'0' * 16}.tmp"
     alive = f".outrider-{os.getpid()}-{'0' * 16}.tmp"
     locked = f".outrider-{dead_pid()}-{'1' * 16}.tmp"  # in another container, say
@@ -136,7 +139,10 @@ def test_what_killed_writers_left_is_removed_by_the_next_one(folder: Path) -> No
         assert disk.replace(folder / "sub" / "a.py", OLD, NEW) is None
         assert names(folder / "sub") == sorted([alive, locked, "a.py", *others])
     assert disk.create(folder / "sub" / "b.py", NEW, parents=False) is None
-    assert names(folder / "sub") == sorted([alive, "a.py", "b.py", *others])
+    assert locked in names(folder / "sub")  # it was looked for just before
+    monkeypatch.setattr(disk, "SWEEP_SECONDS", 0.0)
+    assert disk.create(folder / "sub" / "c.py", NEW, parents=False) is None
+    assert names(folder / "sub") == sorted([alive, "a.py", "b.py", "c.py", *others])
 
 
 def test_a_killed_writer_leaves_the_old_content_and_is_cleaned_up_after(folder: Path) -> None:

@@ -396,7 +396,12 @@ class TakingBack:
         if text is None and located.path is None:
             self._no(record, f"{located.shown} is not open in the editor any more")
             return None
-        await asyncio.to_thread(self._folded.see, file, text)
+        if text == self._folded.there(file).text:
+            self._folded.see(
+                file, text
+            )  # there is nothing to compare, and a way into a thread and back has its price
+        else:
+            await asyncio.to_thread(self._folded.see, file, text)
         return Shown(text, self._folded.there(file).text)
 
     # --- renames -------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from outrider.workspace.descriptor_lock import try_lock
 from outrider.workspace.folder import HAS_DESCRIPTORS, Folder, flags, root
@@ -37,6 +37,11 @@ _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK
 _PREFIX, _SUFFIX = ".outrider-", ".tmp"
 LEFT_OVER = f"{_PREFIX}*{_SUFFIX}"
 """Glob of the names of files that are being written, or were left by a writer that was killed."""
+SWEEP_SECONDS: Final = 60.0
+"""How long a folder that was swept is not swept again by this process."""
+_MOST_SWEPT: Final = 10_000
+swept: dict[tuple[int, int], float] = {}
+"""When folders were swept, by device and inode."""
 _LEFT = re.compile(rf"{re.escape(_PREFIX)}([1-9][0-9]{{0,9}})-[0-9a-f]{{16}}{re.escape(_SUFFIX)}")
 _SPECIAL = {"setuid": stat.S_ISUID, "setgid": stat.S_ISGID, "sticky": stat.S_ISVTX}
 _LABEL = "security.selinux"
@@ -379,8 +384,14 @@ def _copy_attributes(folder: Folder, name: str, to: int) -> None:
 
 
 def _sweep(folder: Folder) -> None:
-    """Remove what writers that were killed left in a folder."""
+    """Remove what writers that were killed left in a folder, now and then: it takes a look at all its names."""
     with suppress(OSError):  # a folder that cannot be read can still be written
+        status, now = folder.status("."), time.monotonic()
+        if now - swept.get(which := (status.st_dev, status.st_ino), -SWEEP_SECONDS) < SWEEP_SECONDS:
+            return
+        if len(swept) >= _MOST_SWEPT:
+            swept.clear()
+        swept[which] = now
         for name in [one.name for one in folder.names() if _is_left(folder, one.name)]:
             with suppress(OSError):
                 _remove_unlocked(folder, name)
