@@ -190,9 +190,12 @@ class _Log:
     # edits
 
     def on_edit_applying(self, turn, data):
-        assert not self.changes, "two changes at once"
         if turn is not None:
+            assert not self.changes, "two changes at once"
             assert data["callId"] in self.started
+        # An undo of several files begins with all of them before it writes the first.
+        under_way = {path for one in self.changes.values() for path in (one["path"], one.get("to"))}
+        assert data["path"] not in under_way, "two changes of a file at once"
         self.changes[data["changeId"]] = data
 
     def _settled(self, _turn, data):

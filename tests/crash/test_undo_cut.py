@@ -118,3 +118,45 @@ async def test_what_a_command_changed_that_died_with_its_server_is_named(workspa
         assert result["content"].startswith(f"`{command}` was interrupted when the server stopped")
         assert (await editor.command("outrider.changes", given))["notUndoable"] == undone["notUndoable"]
     await assert_replays(workspace.parent / f"{workspace.name}.state")
+
+
+@pytest.mark.parametrize("redo", [False, True], ids=["undo", "redo"])
+async def test_of_edits_that_were_taken_back_together_each_is_found_out(redo, workspace, tmp_path):
+    names = [f"{name}.txt" for name in ("done", "not_done", "typed_in", "altered")]
+    after = BEFORE.replace("two", "TWO")
+    edits = [
+        {"name": "edit_file", "input": {"path": name, "old": "two", "new": "TWO"}, "id": f"c_{name}"}
+        for name in names
+    ]
+    for name in names:
+        (workspace / name).write_text(BEFORE)
+    model = scripted(workspace, [{"tool_calls": edits}, {"text": "Done."}])
+    async with start_session("stock", workspace, model, FULL) as editor:
+        await editor.run("Go.")
+        await editor.command("outrider.undo", {})
+        if redo:
+            await editor.command("outrider.redo", {})
+        events = await whole_log(editor, editor.session_id)
+        session_id = editor.session_id
+    begun = [event["seq"] for event in events if event["type"] == "edit.applying"][-len(names) :]
+    assert begun == list(range(begun[0], begun[0] + len(names))), "one after the other"
+    cut_log(workspace.parent / f"{workspace.name}.state", tmp_path / "cut", begun[-1])
+    was, wanted = (BEFORE, after) if redo else (after, BEFORE)
+    for name, text in zip(names, [wanted, was, f"mine\n{wanted}", "mine\n"], strict=True):
+        (workspace / name).write_text(text)
+    async with start_session(
+        "stock", workspace, model, {**FULL, "stateDir": str(tmp_path / "cut")}, answers=["Keep mine"]
+    ) as editor:
+        await editor.command("outrider.resume", {"sessionId": session_id})
+        since = (await whole_log(editor, session_id))[begun[-1] :]
+        became = {one["data"]["path"]: one["type"] for one in since if one["type"].startswith("edit.")}
+        assert became == dict(
+            zip(names, ["edit.applied", "edit.rejected", "edit.merged", "edit.rejected"], strict=True)
+        )
+        given = {"sessionId": session_id, "scope": "session"}
+        again = await editor.command("outrider.redo" if redo else "outrider.undo", given)
+        assert [one["path"] for one in again["undone"]] == ["not_done.txt"]
+        assert [one["path"] for one in again["conflicts"]] == ["altered.txt"]
+        left = [(workspace / name).read_text() for name in names]
+        assert left == [wanted, wanted, f"mine\n{wanted}", "mine\n"]
+    await assert_replays(tmp_path / "cut")

@@ -56,18 +56,28 @@ async def standing(services: Services, state: SessionState) -> Standing:
 async def catch_up(services: Services, folded: Histories) -> dict[str, str]:
     """Take in what the files are now; gives by their keys why that is not known."""
     files = folded.claiming
+    texts = [
+        ReadProblem("unreadable", located) if isinstance(located, str) else text
+        for located, text in await look_at(services, files)
+    ]
+    return await asyncio.to_thread(_take_in, folded, list(zip(files, texts, strict=True)))
+
+
+async def look_at(
+    services: Services, files: Sequence[FileHistory]
+) -> list[tuple[Located | str, str | ReadProblem | None]]:
+    """Where files of the history are, or why that is nowhere to look at, and what is there; None: there is none."""
     located = await services.folders.locate_all([file.path for file in files])
     places = [
         await _same(services, one, file.path, file.real) for file, one in zip(files, located, strict=True)
     ]
     read = iter(await services.overlay.read_all([place for place in places if isinstance(place, Located)]))
-    texts = [
-        ReadProblem("unreadable", place)
+    return [
+        (place, None)
         if isinstance(place, str)
-        else await _counting(services.overlay, place, file, next(read))
+        else (place, await _counting(services.overlay, place, file, next(read)))
         for file, place in zip(files, places, strict=True)
     ]
-    return await asyncio.to_thread(_take_in, folded, list(zip(files, texts, strict=True)))
 
 
 def _take_in(

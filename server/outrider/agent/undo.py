@@ -6,21 +6,19 @@ answer the place is left as it is and named as a conflict.
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import PurePath
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from outrider.agent.below import below_documents, with_those
 from outrider.agent.context import TurnContext
 from outrider.agent.services import Services
-from outrider.agent.standing import Standing, locate, standing, stands_in, text_of, what_is_left
+from outrider.agent.standing import Standing, locate, look_at, standing, stands_in, text_of, what_is_left
 from outrider.agent.state import SessionState
 from outrider.agent.undo_by_hand import NOT_BY_UNDO, NOT_THERE, gone_by_hand
-from outrider.agent.undo_folders import brought_back, emptied, made_for, modes_around
 from outrider.agent.undo_questions import Questions, Seen, can_go_over, cut, place_of
+from outrider.agent.undo_writing import Switching, Writing
 from outrider.ports.text import one_line
 from outrider.tools import changes
-from outrider.tools.changes import TakesBack
 from outrider.workspace.change import Change, NotWritten, Written
 from outrider.workspace.disk import beside
 from outrider.workspace.editing import UNSAVED
@@ -28,7 +26,7 @@ from outrider.workspace.encoding import BOM
 from outrider.workspace.history.histories import FileHistory, Histories
 from outrider.workspace.history.journal import ChangeRecord, Journal, Lasting, Part, are_a_move, hunk_id
 from outrider.workspace.history.shown import Shown
-from outrider.workspace.overlay import ReadProblem, same_text
+from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import IS_LINK, Located, PathProblem, is_link
 from outrider_protocol import OPEN_BOTH
 from outrider_protocol.commands import UndoParams, UndoResult
@@ -38,6 +36,8 @@ OTHER_ENCODING = "the file was UTF-16 then, and holds its text in another encodi
 """Why a text is not put back that only fits the encoding that the file had."""
 TIMES_TRIED = 3
 """A change whose file is changed while it is taken back is worked out again."""
+MOST_TOGETHER = 50
+"""Edits that are taken back with one flush of the log: a cancel waits for them all."""
 TIMES_ASKED = 2
 """What is changed while the person is asked about it is shown to them again."""
 
@@ -100,13 +100,15 @@ async def take_back(
     return result
 
 
-@dataclass(slots=True)
-class _Report:
-    change_id: str = ""
-    """The latest change that was made."""
-    undone: dict[str, int] = field(default_factory=dict[str, int])
-    conflicts: list[Conflict] = field(default_factory=list[Conflict])
-    not_undoable: list[NotUndoable] = field(default_factory=list[NotUndoable])
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """What is about to be switched in a file."""
+
+    switching: Switching
+    file: FileHistory
+    after: str
+    held: dict[int, str]
+    """The hunks that cannot be, and why."""
 
 
 class TakingBack:
@@ -137,13 +139,7 @@ class TakingBack:
         self._journal = journal
         self._folded = folded
         self._redo = redo
-        self._report = _Report()
-        self._emptied: set[str] = set()
-        """Folders that go with what was in them."""
-        self._modes: dict[str, int] = {}
-        """Permission bits of folders that came back."""
-        self._made: set[str] = set()
-        """The folders that were made; of those in one another at least the topmost."""
+        self._writing = Writing(context, journal, folded, redo=redo)
         self._questions = Questions(services, context, ending, redo=redo)
         self._parts: Sequence[Part] = ()
         self._missed: set[int] = set()
@@ -163,30 +159,35 @@ class TakingBack:
         self._away = {id(file) for file in gone}
         self._parts = parts
         ordered = self._folded.in_order(parts)
-        for at, part in enumerate(ordered):
-            file = self._folded.of(part.record.change_id)
-            await self._sweep(part.record)
-            if file is None:
-                self._no(part.record, "its text is not in the log any more")
-            elif part.record.operation == "rename":
-                await self._rename(part.record, file)
-            elif (other := self._missing(part, ordered[:at])) is not None:
-                self._no(part.record, f"it stays, as {one_line(other)} does not come back")
+        at = 0
+        while at < len(ordered):
+            together = self._edits_of_files(ordered[at : at + MOST_TOGETHER])
+            if len(together) > 1:
+                await self._edits(together)
             else:
-                await self._hunks(part, file)
-        for one in gone_by_hand:
-            self._emptied |= set(made_for(one.record, one.record.path))
-        await self._sweep()
-        fresh = [(one, self._modes[one]) for one in self._modes if self._is_made(one)]
-        modes = [(await self._context.folders.locate(one), mode) for one, mode in fresh]
-        await self._context.editing.set_folder_modes([(f, m) for f, m in modes if isinstance(f, Located)])
-        report = self._report
+                await self._take(ordered[at], ordered[:at])
+            at += len(together) or 1
+        writing = self._writing
+        await writing.finish(gone_by_hand)
         return UndoResult(
-            change_id=report.change_id,
-            undone=[UndonePath(path=path, hunks=hunks) for path, hunks in report.undone.items()],
-            conflicts=[self._questions.told(one) for one in report.conflicts],
-            not_undoable=report.not_undoable,
+            change_id=writing.change_id,
+            undone=[UndonePath(path=path, hunks=hunks) for path, hunks in writing.undone.items()],
+            conflicts=[self._questions.told(one) for one in writing.conflicts],
+            not_undoable=writing.not_undoable,
         )
+
+    async def _take(self, part: Part, before: Sequence[Part]) -> None:
+        """Take the hunks of one change back, after those before it."""
+        file = self._folded.of(part.record.change_id)
+        await self._writing.sweep(part.record)
+        if file is None:
+            self._writing.no(part.record, "its text is not in the log any more")
+        elif part.record.operation == "rename":
+            await self._rename(part.record, file)
+        elif (other := self._missing(part, before)) is not None:
+            self._writing.no(part.record, f"it stays, as {one_line(other)} does not come back")
+        else:
+            await self._hunks(part, file, await self._switch(part.record, file, part.hunks))
 
     def _missing(self, part: Part, before: Sequence[Part]) -> str | None:
         """The file for which that of a hunk would go, as a command moved it, and which was to come first and did not."""
@@ -197,35 +198,56 @@ class TakingBack:
                     return one.record.path
         return None
 
-    async def _sweep(self, record: ChangeRecord | None = None) -> None:
-        """Remove the folders that are empty by now: those in the place of a file that comes back, or all."""
-        places = None if record is None else (record.path, record.to or record.path)
-        emptied = [
-            folder
-            for folder in self._emptied
-            if places is None or any(PurePath(folder).is_relative_to(one) for one in places)
-        ]
-        if emptied:
-            await self._context.editing.remove_folders(await self._located(emptied))
-
-    async def _bring_back(self, folders: Mapping[str, int]) -> None:
-        """Make folders again; what they may be is said at the end, when all files are in them."""
-        if folders:
-            self._modes |= folders
-            self._made |= await self._context.editing.make_folders(await self._located(folders))
-
-    async def _located(self, folders: Iterable[str]) -> list[Located]:
-        found = [await self._context.folders.locate(one) for one in folders]
-        return [one for one in found if isinstance(one, Located)]
-
-    def _is_made(self, folder: str) -> bool:
-        return any(PurePath(folder).is_relative_to(made) for made in self._made)
-
     # --- the text of a file --------------------------------------------------------------------------------------
 
-    async def _hunks(self, part: Part, file: FileHistory) -> None:
+    def _edits_of_files(self, parts: Sequence[Part]) -> list[tuple[Part, FileHistory]]:
+        """The first of these that are edits of files which are there, each of another one, with those files."""
+        found: list[tuple[Part, FileHistory]] = []
+        for part in parts:
+            file = self._folded.of(part.record.change_id)
+            if (
+                file is None
+                or not file.exists
+                or part.record.operation != "edit"
+                or self._folded.is_taken(file)
+            ):
+                break
+            if any(one is file for _, one in found):
+                break
+            found.append((part, file))
+        return found
+
+    async def _edits(self, together: Sequence[tuple[Part, FileHistory]]) -> None:
+        """Take the hunks of edits back: the files are looked at together and written together, the rest goes one by one."""
+        for part, _ in together:
+            await self._writing.sweep(part.record)
+        looks = await look_at(self._services, [file for _, file in together])
+        ready: list[_Ready] = []
+        for (part, file), (located, text) in zip(together, looks, strict=True):
+            if isinstance(located, Located) and isinstance(text, str):
+                await self._see(file, text)
+                record, shown = part.record, Shown(text, file.text)
+                taken, held = self._choose(record, file, part.hunks)
+                after = file.text_with(record.change_id, taken)
+                if taken and after is not None and not self._folded.is_taken(file):
+                    change = self._writing.edit(record, located, after, shown)
+                    ready.append(_Ready(Switching(record, change, tuple(taken)), file, after, held))
+        made = await self._writing.make_all([one.switching for one in ready], again=self._redo)
+        done = {id(one.file): (one, written) for one, written in zip(ready, made, strict=True)}
+        for part, file in together:
+            one, written = done.get(id(file), (None, None))
+            if one is None or (isinstance(written, NotWritten) and written.kind == "changed"):
+                held = await self._switch(part.record, file, part.hunks)
+            else:
+                held = one.held
+                if isinstance(written, Written):
+                    file.take(part.record.change_id, one.switching.hunks, one.after)
+                    self._folded.claim(file)
+            await self._hunks(part, file, held)
+
+    async def _hunks(self, part: Part, file: FileHistory, held: dict[int, str]) -> None:
+        """Ask about the hunks that could not be switched, and why."""
         record = part.record
-        held = await self._switch(record, file, part.hunks)
         while held:
             number = next(iter(held))
             if await self._go_over(record, file, number, held.pop(number)) and held:
@@ -264,26 +286,9 @@ class TakingBack:
             shown = None if located is None else await self._look(record, file, located)
             if located is None or shown is None:
                 return {}
-            wanted = [
-                number
-                for number in numbers
-                if file.knows(change_id, number) and file.is_on(change_id, number) is not self._redo
-            ]
-            held = {
-                number: reason
-                for number in wanted
-                if (reason := self._folded.why_held(file, change_id, number)) is not None
-            }
-            there = self._folded.there(file)
-            if over is not None and there.exists == over.exists:
-                held = {
-                    number: reason
-                    for number, reason in held.items()
-                    if not place_of(self._folded, file, record, number).reads_like(over.place)
-                }
-            taken = [number for number in wanted if number not in held]
+            taken, held = self._choose(record, file, numbers, over)
             if taken and self._folded.is_taken(file):
-                made = await self._displace(record, there, located, shown)
+                made = await self._displace(record, self._folded.there(file), located, shown)
                 if isinstance(made, NotWritten) and made.kind != "changed":
                     return held
                 over, reason = None, made.message if isinstance(made, NotWritten) else ""
@@ -295,8 +300,8 @@ class TakingBack:
             done = True
             # What changes no text now may do so once others are taken back: that it is undone must be known then.
             if before != after or (taken and before is not None):
-                change = await self._change(record, file, located, before, after, shown)
-                made = await self._make(record, change, tuple(taken), again=self._redo)
+                change = await self._writing.change(record, file, located, before, after, shown)
+                made = await self._writing.make(record, change, tuple(taken), again=self._redo)
                 if isinstance(made, NotWritten) and made.kind == "changed":
                     reason = made.message
                     continue  # the person is typing there: what they wrote belongs into it
@@ -306,10 +311,33 @@ class TakingBack:
                 self._folded.claim(file)
             return held
         is_unsaved = reason == UNSAVED
-        self._no(
+        self._writing.no(
             record, self._with_help(UNSAVED) if is_unsaved else "somebody is changing it right now; try again"
         )
         return {}
+
+    def _choose(
+        self, record: ChangeRecord, file: FileHistory, numbers: Sequence[int], over: Seen | None = None
+    ) -> tuple[list[int], dict[int, str]]:
+        """Which hunks are to be switched and can be; and which of them cannot, and why."""
+        change_id = record.change_id
+        wanted = [
+            number
+            for number in numbers
+            if file.knows(change_id, number) and file.is_on(change_id, number) is not self._redo
+        ]
+        held = {
+            number: reason
+            for number in wanted
+            if (reason := self._folded.why_held(file, change_id, number)) is not None
+        }
+        if over is not None and self._folded.there(file).exists == over.exists:
+            held = {
+                number: reason
+                for number, reason in held.items()
+                if not place_of(self._folded, file, record, number).reads_like(over.place)
+            }
+        return [number for number in wanted if number not in held], held
 
     async def _displace(
         self, record: ChangeRecord, there: FileHistory, located: Located, shown: Shown
@@ -318,9 +346,9 @@ class TakingBack:
         again = there.deletion_undone if self._redo or there.creation is None else None
         ends = again or there.creation
         end = next((one for one in self._journal.roots() if one.change_id == ends), None)
-        change = await self._change(end or record, there, located, there.text, None, shown)
+        change = await self._writing.change(end or record, there, located, there.text, None, shown)
         if end is not None:
-            made = await self._make(end, change, (1,), again=again is not None)
+            made = await self._writing.make(end, change, (1,), again=again is not None)
             if isinstance(made, Written):
                 there.take(end.change_id, (1,), None)
             return made
@@ -328,81 +356,26 @@ class TakingBack:
         if isinstance(made, Written):
             self._folded.see(there, None)
         elif made.kind != "changed":
-            self._no(record, made.message)
+            self._writing.no(record, made.message)
         return made
-
-    async def _change(
-        self,
-        record: ChangeRecord,
-        file: FileHistory,
-        located: Located,
-        before: str | None,
-        after: str | None,
-        shown: Shown,
-    ) -> Change:
-        """The change from one text to another; a file that comes or goes is taken to the byte, with its mode."""
-        modes = (record.mode, record.mode_after) if record.mode_after is not None else (None, None)
-        there, now = modes[::-1] if self._redo else modes
-        if before is None:
-            exact, mode = file.to_the_byte(after), there if file.mode == now else file.mode
-            return Change("create", located, None, None, exact, file.encoding, mode, under_document=True)
-        if after is None:
-            found = await self._context.overlay.on_disk(located)
-            if found is None or not same_text(before, found.text):
-                return Change("delete", located, None, shown.text, None, record.encoding)
-            return Change("delete", located, None, found.text, None, found.encoding, found.mode)
-        return Change(
-            "edit", located, None, shown.text, shown.of(after), record.encoding, there, mode_now=now
-        )
-
-    async def _make(
-        self, record: ChangeRecord, change: Change, hunks: tuple[int, ...], *, again: bool
-    ) -> Written | NotWritten:
-        """Write a change. What did not happen is named, unless the text is not what it was worked out for any more.
-
-        Args:
-            record: What is taken back, or done again.
-            change: The change that does so.
-            hunks: Those of the record.
-            again: Whether they are done again.
-        """
-        change_id = self._context.new_id("chg")
-        undone = self._journal.last_undo(record.change_id) if again else None
-        undoes = TakesBack(undone or record.change_id, hunks)
-        made = await changes.make(self._context, None, change_id, change, undoes=undoes)
-        if isinstance(made, Written):
-            self._report.undone[record.path] = self._report.undone.get(record.path, 0) + len(hunks)
-            self._report.change_id = change_id
-            self._name_what_is_gone(record, change)
-            self._emptied |= set(emptied(record, change))
-            self._made |= {made.made_folder} if made.made_folder is not None else set()
-            self._modes |= modes_around(self._journal, record, change)
-            await self._bring_back(brought_back(record, change))
-        elif made.kind != "changed":
-            self._no(record, made.message)
-        return made
-
-    def _name_what_is_gone(self, record: ChangeRecord, change: Change) -> None:
-        """Name what a file that was made again had besides its text, and has no more."""
-        file = self._folded.of(record.change_id) if change.operation == "create" else None
-        if file is not None and file.gone is not None and file.gone.besides:
-            self._no(record, f"it was made again without what it had besides: {', '.join(file.gone.besides)}")
 
     async def _look(self, record: ChangeRecord, file: FileHistory, located: Located) -> Shown | None:
         text = await text_of(self._context.overlay, located, self._folded.there(file))
         if isinstance(text, ReadProblem):
-            self._no(record, text.message)
+            self._writing.no(record, text.message)
             return None
         if text is None and located.path is None:
-            self._no(record, f"{located.shown} is not open in the editor any more")
+            self._writing.no(record, f"{located.shown} is not open in the editor any more")
             return None
+        await self._see(file, text)
+        return Shown(text, self._folded.there(file).text)
+
+    async def _see(self, file: FileHistory, text: str | None) -> None:
         if text == self._folded.there(file).text:
-            self._folded.see(
-                file, text
-            )  # there is nothing to compare, and a way into a thread and back has its price
+            # There is nothing to compare, and a way into a thread and back has its price.
+            self._folded.see(file, text)
         else:
             await asyncio.to_thread(self._folded.see, file, text)
-        return Shown(text, self._folded.there(file).text)
 
     # --- renames -------------------------------------------------------------------------------------------------
 
@@ -415,14 +388,14 @@ class TakingBack:
         if located is None or target is None:
             return
         if file.path != there[0]:
-            self._no(record, f"it is named {one_line(file.path)} by now")
+            self._writing.no(record, f"it is named {one_line(file.path)} by now")
             return
         current = await self._context.overlay.read(located)
         if isinstance(current, ReadProblem):
             if current.kind == "not_found":
-                self._no(record, f"{one_line(there[0])} does not exist any more")
+                self._writing.no(record, f"{one_line(there[0])} does not exist any more")
             else:
-                self._no(record, current.message)
+                self._writing.no(record, current.message)
             return
         await asyncio.to_thread(self._folded.see, file, current.text)
         if (reason := self._folded.why_taken(file)) is not None:
@@ -431,22 +404,22 @@ class TakingBack:
         change = Change("rename", located, target, current.text, current.text, under_document=True)
         # Before anything is asked, or moved out of its way.
         if (problem := await self._context.editing.why_stays(change)) is not None:
-            self._no(record, f"{one_line(there[0])} was not renamed: {self._with_help(problem)}")
+            self._writing.no(record, f"{one_line(there[0])} was not renamed: {self._with_help(problem)}")
             return
         reason = await self._is_the_one(record, file, located, target)
         if (reason := reason or await self._make_room(record, located, target, back[1])) is not None:
             self._stays(record, located, reason)
             return
-        made = await self._make(record, change, (1,), again=self._redo)
+        made = await self._writing.make(record, change, (1,), again=self._redo)
         if isinstance(made, Written):
             self._folded.moved(file, *back)
         elif made.kind == "changed":
-            self._no(record, f"{one_line(there[0])} was not renamed: {made.message}")
+            self._writing.no(record, f"{one_line(there[0])} was not renamed: {made.message}")
 
     def _stays(self, record: ChangeRecord, located: Located, reason: str) -> None:
         """Say why a file keeps its name."""
         hunk = hunk_id(record.change_id, 1)
-        self._report.conflicts.append(Conflict(path=located.display, line=1, reason=reason, id=hunk))
+        self._writing.conflicts.append(Conflict(path=located.display, line=1, reason=reason, id=hunk))
 
     async def _is_the_one(
         self, record: ChangeRecord, file: FileHistory, located: Located, target: Located
@@ -506,7 +479,7 @@ class TakingBack:
                 if other is not None:
                     self._folded.moved(other, aside.display, str(aside.resolved))
                 named = f"what was there is named {aside.shown} now, and stays so"
-                self._report.not_undoable.append(NotUndoable(what=target.display, reason=named))
+                self._writing.not_undoable.append(NotUndoable(what=target.display, reason=named))
                 return None
             if made.kind != "changed":
                 break
@@ -559,7 +532,7 @@ class TakingBack:
         if there is file:
             after = file.gone_over(record.change_id, number)
         shown = Shown(there.text, there.text)
-        change = await self._change(record, there, located, there.text, after, shown)
+        change = await self._writing.change(record, there, located, there.text, after, shown)
         if change.operation == "edit" and await self._is_other_encoding(file, change):
             return OTHER_ENCODING
         problem = await self._context.editing.why_stays(change)
@@ -580,12 +553,9 @@ class TakingBack:
     async def _reached(self, record: ChangeRecord, path: str, place: str | None) -> Located | None:
         located = await locate(self._services, path, place)
         if isinstance(located, str):
-            self._no(record, located)
+            self._writing.no(record, located)
             return None
         return located
-
-    def _no(self, record: ChangeRecord, reason: str) -> None:
-        self._report.not_undoable.append(NotUndoable(what=record.path, reason=reason))
 
     def _conflict(self, record: ChangeRecord, file: FileHistory, number: int, reason: str) -> None:
         if not self._folded.there(file).exists:
@@ -594,4 +564,4 @@ class TakingBack:
             self._missed.add(id(file))
         line = 1 if file.is_whole(record.change_id, number) else file.place(record.change_id, number).line
         hunk = hunk_id(record.change_id, number)
-        self._report.conflicts.append(Conflict(path=file.path, line=line, reason=reason, id=hunk))
+        self._writing.conflicts.append(Conflict(path=file.path, line=line, reason=reason, id=hunk))

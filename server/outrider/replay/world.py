@@ -288,7 +288,11 @@ class RecordedOverlay(Overlay):
         """The texts of several files as the log tells them."""
         return [await self.read(one) for one in files]
 
-    async def on_disk(self, located: Located) -> OnDisk | None:
+    async def on_disk_all(self, files: Sequence[Located]) -> list[OnDisk | None]:
+        """The files that are deleted next, as they were found."""
+        return [self._deleted(one) for one in files]
+
+    def _deleted(self, located: Located) -> OnDisk | None:
         """The file that is deleted next, as it was found."""
         for event in self._tape.ahead():
             data = event.data
@@ -300,9 +304,9 @@ class RecordedOverlay(Overlay):
                 return OnDisk(text, data.get("encoding", "utf-8"), mode, tuple(data.get("besides", ())))
         return None
 
-    async def document_of(self, located: Located) -> Document | None:
+    async def documents_of(self, files: Sequence[Located]) -> list[Document | None]:
         """None: nothing is open."""
-        return None
+        return [None for _ in files]
 
 
 class RecordedSightings(Sightings):
@@ -350,7 +354,11 @@ class RecordedEditing(Editing):
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
 
-    async def write(self, change: Change, label: str) -> Written | NotWritten:
+    async def write_all(self, wanted: Sequence[Change], label: str) -> list[Written | NotWritten]:
+        """What became of the changes that are being applied."""
+        return [await self._went(change) for change in wanted]
+
+    async def _went(self, change: Change) -> Written | NotWritten:
         """What became of the change that is being applied."""
         tape, path = self._tape, change.located.display
         settled = tape.first_ahead("edit.applied", "edit.merged", "edit.rejected", path=path)

@@ -14,6 +14,7 @@ from outrider.workspace.change import Change, NotWritten, Written
 from outrider.workspace.diff import CONTEXT, LineHunk, line_hunks, split_lines, unified
 from outrider.workspace.encoding import apart
 from outrider.workspace.history.shown import hidden_in
+from outrider.workspace.overlay import OnDisk
 from outrider_protocol.events import (
     EditApplied,
     EditApplying,
@@ -198,10 +199,17 @@ def _taken_back(undoes: TakesBack | None) -> dict[str, Any]:
     return {"undoes": undoes.change_id, "undoes_hunks": None if undoes.hunks is None else list(undoes.hunks)}
 
 
-async def _kept(context: ToolContext, change: Change) -> dict[str, Any]:
-    """What is about a file and its text does not tell: without it it could not be made again as it is."""
-    is_there = change.operation in {"edit", "delete"}
-    found = await context.overlay.on_disk(change.located) if is_there else None
+async def _kept(context: ToolContext, wanted: Sequence[Change]) -> list[dict[str, Any]]:
+    """What is about files and their texts do not tell: without it they could not be made again as they are."""
+    there = [change.located for change in wanted if change.operation in {"edit", "delete"}]
+    found = iter(await context.overlay.on_disk_all(there) if there else ())
+    return [
+        _besides_text(change, next(found)) if change.operation in {"edit", "delete"} else {}
+        for change in wanted
+    ]
+
+
+def _besides_text(change: Change, found: OnDisk | None) -> dict[str, Any]:
     if found is None:
         return {}
     if change.operation == "delete":
@@ -219,6 +227,15 @@ def _texts(change: Change) -> tuple[dict[str, Any], dict[str, bytes]]:
     return {name: digest for name, (digest, _) in contents.items()}, dict(contents.values())
 
 
+@dataclass(frozen=True, slots=True)
+class Making:
+    """A change that is to be made."""
+
+    change_id: str
+    change: Change
+    undoes: TakesBack | None = None
+
+
 async def make(
     context: ToolContext,
     call: ToolCall | None,
@@ -228,44 +245,74 @@ async def make(
     undoes: TakesBack | None = None,
 ) -> Written | NotWritten:
     """Record a change as applying, on the disk before its effect; make it, verify it, and record how it went."""
-    besides = _taken_back(undoes) | await _kept(context, change)
-    described, texts = {**describe(change_id, call, change), **besides}, _texts(change)
-    had = described.pop("besides", None)
-    # With its whole text before and after, so that it can be recovered and undone.
-    place, to_place = context.place_of(change.located), change.to and context.place_of(change.to)
-    applying = EditApplying(**described, **texts[0], place=place, to_place=to_place, besides=had)
-    context.record(applying, texts[1])
+    return (await make_all(context, call, [Making(change_id, change, undoes)]))[0]
+
+
+async def make_all(
+    context: ToolContext, call: ToolCall | None, wanted: Sequence[Making]
+) -> list[Written | NotWritten]:
+    """Make changes of different files, each for itself: whether one is made says nothing of the others."""
+    kept = await _kept(context, [one.change for one in wanted])
+    for one, besides in zip(wanted, kept, strict=True):
+        _begin(context, call, one, besides)
     if problem := await context.settled(durable=True):
-        written = NotWritten("failed", problem)
+        done: list[Written | NotWritten] = [NotWritten("failed", problem) for _ in wanted]
     else:
-        written = await context.editing.write(change, context.label)
-    if isinstance(written, Written) and written.stays and undoes is not None:
+        done = await context.editing.write_all([one.change for one in wanted], context.label)
+    return [
+        _end(context, call, one, besides, written)
+        for one, besides, written in zip(wanted, kept, done, strict=True)
+    ]
+
+
+def _begin(context: ToolContext, call: ToolCall | None, making: Making, besides: dict[str, Any]) -> None:
+    """Record that a change is applying, with its whole text before and after, so that it can be recovered and undone."""
+    change = making.change
+    described, (hashes, blobs) = describe(making.change_id, call, change), _texts(change)
+    place, to_place = context.place_of(change.located), change.to and context.place_of(change.to)
+    applying = EditApplying(
+        **described | _taken_back(making.undoes) | besides, **hashes, place=place, to_place=to_place
+    )
+    context.record(applying, blobs)
+
+
+def _end(
+    context: ToolContext,
+    call: ToolCall | None,
+    making: Making,
+    besides: dict[str, Any],
+    written: Written | NotWritten,
+) -> Written | NotWritten:
+    """Record how a change went."""
+    change, change_id = making.change, making.change_id
+    if isinstance(written, Written) and written.stays and making.undoes is not None:
         # Which hunks are back is not known by their numbers; what is left of it belongs to nobody.
         written = NotWritten("not_applied", written.stays, written.after)
-    if isinstance(written, Written):
-        if written.without is not None:
-            # The change is what is there of it; what somebody typed meanwhile was there before it.
-            there = replace(change, before=written.without, after=written.after)
-            described, texts = {**describe(change_id, call, there), **besides}, _texts(there)
-        elif written.after != change.after:
-            texts = _texts(replace(change, after=written.after))
-        if written.where == "buffer":
-            context.changed_buffer(written.uri or change.located.uri)
-            if (digest := texts[0].get("after")) is not None and written.after is not None:
-                context.left_open(change.located, written.after, digest)
-        if written.merged:
-            context.record(EditMerged(**described, **texts[0]), texts[1])
-        else:
-            applied = EditApplied(
-                **described,
-                **texts[0],
-                where=written.where,
-                made_folder=written.made_folder,
-                stays=written.stays or None,
-            )
-            context.record(applied, texts[1])
-    else:
+    if isinstance(written, NotWritten):
         record_rejected(context, call, change_id, change, written.message)
+        return written
+    there = change
+    if written.without is not None:
+        # The change is what is there of it; what somebody typed meanwhile was there before it.
+        there = replace(change, before=written.without, after=written.after)
+    elif written.after != change.after:
+        there = replace(change, after=written.after)
+    hashes, blobs = _texts(there)
+    if written.where == "buffer":
+        context.changed_buffer(written.uri or change.located.uri)
+        if (digest := hashes.get("after")) is not None and written.after is not None:
+            context.left_open(change.located, written.after, digest)
+    told = there if written.without is not None else change
+    described = describe(change_id, call, told) | _taken_back(making.undoes) | besides
+    described.pop("besides", None)
+    if written.merged:
+        context.record(EditMerged(**described, **hashes), blobs)
+    else:
+        stays = written.stays or None
+        applied = EditApplied(
+            **described, **hashes, where=written.where, made_folder=written.made_folder, stays=stays
+        )
+        context.record(applied, blobs)
     return written
 
 

@@ -112,16 +112,39 @@ class Editing:
             change: The change.
             label: What the editor's undo list calls it.
         """
+        return (await self.write_all([change], label))[0]
+
+    async def write_all(self, wanted: Sequence[Change], label: str) -> list[Written | NotWritten]:
+        """Do changes of different files, each for itself, whatever becomes of the others.
+
+        Edits of closed files go to the disk in one go: a way into a thread and back has its price.
+
+        Args:
+            wanted: The changes.
+            label: What the editor's undo list calls them.
+        """
+        files = [one for change in wanted for one in (change.located, change.to) if one is not None]
+        async with self._one_by_one.alone(*files):
+            edits = [change for change in wanted if _is_edit_of_file(change)]
+            documents = await self._overlay.documents_of([change.located for change in edits])
+            closed = [one for one, document in zip(edits, documents, strict=True) if document is None]
+            problems = await self._in_thread(closed) if closed else []
+            done = {
+                id(one): await self._ended(one, problem)
+                for one, problem in zip(closed, problems, strict=True)
+            }
+            return [done.get(id(change)) or await self._write(change, label) for change in wanted]
+
+    async def _write(self, change: Change, label: str) -> Written | NotWritten:
         if problem := _unfit(change):
             return problem
-        async with self._one_by_one.alone(*(one for one in (change.located, change.to) if one is not None)):
-            written = await self._write(change, label)
+        written = await self._do(change, label)
         path, mode, now = change.located.resolved, change.mode, change.mode_now
         if isinstance(written, Written) and path is not None and mode is not None and now is not None:
             await asyncio.to_thread(disk.set_mode, path, now, mode)
         return written
 
-    async def _write(self, change: Change, label: str) -> Written | NotWritten:
+    async def _do(self, change: Change, label: str) -> Written | NotWritten:
         document = await self._overlay.document_of(change.located)
         if document is None:
             return await self._on_disk(change)
@@ -429,19 +452,39 @@ class Editing:
         missing = (
             await asyncio.to_thread(on_disk.missing_folder, change.to or change.located) if comes else None
         )
-        work = asyncio.ensure_future(asyncio.to_thread(on_disk.write, change, self._held))
+        (problem,) = await self._in_thread([change])
+        return await self._ended(change, problem, found=found, made_folder=missing)
+
+    async def _in_thread(self, wanted: Sequence[Change]) -> list[DiskProblem | None]:
+        """Do changes on the disk, in their order."""
+
+        def write() -> list[DiskProblem | None]:
+            return [on_disk.write(change, self._held) for change in wanted]
+
+        work = asyncio.ensure_future(asyncio.to_thread(write))
         # A thread cannot be stopped: whoever cancels waits until it is known what is on the disk.
         try:
-            problem = await asyncio.shield(work)
+            return await asyncio.shield(work)
         except asyncio.CancelledError:
             await asyncio.wait([work])
             raise
+
+    async def _ended(
+        self,
+        change: Change,
+        problem: DiskProblem | None,
+        *,
+        found: str | None = None,
+        made_folder: str | None = None,
+    ) -> Written | NotWritten:
+        """What came of a change on the disk; `found` is its text where it is seen in another way."""
         if problem is not None:
             return await self._not_written(change, problem)
-        after = change.after if found is None else found
         for listener in tuple(self._listeners.values()):
             listener(change)
-        return Written("disk", after, merged=False, made_folder=missing)
+        return Written(
+            "disk", change.after if found is None else found, merged=False, made_folder=made_folder
+        )
 
     async def _not_written(self, change: Change, problem: DiskProblem) -> NotWritten:
         located, is_place = change.located, problem.kind == "exists"
@@ -469,6 +512,12 @@ def _as_on_disk(text: str, on_disk: str) -> str:
 def _own_path(folder: Located) -> Path | None:
     """The real path of a folder, if it is one of the workspace."""
     return folder.resolved if folder.inside and not folder.own else None
+
+
+def _is_edit_of_file(change: Change) -> bool:
+    """Whether a change is one of the text alone, for which nothing but the file has to be looked at."""
+    is_edit = change.operation == "edit" and change.located.resolved is not None
+    return is_edit and change.mode is None and _unfit(change) is None
 
 
 def _unfit(change: Change) -> NotWritten | None:

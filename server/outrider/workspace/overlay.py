@@ -248,16 +248,39 @@ class Overlay:
 
     async def document_of(self, located: Located) -> Document | None:
         """The open document that counts for a file, even where the client reached it by another path."""
-        document = self._documents.get(located.uri)
-        if document is None and located.resolved is not None and (uris := self._documents.uris()):
-            alias = await asyncio.to_thread(_alias, located.resolved, uris)
-            document = self._documents.get(alias) if alias else None
-        return document if document is not None and not document.outdated else None
+        return (await self.documents_of([located]))[0]
+
+    async def documents_of(self, files: Sequence[Located]) -> list[Document | None]:
+        """The open documents that count for several files."""
+        found = [self._documents.get(one.uri) for one in files]
+        uris = self._documents.uris()
+        by_uri = {
+            one.uri: one.resolved
+            for one, document in zip(files, found, strict=True)
+            if document is None and one.resolved is not None
+        }
+        if uris and by_uri:
+
+            def look() -> dict[str, str]:
+                aliases = {uri: _alias(resolved, uris) for uri, resolved in by_uri.items()}
+                return {uri: alias for uri, alias in aliases.items() if alias is not None}
+
+            aliases = await asyncio.to_thread(look)
+            found = [self._documents.get(aliases.get(one.uri, one.uri)) for one in files]
+        return [None if one is None or one.outdated else one for one in found]
 
     async def on_disk(self, located: Located) -> OnDisk | None:
         """What lies on the disk, to the byte, whatever is open; None where there is no file, or no text in it."""
-        is_open = self._documents.get(located.uri) is not None
-        return await asyncio.to_thread(self._to_the_byte, located, is_open)
+        return (await self.on_disk_all([located]))[0]
+
+    async def on_disk_all(self, files: Sequence[Located]) -> list[OnDisk | None]:
+        """What lies on the disk of several files."""
+        are_open = [self._documents.get(one.uri) is not None for one in files]
+
+        def look() -> list[OnDisk | None]:
+            return [self._to_the_byte(one, is_open) for one, is_open in zip(files, are_open, strict=True)]
+
+        return await asyncio.to_thread(look)
 
     async def unsaved(self) -> tuple[str, ...]:
         """URIs of the open documents that differ from the disk, in the order they were opened."""
