@@ -202,45 +202,47 @@ class Search:
             and await asyncio.to_thread(_is_special, located.resolved)
         ):
             return SearchProblem(f"{located.display} is neither a file nor a folder")
-        wanted = await asyncio.to_thread(_matcher, glob)
+        wanted = await asyncio.to_thread(_matcher, glob) if glob is not None else _everything
         if isinstance(wanted, SearchProblem):
             return wanted
-        buffers = [one for one in await self._unsaved() if _is_under(one, located) and wanted(one.within)]
-        shadowed = {str(one.resolved) for one in buffers}
         is_one_file = located is not None and await asyncio.to_thread(_is_file, located)
         is_shut = _nothing_is if is_one_file else self._is_shut
-        buffers = [one for one in buffers if one.resolved is None or not is_shut([str(one.resolved)])]
         options = ["--crlf", f"--regexp={pattern}"]
         counted = [*options, "--max-count", str(limit + 1), *_narrowed(glob)]
-        # Both at once: a buffer is searched in less time than it takes to start a program.
-        on_disk, in_buffers = await asyncio.gather(
-            self._matches_on_disk(
-                counted, self._places(located), _Admits(wanted, shadowed, is_shut, any_size=is_one_file)
-            ),
-            self._matches_in_buffers(options, buffers),
+
+        async def in_buffers() -> tuple[list[_Buffer], SearchResult | SearchProblem]:
+            buffers = [one for one in await self._unsaved() if _is_under(one, located) and wanted(one.within)]
+            open_ones = [one for one in buffers if one.resolved is None or not is_shut([str(one.resolved)])]
+            return buffers, await self._matches_in_buffers(options, open_ones)
+
+        # Both at once: what is unsaved is found and searched while ripgrep walks through the folders.
+        on_disk, (buffers, typed) = await asyncio.gather(
+            self._printed(counted, self._places(located), any_size=is_one_file), in_buffers()
         )
         if isinstance(on_disk, SearchProblem):
             return on_disk
-        if isinstance(in_buffers, SearchProblem):
-            return in_buffers
-        matches = [*on_disk.matches, *in_buffers.matches]
-        truncated = on_disk.truncated or in_buffers.truncated
+        if isinstance(typed, SearchProblem):
+            return typed
+        shadowed = {str(one.resolved) for one in buffers}
+        admits = _Admits(wanted, shadowed, is_shut, any_size=is_one_file)
+        matches = [*await asyncio.to_thread(_all_matches, on_disk, admits), *typed.matches]
+        truncated = any(one.found.truncated for one in on_disk) or typed.truncated
         matches.sort(key=lambda match: (match.path.split("/"), match.line))
         return SearchResult(
             tuple(matches[:limit]),
             truncated or len(matches) > limit,
-            tuple(buffer.display for buffer in buffers),
-            on_disk.note,
+            typed.unsaved,
+            f"stopped after {_SECONDS:.0f} seconds" if any(one.found.timed_out for one in on_disk) else "",
         )
 
-    async def _matches_on_disk(
-        self, options: Sequence[str], places: Sequence[_Place], admits: "_Admits"
-    ) -> SearchResult | SearchProblem:
-        matches: list[Match] = []
-        truncated, note = False, ""
+    async def _printed(
+        self, options: Sequence[str], places: Sequence[_Place], *, any_size: bool
+    ) -> list["_Printed"] | SearchProblem:
+        """What ripgrep finds on the disk, unsaved buffers or not."""
+        printed: list[_Printed] = []
         for place in places:
             read = read_json
-            if admits.any_size:
+            if any_size:
                 found = await self._run([*WITH_JSON, *options], place)
             else:
                 found = await self._run([*WITH_JSON, *options], place, seconds=_QUICK_SECONDS)
@@ -251,11 +253,8 @@ class Search:
                 found, read = await self._run([*IN_ORDER, *options], place), read_lines
             if isinstance(found, SearchProblem):
                 return found
-            truncated = truncated or found.truncated
-            if found.timed_out:
-                note = f"stopped after {_SECONDS:.0f} seconds"
-            matches += await asyncio.to_thread(_matches, read(found.stdout), place, admits)
-        return SearchResult(tuple(matches), truncated, note=note)
+            printed.append(_Printed(place, found, read))
+        return printed
 
     async def _matches_in_buffers(
         self, options: Sequence[str], buffers: Sequence[_Buffer]
@@ -271,7 +270,8 @@ class Search:
         if isinstance(found, SearchProblem):
             return found
         inner = await asyncio.to_thread(_matches, read(found.stdout), place, None)
-        return SearchResult(tuple(_told_apart(inner, buffers)), found.truncated)
+        paths = tuple(buffer.display for buffer in buffers)
+        return SearchResult(tuple(_told_apart(inner, buffers)), found.truncated, paths)
 
     async def find(self, pattern: str, limit: int) -> FindResult | SearchProblem:
         """The files whose path matches a glob; ignored ones and `.git` are left out.
@@ -377,14 +377,28 @@ class Search:
 
     async def _unsaved(self) -> list[_Buffer]:
         buffers: list[_Buffer] = []
-        for uri in await self._overlay.unsaved():
-            located, document = await self._folders.locate(uri), self._documents.get(uri)
+        uris = await self._overlay.unsaved()
+        for uri, located in zip(uris, await self._folders.locate_all(uris) if uris else (), strict=True):
+            document = self._documents.get(uri)
             if document is not None and isinstance(located, Located) and located.inside:
                 within = located.display
                 if len(self._folders.folders) > 1 and located.path is not None:
                     within = within.partition("/")[2]
                 buffers.append(_Buffer(located.display, located.resolved, within, document.text))
         return buffers
+
+
+@dataclass(frozen=True, slots=True)
+class _Printed:
+    """What one run of ripgrep printed."""
+
+    place: _Place
+    found: Collected
+    read: Callable[[bytes], Iterable[Line]]
+
+
+def _everything(_: str) -> bool:
+    return True
 
 
 def _nothing_is(_: Sequence[str]) -> bool:
@@ -444,10 +458,8 @@ def _narrowed(glob: str | None) -> list[str]:
     return ["--type-add", f"wanted:{name}", "--type", "wanted"]
 
 
-def _matcher(glob: str | None) -> Callable[[str], bool] | SearchProblem:
+def _matcher(glob: str) -> Callable[[str], bool] | SearchProblem:
     """Whether a path in a folder matches a glob, as in a `.gitignore`, with `{a,b}` besides."""
-    if glob is None:
-        return lambda _: True
     from pathspec import GitIgnoreSpec
 
     excludes = glob.startswith("!")
@@ -498,6 +510,10 @@ def _is_big(path: str) -> bool:
         return Path(path).stat().st_size > SIZE_LIMIT
     except OSError:
         return False  # it went away meanwhile
+
+
+def _all_matches(printed: Sequence[_Printed], admits: _Admits) -> list[Match]:
+    return [match for one in printed for match in _matches(one.read(one.found.stdout), one.place, admits)]
 
 
 def _matches(lines: Iterable[Line], place: _Place, admits: _Admits | None) -> list[Match]:
