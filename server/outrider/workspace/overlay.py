@@ -161,6 +161,15 @@ class OnDisk:
     """What it has besides and would not be made again with, by name: extended attributes and the like."""
 
 
+@dataclass(frozen=True, slots=True)
+class Below:
+    """What is on the disk of a file, whatever is open."""
+
+    alias: str | None
+    """The URI under which somebody opened it by another path."""
+    disk: Decoded | ReadProblem
+
+
 class Overlay:
     """Open buffers over the disk."""
 
@@ -186,33 +195,37 @@ class Overlay:
 
     async def read_all(self, files: Sequence[Located]) -> list[Snapshot | ReadProblem]:
         """The texts of several files or documents as they are now."""
-        on_disk = [one for one in files if one.path is not None and not one.own]
         uris = self._documents.uris()
-        are_open = [self._documents.get(one.uri) is not None for one in on_disk]
 
-        def look() -> list[tuple[str | None, Decoded | ReadProblem]]:
-            return [self._look(one, uris, is_open) for one, is_open in zip(on_disk, are_open, strict=True)]
+        def look() -> list[Below | None]:
+            return [self.look_now(one, uris) for one in files]
 
-        looks = await asyncio.to_thread(look) if on_disk else []
-        remaining = iter(looks)
-        return [
-            await self._over(one, *next(remaining))
-            if one.path is not None and not one.own
-            else self._read_elsewhere(one)
-            for one in files
-        ]
+        found = await asyncio.to_thread(look) if any(map(_is_on_disk, files)) else [None] * len(files)
+        return [await self.over(one, below) for one, below in zip(files, found, strict=True)]
 
-    async def _over(
-        self, located: Located, alias: str | None, disk: Decoded | ReadProblem
-    ) -> Snapshot | ReadProblem:
+    def look_now(self, located: Located, open_uris: Iterable[str]) -> Below | None:
+        """What is on the disk of a file, for `over`; None where it is not one of the disk. Blocks."""
+        if not _is_on_disk(located):
+            return None
+        if located.resolved is None:
+            return Below(None, ReadProblem("not_found", f"{located.display} does not exist"))
+        alias = _alias(located.resolved, open_uris)
+        is_open = alias is not None or self._documents.get(located.uri) is not None
+        return Below(alias, self._read(located, is_open=is_open))
+
+    async def over(self, located: Located, below: Below | None) -> Snapshot | ReadProblem:
         """What counts for a file of which that is on the disk."""
+        if below is None:
+            return self._read_elsewhere(located)
         # Looked at after the disk, so that what was typed meanwhile is in it.
-        document = self._documents.get(located.uri) or (self._documents.get(alias) if alias else None)
+        document = self._documents.get(located.uri)
+        if document is None and below.alias is not None:
+            document = self._documents.get(below.alias)
         if document is not None and not document.outdated:
-            return _of_buffer(located, document, disk)
-        if isinstance(disk, ReadProblem):
-            return await asyncio.to_thread(self._with_vanished_folder, located, disk)
-        return Snapshot(located.uri, located.display, disk.text, "disk", encoding=disk.encoding)
+            return _of_buffer(located, document, below.disk)
+        if isinstance(below.disk, ReadProblem):
+            return await asyncio.to_thread(self._with_vanished_folder, located, below.disk)
+        return Snapshot(located.uri, located.display, below.disk.text, "disk", encoding=below.disk.encoding)
 
     async def read_part(
         self, located: Located, first: int, last: int | None, width: int, limit: int
@@ -329,15 +342,6 @@ class Overlay:
                 found.append((uri, read_text(located)))
         return found
 
-    def _look(
-        self, located: Located, open_uris: Iterable[str], is_open: bool
-    ) -> tuple[str | None, Decoded | ReadProblem]:
-        """The URI under which somebody opened the file by another path, and the text on the disk. Blocks."""
-        if located.resolved is None:
-            return None, ReadProblem("not_found", f"{located.display} does not exist")
-        alias = _alias(located.resolved, open_uris)
-        return alias, self._read(located, is_open=is_open or alias is not None)
-
     def _read(self, located: Located, *, is_open: bool) -> Decoded | ReadProblem:
         if not is_open or located.resolved is None:
             return read_text(located)
@@ -381,6 +385,10 @@ class Overlay:
             is_top = located.path is None or any(located.path == one.path for one in self._folders.folders)
             return self._folders.display_of(uri) if is_top else None
         return path.name if path.parent == located.path else None
+
+
+def _is_on_disk(located: Located) -> bool:
+    return located.path is not None and not located.own
 
 
 def _of_buffer(located: Located, document: Document, disk: Decoded | ReadProblem) -> Snapshot | ReadProblem:

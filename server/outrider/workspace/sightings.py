@@ -7,7 +7,9 @@ whole look is bounded in time: what could not be looked at is looked at the next
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from outrider.ports.clock import Clock
@@ -15,8 +17,8 @@ from outrider.ports.model import content_hash
 from outrider.ports.text import Snapshot
 from outrider.workspace.documents import Document, DocumentStore
 from outrider.workspace.marks import Mark, mark_of
-from outrider.workspace.overlay import Overlay, ReadProblem
-from outrider.workspace.paths import Folders, Located, PathProblem
+from outrider.workspace.overlay import Below, Overlay, ReadProblem
+from outrider.workspace.paths import Folders, Located
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +28,8 @@ MOST_CHANGED = 20
 """Changed files that one look gives; the others are found by the next one."""
 LOOK_SECONDS = 2.0
 """How long a look may take."""
+_AT_ONCE = 20
+"""Files that are read in one go; of a look that takes too long those before it are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,16 @@ class _Known:
     mark: Mark | Document
     """A document stands for itself: it is another object after every change."""
     hash: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What is on the disk of a file, at a mark that was taken before."""
+
+    path: str
+    located: Located
+    mark: Mark
+    below: Below | None
 
 
 class Sightings:
@@ -84,41 +98,52 @@ class Sightings:
             # A file may be open under another path than ours; only the overlay can tell.
             self._known.clear()
             self._open = uris
+        doubtful, marked = self._in_doubt(paths, expected)
         moved: list[Moved] = []
-        for path in await self._in_doubt(paths, expected):
-            if (one := await self._look(path, expected[path])) is not None:
-                moved.append(one)
-                if len(moved) == MOST_CHANGED:
-                    break
-        return moved
+        while (doubtful or marked) and len(moved) < MOST_CHANGED:
+            looks, doubtful = await asyncio.to_thread(self._look, paths, doubtful, marked, uris)
+            marked = []
+            found = [await self._moved_at(look, expected[look.path]) for look in looks]
+            moved += [one for one in found if one is not None]
+        return moved[:MOST_CHANGED]
 
-    async def _in_doubt(self, paths: Sequence[str], expected: Mapping[str, str | None]) -> list[str]:
-        """The paths whose texts have to be read to know."""
+    def _in_doubt(
+        self, paths: Sequence[str], expected: Mapping[str, str | None]
+    ) -> tuple[set[str], list[tuple[str, Path, Mark]]]:
+        """The paths whose texts have to be read to know, and those of which a mark has to be looked at."""
         doubtful: set[str] = set()
-        on_disk: list[tuple[str, _Known, Mark]] = []
+        marked: list[tuple[str, Path, Mark]] = []
         for path in paths:
             known = self._known.get(path)
             if known is None or known.hash != expected[path]:
                 doubtful.add(path)
             elif isinstance(known.mark, Mark):
                 document = self._documents.get(known.located.uri)
-                if document is not None and not document.outdated:
+                if known.located.path is None or (document is not None and not document.outdated):
                     doubtful.add(path)  # somebody went on in it, so that it counts again
                 else:
-                    on_disk.append((path, known, known.mark))
+                    marked.append((path, known.located.path, known.mark))
             elif self._documents.get(known.mark.uri) is not known.mark:
                 doubtful.add(path)
+        return doubtful, marked
 
-        def look() -> list[str]:
-            return [
-                path
-                for path, known, mark in on_disk
-                if known.located.path is None or not mark.holds(mark_of(known.located.path))
-            ]
-
-        if on_disk:
-            doubtful.update(await asyncio.to_thread(look))
-        return [path for path in paths if path in doubtful]
+    def _look(
+        self,
+        paths: Sequence[str],
+        doubtful: AbstractSet[str],
+        marked: Sequence[tuple[str, Path, Mark]],
+        uris: Sequence[str],
+    ) -> tuple[list[_Look], set[str]]:
+        """Read the first of the doubtful files; gives the rest beside them. Blocks."""
+        moved = {path for path, place, mark in marked if not mark.holds(mark_of(place))}
+        waiting = [path for path in paths if path in doubtful or path in moved]
+        looks: list[_Look] = []
+        for path in waiting[:_AT_ONCE]:
+            located = self._folders.locate_now(path)
+            if isinstance(located, Located) and not located.own:
+                mark = Mark((), is_firm=True) if located.path is None else mark_of(located.path)
+                looks.append(_Look(path, located, mark, self._overlay.look_now(located, uris)))
+        return looks, set(waiting[_AT_ONCE:])
 
     def note(self, path: str, located: Located, text: str, digest: str) -> None:
         """Take in what a change left in an open document, so that it need not be looked at.
@@ -139,23 +164,16 @@ class Sightings:
         is_same = known is not None and isinstance(known.mark, Document) and known.mark.text == text
         return known.hash if known is not None and is_same else None
 
-    async def _look(self, path: str, expected: str | None) -> Moved | None:
-        def find() -> tuple[Located | PathProblem, Mark]:
-            located = self._folders.locate_now(path)
-            place = located.path if isinstance(located, Located) else None
-            return located, Mark((), is_firm=True) if place is None else mark_of(place)
-
-        located, before = await asyncio.to_thread(find)
-        if not isinstance(located, Located) or located.own:
-            return None
-        found = await self._overlay.read(located)
+    async def _moved_at(self, look: _Look, expected: str | None) -> Moved | None:
+        path, located = look.path, look.located
+        found = await self._overlay.over(located, look.below)
         document = self._documents.get(found.uri) if isinstance(found, Snapshot) else None
         if isinstance(found, ReadProblem) and found.kind == "vanished":
             return None  # the whole folder: that is not a word about this file
         text = found.text if isinstance(found, Snapshot) else None
         digest = None if text is None else await _hash(text)
         in_buffer = document is not None and not document.outdated and document.text == text
-        self._known[path] = _Known(located, document if document and in_buffer else before, digest)
+        self._known[path] = _Known(located, document if document and in_buffer else look.mark, digest)
         if digest == expected:
             return None
         why_not = found.message if isinstance(found, ReadProblem) and found.kind != "not_found" else ""
