@@ -14,6 +14,7 @@ class Wire(BaseModel):
 
     model_config = ConfigDict(
         frozen=True,
+        defer_build=True,
         strict=True,
         allow_inf_nan=False,
         extra="forbid",
