@@ -424,9 +424,15 @@ def _seen(
 def _look(
     folded: Histories, there: list[tuple[ChangeRecord, FileHistory]], text: str, lines: range
 ) -> str | None:
+    last = max(len(split_lines(text)), 1)
     for record, file in _seen(folded, there, text):
         for number in record.hunks:
-            if file.is_on(record.change_id, number) and _meets(file, record.change_id, number, lines):
+            if not file.is_on(record.change_id, number):
+                continue
+            place = file.place(record.change_id, number)
+            # Lines that went at the end may have stood on one that no cursor comes to.
+            first = min(place.line, last)
+            if first < lines.stop and first + max(1, len(split_lines(place.now))) > lines.start:
                 return hunk_id(record.change_id, number)
     return None
 
@@ -441,12 +447,6 @@ def _placed(folded: Histories, there: list[tuple[ChangeRecord, FileHistory]], te
                 line = file.place(record.change_id, number).line
                 found.append(PlacedHunk(hunk_id(record.change_id, number), line, state == "undone"))
     return found
-
-
-def _meets(file: FileHistory, change_id: str, number: int, lines: range) -> bool:
-    place = file.place(change_id, number)
-    last = place.line + max(1, len(split_lines(place.now))) - 1
-    return place.line < lines.stop and last >= lines.start
 
 
 def _info(
