@@ -119,6 +119,16 @@ async def test_what_a_command_changed_and_is_not_known_is_left_out_by_name(raw, 
     assert reason.endswith("what it was before is not known") or "in another encoding" in reason
 
 
+async def test_bits_that_are_nothing_to_git_are_left_out_though_the_text_is_in_the_patch(begin, workspace):
+    (workspace / "a.sh").write_text(TEN)
+    editor = await begin("stock", [run("chmod 600 a.sh; echo more >> a.sh"), DONE], FULL)
+    await editor.run("Go.")
+    given = await patch_of(editor)
+    assert left_out(given) == {"a.sh": "its mode was changed from 644 to 600 by a command"}
+    git_apply(workspace, given["patch"], "-R")
+    assert editor.disk("a.sh") == TEN
+
+
 async def test_bits_that_are_nothing_to_git_are_left_out_as_long_as_they_are_so(begin, workspace):
     (workspace / "a.sh").write_text(TEN)
     (workspace / "b.sh").write_text(TEN)

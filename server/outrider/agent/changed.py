@@ -159,7 +159,7 @@ async def patch(services: Services, journal: Journal, turn_id: str | None = None
 async def _without_text(services: Services, journal: Journal, turn_id: str | None) -> list[LeftOut]:
     """What commands did that a patch cannot say: contents that are not known, and bits that are nothing to git."""
     left_out: list[LeftOut] = []
-    for one in journal.lasting(turn_id):
+    for one in [*journal.lasting(turn_id), *journal.modes(turn_id)]:
         if one.mode is not None:
             now = await mode_now(services, one.path)
             if now is None or now == one.mode or _is_program(now) != _is_program(one.mode):
