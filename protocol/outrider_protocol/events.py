@@ -551,6 +551,8 @@ class ApprovalResolved(EventData):
     """What was decided about single hunks; those that are not named are as `decision` says."""
     digest: str | None = None
     """Of what was allowed, where the review made it something else than was asked."""
+    instead: str | None = None
+    """The item that is asked in its place, as what was asked has changed: nobody rejected it, though `decision` closes it."""
 
 
 class QuestionAsked(EventData):

@@ -149,6 +149,8 @@ async def test_a_file_is_named_once_and_its_mode_only_where_it_is_left(now, begi
     editor = await begin("stock", [step(run(code)), DONE], FULL)
     await editor.run("Go.")
     assert "it changed another file: tool.sh (its mode, too)" in results(editor)["run"][1]
+    assert "workspace.touched" not in types(editor), "nothing is left that no undo takes back"
+    assert "notUndoable" not in await editor.command("outrider.changes", {})
     (filled / "tool.sh").chmod(now)
     undone = await editor.command("outrider.undo", {})
     assert (filled / "tool.sh").read_text() == "#!/bin/sh\necho 1\n"

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from scripting import DONE, FIX, HONEST, call, result, results, step, types
 
+from outrider.agent.inbox import CHANGED_SINCE_ALLOWED
 from outrider.testing.answers import Dismiss, Late, Never
 from outrider.testing.profiles import NEVER_YES, PROFILES, STOCK
 from outrider.testing.wire_client import RpcError
@@ -401,6 +402,7 @@ async def test_promise_2_what_changed_around_the_hunk_is_asked_again(begin, work
     assert (await editor.run("Change it."))["outcome"] == "completed"
     assert len(editor.questions) == 2
     assert "close by" in editor.questions[1].message
+    assert [CHANGED_SINCE_ALLOWED in question.message for question in editor.questions] == [False, True]
     assert editor.text("wide.txt").count("LINE 15\n") == 1
     first, second = (event["data"]["digest"] for event in editor.events_of("approval.requested"))
     assert first != second

@@ -136,6 +136,18 @@ async def test_lines_are_inserted_with_the_line_ends_of_the_file(
     assert (workspace / "a.txt").read_bytes().decode() == after
 
 
+@pytest.mark.parametrize("read", [False, True])
+async def test_lines_count_as_the_calls_before_in_the_step_leave_them(read, begin, workspace):
+    (workspace / "a.txt").write_text("a\nb\n")
+    inserts = [
+        call("insert_lines", path="a.txt", after_line=at, text=text) for at, text in ((1, "x"), (2, "y"))
+    ]
+    turns = [step(call("read_file", path="a.txt"))] * read
+    editor = await begin("stock", [*turns, step(*inserts), DONE], FULL)
+    await editor.run("Go.")
+    assert (workspace / "a.txt").read_text() == "a\nx\ny\nb\n"
+
+
 async def test_a_line_beyond_the_end_is_refused(begin):
     editor = await begin(
         "stock", [step(call("insert_lines", path="tariff.py", after_line=4, text="x")), DONE], FULL

@@ -1,5 +1,7 @@
 """Line ends that meet others: those of an open document are its editor's."""
 
+import subprocess
+
 import pytest
 from scripting import DONE, call, result, results, step
 
@@ -139,3 +141,61 @@ async def test_what_an_editor_hid_is_in_no_way_of_an_undo_once_the_file_is_close
     # Vim ends the last line when it saves.
     ended = raw if raw.endswith("\n") else f"{raw}\n"
     assert path.read_bytes() == ended.encode() + mine
+
+
+def git_apply(folder, patch, *words):
+    subprocess.run(["git", "apply", *words], cwd=folder, input=patch.encode(), check=True)
+
+
+@pytest.mark.parametrize("profile", ["helix-25.07", "vscode", "stock"])
+@pytest.mark.parametrize("raw", ["one\ntwo\nthree\n", "one\ntwo\nthree", "one\r\ntwo\r\nthree"])
+async def test_an_end_that_the_editor_writes_at_save_is_in_no_way_of_an_undo_or_a_patch(
+    raw, profile, begin, workspace
+):
+    path = workspace / "ten.txt"
+    path.write_bytes(raw.encode())
+    end = "\r\n" if "\r" in raw else "\n"
+    old = raw.splitlines(keepends=True)[-1]
+    edits = [
+        step(call("edit_file", path="ten.txt", old=old, new="3")),
+        step(call("edit_file", path="ten.txt", old="one", new="1")),
+    ]
+    editor = await begin(profile, [*edits, DONE], FULL)
+    editor.open("ten.txt")
+    await editor.run("Go.")
+    editor.type("ten.txt", end, at=(2, 1))
+    editor.save("ten.txt")
+    edited = raw.removesuffix(end).replace("three", "3").replace("one", "1") + end
+    assert path.read_bytes() == edited.encode()
+
+    patch = (await editor.command("outrider.changes", {"format": "patch"}))["patch"]
+    for words, there in [(["-R"], raw.removesuffix(end) + end), ([], edited)]:
+        git_apply(workspace, patch, *words)
+        assert path.read_bytes() == there.encode()
+
+    for what, there in [("undo", raw.removesuffix(end) + end), ("redo", edited)]:
+        done = await editor.command(f"outrider.{what}", {})
+        assert (done["conflicts"], done["notUndoable"], editor.questions) == ([], [], [])
+        assert editor.text("ten.txt") == there
+    listed = (await editor.command("outrider.changes", {}))["changes"]
+    assert [one["hunks"][0]["state"] for one in listed] == ["applied", "applied"]
+
+
+async def test_the_agent_goes_on_at_a_last_line_that_the_editor_ended_meanwhile(begin, workspace):
+    (workspace / "ten.txt").write_text("one\ntwo")
+
+    def save(_):
+        if editor.text("ten.txt") == "one\ntwo":
+            editor.type("ten.txt", "\n", at=(1, 3))
+        return "Allow once"
+
+    turns = [
+        step(call("read_file", path="ten.txt")),
+        step(call("edit_file", path="ten.txt", old="two", new="2")),
+        DONE,
+    ]
+    editor = await begin("stock", turns, answers=save)
+    editor.open("ten.txt")
+    await editor.run("Go.")
+    assert editor.text("ten.txt") == "one\n2\n"
+    assert [status for status, _ in results(editor).values()] == ["ok", "ok"]

@@ -119,6 +119,16 @@ async def test_what_a_command_changed_and_is_not_known_is_left_out_by_name(raw, 
     assert reason.endswith("what it was before is not known") or "in another encoding" in reason
 
 
+async def test_bits_that_are_nothing_to_git_are_left_out_though_the_text_is_in_the_patch(begin, workspace):
+    (workspace / "a.sh").write_text(TEN)
+    editor = await begin("stock", [run("chmod 600 a.sh; echo more >> a.sh"), DONE], FULL)
+    await editor.run("Go.")
+    given = await patch_of(editor)
+    assert left_out(given) == {"a.sh": "its mode was changed from 644 to 600 by a command"}
+    git_apply(workspace, given["patch"], "-R")
+    assert editor.disk("a.sh") == TEN
+
+
 async def test_bits_that_are_nothing_to_git_are_left_out_as_long_as_they_are_so(begin, workspace):
     (workspace / "a.sh").write_text(TEN)
     (workspace / "b.sh").write_text(TEN)
@@ -139,6 +149,61 @@ async def test_a_turn_leaves_out_what_it_did_and_not_what_others_did(begin, work
     second = await editor.run("Go on.", sessionId=editor.session_id)
     assert list(left_out(await patch_of(editor, turnId=first["turnId"]))) == ["f.bin"]
     assert left_out(await patch_of(editor, turnId=second["turnId"])) == {}
+
+
+TAKEN = "another file has its path now, so no patch could bring it back there"
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "reason"),
+    [
+        ([delete("f.txt")], [write("f.txt", "new\n")], {"f.txt": TAKEN}),
+        ([rename("f.txt", "g.txt")], [write("f.txt", "new\n")], {"f.txt": TAKEN}),
+        ([delete("f.txt")], [rename("ten.txt", "f.txt")], {"f.txt": TAKEN}),
+        (
+            [rename("f.txt", "g.txt"), rename("ten.txt", "f.txt")],
+            [write("ten.txt", "new\n")],
+            {"ten.txt": TAKEN, "f.txt": TAKEN},
+        ),
+        (
+            [rename("f.txt", "g.txt")],
+            [rename("g.txt", "h.txt")],
+            {"f.txt": "it was renamed to g.txt, and is named h.txt by now"},
+        ),
+        ([rename("f.txt", "g.txt"), delete("ten.txt")], [write("new.txt", "new\n")], {}),
+        ([edit("ten.txt", "line 3", "L3")], [delete("ten.txt"), write("ten.txt", "new\n")], {}),
+    ],
+)
+async def test_what_a_patch_of_one_turn_could_not_take_back_as_a_later_one_is_in_its_way_is_named(
+    first, then, reason, begin, workspace
+):
+    (workspace / "ten.txt").write_text(TEN)
+    (workspace / "f.txt").write_text("one\n")
+    turns = [*first, write("made.txt", "made\n"), DONE, *then, DONE]
+    editor = await begin("stock", turns, FULL)
+    turn = (await editor.run("Go."))["turnId"]
+    await editor.run("Go on.", sessionId=editor.session_id)
+    now = files(workspace)
+    given = await patch_of(editor, turnId=turn)
+    assert left_out(given) == reason
+    git_apply(workspace, given["patch"], "-R")
+    assert not (workspace / "made.txt").exists()
+    git_apply(workspace, given["patch"])
+    assert files(workspace) == now
+    git_apply(workspace, (await patch_of(editor))["patch"], "-R")
+    first_files = {"ten.txt": (TEN.encode(), False), "f.txt": (b"one\n", False)}
+    assert files(workspace) == {"tariff.py": now["tariff.py"], **first_files}
+
+
+async def test_a_deleted_file_that_the_person_made_anew_is_not_in_the_patch_and_named(begin, workspace):
+    (workspace / "f.txt").write_text("one\n")
+    editor = await begin("stock", [delete("f.txt"), write("made.txt", "made\n"), DONE], FULL)
+    await editor.run("Go.")
+    (workspace / "f.txt").write_text("mine\n")
+    given = await patch_of(editor)
+    assert left_out(given) == {"f.txt": TAKEN}
+    git_apply(workspace, given["patch"], "-R")
+    assert (workspace / "f.txt").read_text() == "mine\n"
 
 
 async def test_a_patch_applies_below_the_root_of_a_repository(begin, workspace, tmp_path):

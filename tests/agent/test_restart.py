@@ -4,6 +4,7 @@ import pytest
 from scripting import DONE, FIX, call, result, results, step, types
 from well_formed import assert_well_formed
 
+from outrider.agent.inbox import CHANGED_SINCE_ASKED
 from outrider.testing.answers import Never
 from outrider.testing.scenario import scripted, start_session
 from outrider.testing.wire_client import RpcError
@@ -175,13 +176,14 @@ async def test_what_changed_meanwhile_is_asked_as_it_is_now(workspace):
         await editor.command("outrider.resume", {"sessionId": session})
         assert (await editor.wait_turn(turn))["outcome"] == "completed"
         assert "was more" in editor.questions[0].message
+        assert CHANGED_SINCE_ASKED in editor.questions[0].message
         events = await house.whole(editor, session)
         first, second = (event["data"] for event in events if event["type"] == "approval.requested")
         assert first["id"] == item["id"] != second["id"]
         (gone,) = [
             event["data"] for event in events if event["data"].get("rule") == "what was asked has changed"
         ]
-        assert (gone["id"], gone["decision"]) == (item["id"], "reject")
+        assert (gone["id"], gone["decision"], gone["instead"]) == (item["id"], "reject", second["id"])
         assert editor.disk("tariff.py").endswith("hours * 2  # was more\n")
 
 

@@ -167,6 +167,12 @@ def test_what_a_rule_decided_is_said_with_the_rule():
     assert shown.lines == [f"  rejected ({rule})", "- run_command  make  denied"]
 
 
+def test_what_is_asked_anew_was_not_rejected():
+    shown = Shown()
+    shown.event("approval.resolved", id="o", callId="c", decision="reject", by="rule", rule="x", instead="p")
+    assert shown.lines == ["  withdrawn: what was asked has changed, and is asked anew"]
+
+
 def test_a_terminal_cuts_lines_at_its_edge():
     shown = Shown(colour=True).event(
         "tool.requested", callId="c", name="read_file", input={"path": "a" * 200}

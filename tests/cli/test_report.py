@@ -199,6 +199,19 @@ def test_time_is_the_models_the_tools_or_the_persons():
     assert "No answer is in the log." in page.text
 
 
+def test_what_was_asked_anew_is_not_told_as_rejected():
+    ask = {"id": "o1", "callId": "c1", "digest": "d", "title": "Run make", "detail": "", "options": []}
+    gone = {"id": "o1", "callId": "c1", "decision": "reject", "by": "rule", "rule": "x", "instead": "o2"}
+    called = ("tool.requested", {"callId": "c1", "name": "run_command", "input": {"command": "make"}})
+    export = log(
+        STARTED, TASK, requested(), responded(1, "", ("c1", "run_command")), called,
+        ("approval.requested", ask), ("approval.resolved", gone), ("approval.requested", ask | {"id": "o2"}),
+    )  # fmt: skip
+    page = told(export)
+    assert "withdrawn, as what was asked had changed: it was asked anew" in page.text
+    assert "rejected" not in page.text
+
+
 def test_what_happened_between_the_steps_is_told():
     steering = {"pendingId": "p", "text": "Use tabs."}
     export = log(

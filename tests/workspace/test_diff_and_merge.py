@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from outrider.ports.text import Hunk
 from outrider.workspace.diff import apply_hunks, changed_ranges, line_hunks, split_lines, text_hunks, unified
 from outrider.workspace.history.patch import Side, file_patch
-from outrider.workspace.merge import MergeConflict, merge
+from outrider.workspace.merge import MergeConflict, Merged, merge
 
 LINES = st.lists(
     st.sampled_from(["a\n", "b\n", "c\n", "d\n", "e\r\n", "\n", "é\u0301x\n", "😀\n", "f\x0cg\n"]),
@@ -167,6 +167,39 @@ def test_a_merge_loses_no_text_and_takes_sides_only_where_it_must(texts: tuple[s
         first = conflict.line - 1
         assert "".join(kept[first : first + len(split_lines(conflict.mine))]) == conflict.mine
         assert conflict.mine != conflict.theirs
+
+
+@given(versions(), st.tuples(st.booleans(), st.booleans(), st.booleans()))
+def test_the_end_of_the_last_line_is_merged_by_itself(
+    texts: tuple[str, str, str], ended: tuple[bool, bool, bool]
+) -> None:
+    base, mine, theirs = (
+        text if is_ended else text.removesuffix("\n") for text, is_ended in zip(texts, ended, strict=True)
+    )
+    merged, whole = merge(base, mine, theirs), merge(*texts)
+    assert len(merged.conflicts) == len(whole.conflicts)
+    assert merged.text.removesuffix("\n") == whole.text.removesuffix("\n")
+    assert merge(base, base, theirs).text == theirs
+    assert merge(base, mine, base).text == mine
+    assert merge(base, mine, mine).text == mine
+    if base and mine and merged.text and ended[1] != ended[0]:
+        assert merged.text.endswith("\n") is ended[1]
+
+
+@pytest.mark.parametrize(
+    ("base", "mine", "theirs", "text"),
+    [
+        ("a\nb", "a\nb\n", "a\nB", "a\nB\n"),
+        ("a\nb\n", "a\nb", "a\nB\n", "a\nB"),
+        ("a\nb", "a\nB", "a\nb\n", "a\nB\n"),
+        ("b", "b\r\n", "B", "B\r\n"),
+        ("a\nb\n", "a\nb\nmine\n", "a", "a\nmine\n"),
+        ("", "", "b", "b"),
+        ("b", "", "b\nc\n", "c\n"),
+    ],
+)
+def test_an_end_of_the_last_line_is_in_no_ones_way(base: str, mine: str, theirs: str, text: str) -> None:
+    assert merge(base, mine, theirs) == Merged(text, ())
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from outrider.ports.model import content_hash
 from outrider.workspace.diff import line_hunks, split_lines
 from outrider.workspace.history.histories import FileHistory, histories
 from outrider.workspace.history.journal import Journal, Part
-from outrider.workspace.history.weave import Weave
+from outrider.workspace.history.weave import Place, Weave
 from outrider.workspace.merge import merge
 
 REPETITIVE = st.lists(st.sampled_from(["a\n", "b\n", "{\n", "\n"]), max_size=9).map("".join)
@@ -23,6 +23,18 @@ LINES = st.lists(
     st.sampled_from([f"{word}\n" for word in ("one", "two", "three", "four", "five", "six")]), max_size=9
 )
 TEXTS = st.one_of(REPETITIVE, LINES.map("".join), LINES.map(lambda lines: "".join(lines).removesuffix("\n")))
+
+
+def unended(text: str) -> str:
+    """A text without the end of its last line, where there is something in that."""
+    lines = split_lines(text)
+    return "".join([*lines[:-1], *(line.rstrip("\r\n") or line for line in lines[-1:])])
+
+
+def saved(text: str, end: str = "\n") -> str:
+    """A text as an editor leaves it that ends the last line, or takes its end away."""
+    bare = unended(text)
+    return bare if bare != text else text if text.endswith(("\r", "\n")) or not text else text + end
 
 
 class Session:
@@ -72,21 +84,35 @@ class Session:
 
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
-@given(TEXTS, st.lists(TEXTS, min_size=1, max_size=4), st.data())
-def test_undoing_everything_gives_the_first_text_back(first: str, texts: list[str], data: Any) -> None:
+@given(TEXTS, st.lists(TEXTS, min_size=1, max_size=4), st.booleans(), st.data())
+def test_undoing_everything_gives_the_first_text_back(
+    first: str, texts: list[str], saves: bool, data: Any
+) -> None:
+    def meanwhile() -> None:
+        """An editor gives the last line its end, or takes it: that is its own, and all that may be another."""
+        text = saved(session.text)
+        # A text that was there before is taken for what somebody went back to.
+        if saves and text not in session.texts.values() and data.draw(st.booleans()):
+            session.text = text
+
+    text_of = unended if saves else str
     session = Session(first)
     for text in texts:
         session.applied(text)
+        meanwhile()
     last, roots = session.text, session.journal.roots()
     single = [(one.change_id, number) for one in roots for number in one.hunks]
     for change_id, number in data.draw(st.lists(st.sampled_from(single), max_size=8)):
         session.switch(change_id, [number], undo=data.draw(st.booleans()))
+        meanwhile()
     for record in reversed(roots):
         assert session.switch(record.change_id, list(record.hunks), undo=True) == 0
-    assert session.text == first
+        meanwhile()
+    assert text_of(session.text) == text_of(first)
     for record in roots:
         assert session.switch(record.change_id, list(record.hunks), undo=False) == 0
-    assert session.text == last
+        meanwhile()
+    assert text_of(session.text) == text_of(last)
 
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
@@ -161,6 +187,10 @@ class Doings:
         word = f"<{self.typed}>" + self._rng.choice(["", *self._ends])
         self.session.text = self.session.text[:at] + word + self.session.text[at:]
 
+    def save(self) -> None:
+        """An editor ends the last line, or takes its end away, as the first line has it."""
+        self.session.text = saved(self.session.text, self._ends[0])
+
     def words(self) -> set[str]:
         return set(re.findall(r"<\d+>", self.session.text))
 
@@ -207,7 +237,7 @@ def test_whatever_the_order_no_word_that_somebody_typed_is_lost(ends: str, words
         doings.edit()
         rng = random.Random(seed)
         for _ in range(rng.randint(2, 9)):
-            rng.choice([doings.edit, doings.type, doings.type, doings.switch, doings.switch])()
+            rng.choice([doings.edit, doings.type, doings.type, doings.save, doings.switch, doings.switch])()
 
 
 @pytest.mark.parametrize("words", WORDS)
@@ -222,6 +252,67 @@ def test_whatever_the_order_the_first_bytes_come_back_where_nobody_typed(ends: s
             rng.choice([doings.edit, doings.switch])()
         assert doings.undo_everything() == 0, seed
         assert doings.session.text == first, seed
+
+
+@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize("ends", ["lf", "crlf"])
+def test_whatever_the_order_an_end_that_an_editor_gives_or_takes_is_in_no_ones_way(
+    ends: str, words: str
+) -> None:
+    for seed in range(SEEDS):
+        doings = Doings(seed, ends, words)
+        first = doings.session.text
+        rng = random.Random(seed)
+        doings.edit()
+        for _ in range(rng.randint(1, 8)):
+            rng.choice([doings.edit, doings.save, doings.save, doings.switch])()
+        assert doings.undo_everything() == 0, seed
+        assert unended(doings.session.text) == unended(first), seed
+
+
+@pytest.mark.parametrize(
+    ("first", "agent", "then", "undone"),
+    [
+        ("a\nb\n", "a\nB", "a\nB\n", "a\nb\n"),
+        ("a\nb", "a\nB", "a\nB\n", "a\nb\n"),
+        ("a\nb", "a\nb\nc", "a\nb\nc\n", "a\nb\n"),
+        ("a\r\nb", "a\r\nB", "a\r\nB\r\n", "a\r\nb\r\n"),
+        ("b", "B", "B\r\n", "b\r\n"),
+        ("a\nb\n", "a\nB\n", "a\nB", "a\nb"),
+        ("", "a", "a\n", ""),
+    ],
+)
+def test_an_editor_that_ends_the_last_line_is_in_no_ones_way(
+    first: str, agent: str, then: str, undone: str
+) -> None:
+    session = Session(first)
+    change = session.applied(agent)
+    session.text = then
+    assert session.switch(change, [1], undo=True) == 0
+    assert session.text == undone
+    assert session.switch(change, [1], undo=False) == 0
+    assert session.text == then
+
+
+def test_nobody_loses_the_end_of_a_line_that_came_later() -> None:
+    weave = Weave("a\nb")
+    (strand,) = weave.put("a\nb\nc\n")
+    weave.catch_up("a\nb\nmine\nc\n")
+    assert not weave.is_held(strand)
+    weave.switch(strand)
+    assert weave.text == "a\nb\nmine\n"
+
+
+def test_a_change_of_the_last_end_alone_is_taken_back_and_known_when_somebody_reverses_it() -> None:
+    weave = Weave("a\nb")
+    (strand,) = weave.put("a\nb\n")
+    assert weave.place(strand).reads_like(Place(2, "b\n", "b"))
+    weave.catch_up("a\nb")
+    assert not weave.is_on(strand)
+    weave.catch_up("a\nb\n")
+    assert weave.is_on(strand)
+    weave.switch(strand)
+    assert weave.text == "a\nb"
 
 
 def test_a_line_without_its_end_stays_a_line() -> None:
@@ -307,6 +398,7 @@ def test_a_line_above_or_below_a_change_stays_where_it_was_typed(after: str, end
     lines = split_lines(after + end)
     if not above:
         at += len(split_lines(weave.place(strands[0]).now))
+    if at == len(lines):
         lines[-1] = lines[-1].removesuffix("\n") + "\n"
     weave.catch_up("".join([*lines[:at], "mine\n", *lines[at:]]))
     for strand in strands:

@@ -36,6 +36,14 @@ def test_taking_back_what_somebody_else_wrote_clashes():
     assert clash(text("ac"), text("abc"), text("ac")) == Clash(1, 2)
 
 
+def test_an_end_that_the_last_line_got_or_lost_is_no_change_of_it():
+    assert clash("a\nb", "a\nb\n", "a\nB\n") is None
+    assert clash("a\nb", "a\nb\n", "a\nB") == Clash(1, 2)
+    assert clash("a\nb\n", "a\nb", "a\nB") is None
+    assert clash("a\nb", "a\nb\nc\n", "a\nB\nc\n") is None
+    assert clash("a\nb", "a\nx\n", "a\nB\n") == Clash(1, 2)
+
+
 @pytest.mark.parametrize(
     ("seen", "now", "after_line", "expected"),
     [

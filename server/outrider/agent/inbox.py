@@ -57,6 +57,8 @@ MESSAGE_CHARACTERS = 2000
 MESSAGE_LINES = 24
 """Lines of an item's detail that are put in the message; the rest is in its document."""
 ASKED_ANEW = "Your review does not fit the text as it is now, so all of it is asked anew."
+CHANGED_SINCE_ASKED = "What it would do has changed since you were asked first, so this is asked instead."
+CHANGED_SINCE_ALLOWED = "What it would do has changed since you allowed it, so it is asked again."
 
 MARK_BYTES = 80
 """Room for the mark of what is missing."""
@@ -169,12 +171,13 @@ class Inbox:
         turn = self._record.state.turns[turn_id]
         if (call := turn.calls.get(call_id)) and call.rejected and call.rejected[0] == action.digest:
             return Approval("reject", *call.rejected[1:])
-        known, anew = self._pending(call_id, "approval"), False
+        known, below = self._pending(call_id, "approval"), ""
         if known is not None and self._record.state.digests.get(known.id) == action.digest:
             item = known
         else:
             if known is not None:
-                self._supersede(known, turn_id)
+                self._supersede(known, item_id, turn_id)
+                below = f"\n{CHANGED_SINCE_ASKED}"
             requested = ApprovalRequested(
                 id=item_id,
                 call_id=call_id,
@@ -187,10 +190,12 @@ class Inbox:
                 reviewed=action.as_reviewed or None,
                 always=list(action.always) or None,
             )
-            anew = bool(call and call.reviews) and not action.as_reviewed
+            if call and call.reviews and not action.as_reviewed:
+                below = f"\n{ASKED_ANEW}"
+            elif call and call.approved not in {None, action.digest} and not action.leaves_sandbox:
+                below = f"\n{CHANGED_SINCE_ALLOWED}"
             self._record.append(requested, turn_id=turn_id)
             item = self._record.state.open[item_id]
-        below = f"\n{ASKED_ANEW}" if anew else ""
         below += f"\n“{ALLOW_SESSION}” covers {spelled_out(action.covers)}." if action.covers else ""
         waiting = self._wait_for(item)
         waiting.action = action
@@ -362,7 +367,7 @@ class Inbox:
         items = self._record.state.open.values()
         return next((item for item in items if item.call_id == call_id and item.kind == kind), None)
 
-    def _supersede(self, item: Open, turn_id: str) -> None:
+    def _supersede(self, item: Open, instead: str, turn_id: str) -> None:
         self._record.append(
             ApprovalResolved(
                 id=item.id,
@@ -370,6 +375,7 @@ class Inbox:
                 decision="reject",
                 by="rule",
                 rule="what was asked has changed",
+                instead=instead,
             ),
             turn_id=turn_id,
         )

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any, get_args
 from weakref import WeakValueDictionary
 
-from outrider.agent import changed
+from outrider.agent import changed, net_patch
 from outrider.agent.context_window.shown import next_request
 from outrider.agent.inbox import Channel, Refusal
 from outrider.agent.masking import masking_for
@@ -341,7 +341,7 @@ class Sessions:
         if params.turn_id is not None and params.turn_id not in state.turns:
             return Refused("unknown_id", f"there is no turn {params.turn_id!r} in {session_id}")
         if params.format == "patch":
-            patch = await changed.patch(self._services, state.journal, params.turn_id)
+            patch = await net_patch.patch(self._services, state.journal, params.turn_id)
             left_out = list(patch.left_out)
             return ChangesResult(session_id=session_id, patch=patch.text, left_out=left_out or None)
         listed = await changed.listed(self._services, state.journal, params.turn_id)

@@ -447,6 +447,9 @@ class Renderer:
                 self._line(f"  {visible(line)}", diff_style(line))
 
     def _resolved(self, data: Data) -> None:
+        if "instead" in data:
+            self._line("  withdrawn: what was asked has changed, and is asked anew", "yellow")
+            return
         if self._after_rejection and data["decision"] == "reject":
             self._line(f"  {self._after_rejection}", "yellow")
         if data["decision"] == "reject":

@@ -102,6 +102,8 @@ class _Notes:
     unshown: list[str] = field(default_factory=list[str])
     others: list[str] = field(default_factory=list[str])
     lost: list[str] = field(default_factory=list[str])
+    modes: set[str] = field(default_factory=set[str])
+    """The files whose permission bits go back with their text."""
 
 
 async def before(context: ToolContext, command: Command) -> Before | None:
@@ -164,6 +166,7 @@ async def record(context: ToolContext, call: ToolCall, command: str, before: Bef
     notes = _Notes()
     for one in [_with_folders(one, before.count, after) for one in (*changed, *others)]:
         await _record(context, call, _shown(command), one, before.meanwhile, notes)
+    touched = [one for one in touched if one.how != "mode" or one.path not in notes.modes]
     unseen = before.count.unseen or after.unseen
     if touched or unseen:
         context.record(_touched(call, _shown(command), touched, unseen))
@@ -191,6 +194,7 @@ async def _record(
     event, blobs = await _event(context, call, command, one, unshown=unshown, unsure=unsure)
     if is_kept and not unsure:
         event = event.model_copy(update={"change_id": context.new_id("chg")})
+        notes.modes |= {one.was.shown} if event.mode_after is not None else set()
     context.record(event, blobs)
     (notes.unshown if unshown else notes.known if one.is_known else notes.others).append(_named(one))
     if event.change_id is None or (isinstance(one.now, ReadProblem) and one.now.kind != "not_found"):

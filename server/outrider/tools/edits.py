@@ -180,7 +180,8 @@ EDIT_FILE = Tool(
 )
 INSERT_LINES = Tool(
     "insert_lines",
-    "Insert whole lines into a file, after a line of the text as it is now.",
+    "Insert whole lines into a file, after a line of the text as it is now. Where several calls of one step change"
+    " the file, its lines count as the calls before this one leave them.",
     "edit",
     InsertLines,
     plan_insert,

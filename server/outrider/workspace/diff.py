@@ -4,6 +4,7 @@ Lines end where LSP says. The result depends on the two texts alone, is bounded 
 text always gives the other.
 """
 
+import re
 import unicodedata
 from bisect import bisect_left
 from collections import Counter
@@ -13,7 +14,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from outrider.ports.text import Hunk, one_line
-from outrider.workspace.documents import split_lines
+from outrider.workspace.documents import split_lines, without_end
 
 __all__ = [
     "CONTEXT",
@@ -22,11 +23,15 @@ __all__ = [
     "LineRange",
     "apply_hunks",
     "changed_ranges",
+    "ended_lines",
+    "has_end",
     "line_hunks",
+    "same_ends",
     "split_lines",
     "text_hunks",
     "unified",
     "unified_hunks",
+    "without_end",
 ]
 
 CONTEXT = 3
@@ -36,6 +41,7 @@ _BUDGET = 400_000
 _MOST_DIFFERENCES = 400
 """Half of the differences that are searched for at once; then unique lines divide the text first."""
 
+_LINE_END = re.compile(r"\r\n?|\n")
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f")
 
 
@@ -86,6 +92,18 @@ class Difference:
         hunks = _unified(self.old, self.new, self._ranges, _marked, self._context, self.skipped)
         name = one_line(path)
         return "\n".join([f"--- {name}", f"+++ {name}", *hunks]) + "\n" if hunks else ""
+
+
+def has_end(text: str) -> bool:
+    """Whether the last line of a text has an end; where there is no line nothing lacks one."""
+    return not text or text.endswith(("\n", "\r"))
+
+
+def ended_lines(*texts: str) -> tuple[list[str], ...]:
+    """The lines of texts that are compared, the last ones with an end, too: as the first that is found in them."""
+    known = (found.group() for text in texts if (found := _LINE_END.search(text)))
+    end = next(known, "\n")
+    return tuple(split_lines(text if has_end(text) else text + end) for text in texts)
 
 
 def line_hunks(before: str, after: str) -> Sequence[LineHunk]:
@@ -223,7 +241,7 @@ def _marked(mark: str, lines: Iterable[str]) -> list[str]:
 
 def changed_ranges(old: Sequence[str], new: Sequence[str]) -> list[LineRange]:
     """The ranges of `old` that are not in `new`, and the other way round, from top to bottom."""
-    head, tail = _same_ends(old, new)
+    head, tail = same_ends(old, new)
     old, new = old[head : len(old) - tail], new[head : len(new) - tail]
     gone, come = _Comparison(old, new).compare()
     ranges: list[LineRange] = []
@@ -243,13 +261,13 @@ def changed_ranges(old: Sequence[str], new: Sequence[str]) -> list[LineRange]:
 
 def _same_lines(before: str, after: str) -> tuple[int, int]:
     """How many characters of whole lines two texts share at the beginning and at the end, without overlap."""
-    head, tail = _same_ends(before, after)
+    head, tail = same_ends(before, after)
     head = before.rfind("\n", 0, head) + 1
     line = before.find("\n", len(before) - tail)
     return head, len(before) - line - 1 if line >= 0 else 0
 
 
-def _same_ends(one: Sequence[object], other: Sequence[object]) -> tuple[int, int]:
+def same_ends(one: Sequence[object], other: Sequence[object]) -> tuple[int, int]:
     """How much two sequences share at the beginning and at the end, without overlap."""
     shorter, length, other_length = min(len(one), len(other)), len(one), len(other)
     head = _longest(shorter, lambda start, end: one[start:end] == other[start:end])

@@ -82,7 +82,7 @@ class Lines:
 
     def _content(self, line: int) -> str:
         end = self._starts[line + 1] if line + 1 < len(self._starts) else len(self._text)
-        return _without_end(self._text[self._starts[line] : end])
+        return without_end(self._text[self._starts[line] : end])
 
 
 def offset_of(text: str, place: Place, encoding: Encoding) -> int:
@@ -100,7 +100,8 @@ def place_of(text: str, offset: int, encoding: Encoding) -> Place:
     return Lines(text).place_of(offset, encoding)
 
 
-def _without_end(line: str) -> str:
+def without_end(line: str) -> str:
+    """A line without its terminator."""
     return line[:-2] if line.endswith("\r\n") else line[:-1] if line.endswith(("\n", "\r")) else line
 
 
@@ -220,12 +221,12 @@ def _replace(lines: list[str], start: Place, end: Place, text: str, encoding: En
     if start.line >= len(lines):
         first, before = len(lines), ""
     else:
-        first, content = start.line, _without_end(lines[start.line])
+        first, content = start.line, without_end(lines[start.line])
         before = content[: _index_in_line(content, start.character, encoding)]
     if end.line >= len(lines):
         last, after = len(lines), ""
     else:
-        last, content = end.line + 1, _without_end(lines[end.line])
+        last, content = end.line + 1, without_end(lines[end.line])
         after = lines[end.line][_index_in_line(content, end.character, encoding) :]
     joined = before + text + after
     # Where no terminator, or half of one, is left at a border, the neighbour belongs to it.

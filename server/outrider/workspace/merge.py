@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from outrider.workspace.diff import LineRange, changed_ranges, split_lines
+from outrider.workspace.diff import LineRange, changed_ranges, ended_lines, has_end, without_end
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,10 @@ def merge(base: str, mine: str, theirs: str) -> Merged:
 
     Changes at different places are combined, identical ones taken once. Changes that overlap, and two insertions
     at one point, are a conflict and left as `mine`. Changes that only touch are combined, unlike in git: their
-    order is certain, and a line written right below a change must not keep it from being taken back.
+    order is certain, and a line written right below a change must not keep it from being taken back. Whether the last
+    line has an end is a change of its own, as editors add one when they save.
     """
-    old, ours, others = split_lines(base), split_lines(mine), split_lines(theirs)
+    old, ours, others = ended_lines(base, mine, theirs)
     output: list[str] = []
     conflicts: list[MergeConflict] = []
     position = 0
@@ -50,7 +51,12 @@ def merge(base: str, mine: str, theirs: str) -> Merged:
                 MergeConflict(len(output) + 1, "".join(was), "".join(my_lines), "".join(their_lines))
             )
         output += my_lines
-    return Merged("".join((*output, *old[position:])), tuple(conflicts))
+    output += old[position:]
+    # An end that `mine` wrote with a line of its own stays, too.
+    is_mine = has_end(mine) is not has_end(base) or (has_end(mine) and ours[-1:] == output[-1:] != old[-1:])
+    if output and not has_end(mine if mine and is_mine else theirs or mine):
+        output[-1] = without_end(output[-1]) or output[-1]
+    return Merged("".join(output), tuple(conflicts))
 
 
 @dataclass(frozen=True, slots=True)

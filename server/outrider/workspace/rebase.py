@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from outrider.workspace.diff import changed_ranges, split_lines
+from outrider.workspace.diff import changed_ranges, ended_lines, has_end, split_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,20 +17,23 @@ def clash(seen: str, now: str, after: str) -> Clash | None:
     """The first place of `now` that the change from `now` to `after` and the one from `seen` to `now` have in common.
 
     Changes of whole lines are compared. Those that only touch have nothing in common, and neither have an insertion
-    and a change right beside it; two insertions at one point have.
+    and a change right beside it; two insertions at one point have. That the last line got an end, or lost it, is no
+    change of that line.
 
     Args:
         seen: The text for which the change was made.
         now: The text for which it was worked out.
         after: The text that it leaves.
     """
-    lines = split_lines(now)
+    was, lines, becomes = ended_lines(seen, now, after)
     # Both are worked out from `now`, so that taking exactly the other change back is found among lines that moved.
-    others = [(one.start, one.end) for one in changed_ranges(lines, split_lines(seen))]
-    for change in changed_ranges(lines, split_lines(after)):
+    others = [(one.start, one.end) for one in changed_ranges(lines, was)]
+    for change in changed_ranges(lines, becomes):
         for start, end in others:
             if (start < change.end and change.start < end) or (start, end) == (change.start, change.end):
                 return Clash(min(start, change.start), max(end, change.end))
+    if lines and has_end(now) not in {has_end(seen), has_end(after)}:
+        return Clash(len(lines) - 1, len(lines))
     return None
 
 

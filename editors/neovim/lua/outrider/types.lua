@@ -38,6 +38,7 @@
 ---@field digest? string
 ---@field grant? string
 ---@field id string
+---@field instead? string
 ---@field note? string
 ---@field review? outrider.ReviewedHunk[]
 ---@field rule? string

@@ -231,6 +231,10 @@ draw['approval.resolved'] = function(view, _, data)
   local row = view.blocks:row(name)
   if row then
     local title = vim.api.nvim_buf_get_lines(view.buffer, row, row + 1, false)[1]:gsub('^[?] ', '')
+    if data.instead then
+      view.blocks:replace(name, { ('› %s: withdrawn, as it has changed; it is asked anew'):format(title) })
+      return
+    end
     local by = data.by ~= 'person' and (' by %s'):format(data.rule or data.by) or ''
     local note = data.note and (': ' .. drawing.short(data.note, 200)) or ''
     local hunks = data.decision ~= 'reject' and drawing.reviewed(data.review) or ''

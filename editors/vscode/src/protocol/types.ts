@@ -40,6 +40,7 @@ export interface ApprovalResolved {
   digest?: string;
   grant?: string;
   id: string;
+  instead?: string;
   note?: string;
   review?: ReviewedHunk[];
   rule?: string;

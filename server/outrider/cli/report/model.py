@@ -73,6 +73,8 @@ class Asked:
     channel: str | None = None
     rule: str | None = None
     note: str | None = None
+    is_replaced: bool = False
+    """Whether another one was asked in its place."""
 
     @property
     def waited(self) -> list[Stretch]:
@@ -434,6 +436,7 @@ class _Fold:
             asked.decision, asked.answer = data.get("decision"), data.get("answer")
             asked.by, asked.channel = data.get("by", "person"), data.get("channel")
             asked.rule, asked.note = data.get("rule"), data.get("note")
+            asked.is_replaced = "instead" in data
 
     def _edit(self, event: Event, data: Data) -> None:
         change_id = str(data.get("changeId", ""))

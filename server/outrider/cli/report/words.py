@@ -100,6 +100,8 @@ def resolution(asked: Asked) -> tuple[str, str]:
     """What became of an approval or a question, in words, and the class of its colour."""
     if asked.resolved_at is None:
         return "not answered", "warn"
+    if asked.is_replaced:
+        return "withdrawn, as what was asked had changed: it was asked anew", "warn"
     what = (
         "answered" if asked.kind == "question" else _DECISIONS.get(asked.decision or "", str(asked.decision))
     )

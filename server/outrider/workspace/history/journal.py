@@ -132,6 +132,8 @@ class Journal:
         self._given_up: set[str] = set()
         """The changes that their own call took back, because it could not do all that it was to do."""
         self._lasting: list[Lasting] = []
+        self._modes: list[Lasting] = []
+        """What commands did to permission bits together with the text, which an undo of that puts back as well."""
         self._commands: dict[str, str] = {}
         """The commands whose calls have no result yet, by call."""
         self._running: dict[str, Lasting] = {}
@@ -155,6 +157,10 @@ class Journal:
         elif event.type in {"undo.requested", "undo.finished", "session.restored"}:
             self._redoing = event.type == "undo.requested" and event.data.get("redo", False)
         elif event.type == "workspace.changed" and "changeId" in event.data:
+            if "modeAfter" in event.data:
+                mode, after = event.data["mode"], event.data["modeAfter"]
+                reason = f"its mode was changed from {mode} to {after} by a command"
+                self._modes.append(self._left(event, event.data["path"], reason, int(mode, 8)))
             self._edit(event, {**event.data, "operation": _operation(event.data)}, "applied")
         elif event.type == "workspace.changed" and event.data.get("by") == "command":
             if _is_replaced(event.data):
@@ -318,8 +324,11 @@ class Journal:
 
     def lasting(self, turn_id: str | None = None) -> list[Lasting]:
         """What commands did that nothing takes back, in one turn or in all."""
-        left = [*self._lasting, *self._running.values()]
-        return [one for one in left if turn_id is None or one.turn_id == turn_id]
+        return _of_turn([*self._lasting, *self._running.values()], turn_id)
+
+    def modes(self, turn_id: str | None = None) -> list[Lasting]:
+        """What commands did to modes together with texts: that goes with the text, unless somebody changed it since."""
+        return _of_turn(self._modes, turn_id)
 
     @property
     def replaced(self) -> frozenset[str]:
@@ -337,8 +346,9 @@ class Journal:
         if scope == "hunk":
             return []
         lasting = self.lasting()
+        everything = [*lasting, *self._modes]
         if scope == "session":
-            return lasting
+            return everything
         chosen = {(one.record.turn_id, one.record.step) for one in parts}
         if id is not None:
             chosen |= {(one.turn_id, one.step) for one in lasting if id in {one.call_id, one.turn_id}}
@@ -347,7 +357,7 @@ class Journal:
         turns = {turn_id for turn_id, _ in chosen}
         return [
             one
-            for one in lasting
+            for one in everything
             if ((one.turn_id, one.step) in chosen if scope == "step" else one.turn_id in turns)
         ]
 
@@ -496,6 +506,10 @@ def _why_lasting(data: dict[str, Any]) -> str:
     if "before" in data:
         return "a command wrote it in another encoding"
     return "changed by a command; what it was before is not known"
+
+
+def _of_turn(left: Sequence[Lasting], turn_id: str | None) -> list[Lasting]:
+    return [one for one in left if turn_id is None or one.turn_id == turn_id]
 
 
 def _only(part: Part, number: int) -> list[Part]:

@@ -2,6 +2,7 @@
 
 What one change did can be switched off and on again, in any order, and the lines of everybody else stay as they
 are: nothing is looked for again, so nothing can be found at a wrong place. With everything off it is the first text.
+Whether the last line has an end is a value of its own, as editors add that end when they save: it makes no line another one.
 (The idea is that of the weave in M. Rochkind, "The Source Code Control System", 1975.)
 """
 
@@ -10,7 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from outrider.workspace.diff import LineRange, changed_ranges, split_lines
+from outrider.workspace.diff import (
+    LineRange,
+    changed_ranges,
+    has_end,
+    same_ends,
+    split_lines,
+    without_end,
+)
 
 _FIRST = 0
 """The strand of the first text; it is always on."""
@@ -53,8 +61,10 @@ class Weave:
         """The text as it is now, until something is switched or put."""
         self._returns = "\r" in text and _have_returns(lines)
         """Whether a line ends with a carriage return alone, so that it may become one with the next."""
-        self._unended = _lack_end(lines)
-        """Whether a line has no end, as the last one of its text."""
+        self._unended = not has_end(text)
+        """Whether one of its texts had a last line without an end."""
+        self._ends = {_FIRST: not self._unended}
+        """Whether the last line has an end, by the strands that say so for a line that was there before them."""
         self._end = _line_end(lines)
         """What stands between lines of which the first had no end in its own text. It must never become another one."""
 
@@ -109,14 +119,17 @@ class Weave:
         visible = self._visible()
         shown, new = self._shown(visible), split_lines(text)
         self._returns = self._returns or ("\r" in text and _have_returns(new))
-        self._unended = self._unended or _lack_end(new)
+        self._unended = self._unended or not has_end(text)
         self._end = self._end or _line_end(shown) or _line_end(new)
-        ranges = self._changed(shown, new) if recognise else changed_ranges(shown, new)
+        if recognise:
+            ranges = changed_ranges(self._whole(shown), self._whole(new))
+        else:
+            ranges = self._without_ends(changed_ranges(shown, new), shown, new)
         self._text = None
         strands: list[int] = []
         first, touched = len(self._on), self._touched() if recognise else {}
         for one in ranges:
-            added = new[one.new_start : one.new_end]
+            added = self._whole(new[one.new_start : one.new_end])
             if self._reversed(touched, visible, one.start, one.end, added):
                 strands.append(_FIRST)
             else:
@@ -131,15 +144,26 @@ class Weave:
             at = visible[one.end - 1] + 1 if one.start < one.end else self._between(visible, one.start, spans)
             added = [_Line(line, strand) for line in new[one.new_start : one.new_end]]
             self._lines[at:at] = added
+        if text and self._unended and has_end(text) != self._is_ended(self._visible()):
+            self._set_end(has_end(text), None if recognise else strands[-1])
+            self._text = None
         return strands
 
-    def _changed(self, shown: list[str], new: list[str]) -> list[LineRange]:
-        """What somebody did to the lines. One that gets an end because others follow it is the same line."""
-        if shown and len(new) > len(shown) and not shown[-1].endswith(("\n", "\r")):
-            ranges = changed_ranges([*shown[:-1], shown[-1] + (self._end or "\n")], new)
-            if ranges and ranges[-1].start == len(shown):
-                return ranges
-        return changed_ranges(shown, new)
+    def _whole(self, lines: list[str]) -> list[str]:
+        """Lines that all have an end."""
+        if not lines or has_end(lines[-1]):
+            return lines
+        return [*lines[:-1], lines[-1] + (self._end or "\n")]
+
+    def _without_ends(self, ranges: list[LineRange], shown: list[str], new: list[str]) -> list[LineRange]:
+        """The same ranges, of which the last one has no lines that only get an end, or lose it."""
+        old, come = self._whole(shown), self._whole(new)
+        if not ranges or (old is shown and come is new):
+            return ranges
+        *others, last = ranges
+        head, tail = same_ends(old[last.start : last.end], come[last.new_start : last.new_end])
+        trimmed = LineRange(last.start + head, last.end - tail, last.new_start + head, last.new_end - tail)
+        return [*others, trimmed]
 
     def _between(self, visible: Sequence[int], number: int, spans: dict[int, tuple[int, int]]) -> int:
         """Where lines come in that stand before the visible line of that number, from 0.
@@ -176,7 +200,7 @@ class Weave:
         for strand, own in sorted(touched.items(), reverse=True):
             hides, shows = self._switching(strand, own)
             between = all(above < index < below for index in shows) and bool(hides or shows)
-            as_new = [self._lines[index].text for index in shows] == list(new)
+            as_new = self._whole([self._lines[index].text for index in shows]) == list(new)
             if between and as_new and hides == list(visible[start:end]):
                 self.switch(strand)
                 return True
@@ -241,15 +265,17 @@ class Weave:
 
     def place(self, strand: int) -> Place:
         """Where a strand is, with what others wrote over it."""
-        over = self.over(strand)
-        now, switched = self._visible(), self._visible_switched(strand, over)
-        changed = set(now) ^ set(switched)
-        touched = changed or {index for index, line in enumerate(self._lines) if _is_of(line, strand)}
+        now, shown = self._visible(), self._shown(self._visible())
+        switched, shown_then = self._switched(strand)
+        touched = set(now) ^ set(switched)
+        touched = touched or {index for index, line in enumerate(self._lines) if _is_of(line, strand)}
+        if not touched and strand in self._ends:
+            touched = set(now[-1:])
         first, last = (min(touched), max(touched) + 1) if touched else (0, 0)
         return Place(
             bisect_left(now, first) + 1,
-            "".join(self._shown(now)[bisect_left(now, first) : bisect_left(now, last)]),
-            "".join(self._shown(switched)[bisect_left(switched, first) : bisect_left(switched, last)]),
+            "".join(shown[bisect_left(now, first) : bisect_left(now, last)]),
+            "".join(shown_then[bisect_left(switched, first) : bisect_left(switched, last)]),
         )
 
     def forced(self, strand: int) -> str:
@@ -257,7 +283,7 @@ class Weave:
 
         The lines that those took away come back with them, so that no line goes but theirs and the strand's own.
         """
-        return "".join(self._shown(self._visible_switched(strand, self.over(strand))))
+        return "".join(self._switched(strand)[1])
 
     def go_over(self, strand: int) -> None:
         """Switch a strand, and take those out of the text that went over its lines."""
@@ -286,14 +312,16 @@ class Weave:
         put = {line.by for line in lines if line.by > strand and self._is_visible(line)}
         return self.over(strand) | put
 
-    def _visible_switched(self, strand: int, over: set[int]) -> list[int]:
-        """What would be visible with a strand switched, and without those over it."""
+    def _switched(self, strand: int) -> tuple[list[int], list[str]]:
+        """What would be visible with a strand switched and without those over it, and as it would be shown."""
+        over = self.over(strand)
         for one in (strand, *over):
             self.switch(one)
         visible = self._visible()
+        shown = self._shown(visible)
         for one in (strand, *over):
             self.switch(one)
-        return visible
+        return visible, shown
 
     def _is_visible(self, line: _Line) -> bool:
         return self._on[line.by] and not any(self._on[strand] for strand in line.gone)
@@ -308,17 +336,38 @@ class Weave:
         ]
 
     def _shown(self, visible: Sequence[int]) -> list[str]:
-        return self._joined([self._lines[index].text for index in visible])
-
-    def _joined(self, lines: list[str]) -> list[str]:
-        """Lines as they follow one another: what was the last one of its text without a line end may be in the middle."""
-        if not self._unended:
+        """Lines as they follow one another: what was the last one of its text without an end may be in the middle."""
+        lines = [self._lines[index].text for index in visible]
+        if not self._unended or not lines:
             return lines
         end = self._end or "\n"
-        return [
-            line if line.endswith(("\n", "\r")) or index == len(lines) - 1 else line + end
-            for index, line in enumerate(lines)
-        ]
+        lines = [line if has_end(line) else line + end for line in lines]
+        if not self._is_ended(visible):
+            lines[-1] = without_end(lines[-1])
+        return lines
+
+    def _is_ended(self, visible: Sequence[int]) -> bool:
+        """Whether the last line has an end: as it was put there, or as it was said since. An empty line is nothing else."""
+        line = self._lines[visible[-1]]
+        said = max(strand for strand in self._ends if self._on[strand])
+        return self._ends[said] or not without_end(line.text) if said >= line.by else has_end(line.text)
+
+    def _set_end(self, ended: bool, strand: int | None) -> None:
+        """Let the last line have an end or none.
+
+        Args:
+            ended: Whether it has one.
+            strand: The strand that says so; None: somebody else, who may have reversed another one that did just this.
+        """
+        if strand is None:
+            alone = self._ends.keys() - self._touched().keys() - {_FIRST}
+            for one in sorted(alone, reverse=True):
+                self.switch(one)
+                if self._is_ended(self._visible()) is ended:
+                    return
+                self.switch(one)
+            strand = self.empty()
+        self._ends[strand] = ended
 
 
 def _is_of(line: _Line, strand: int) -> bool:
@@ -334,7 +383,3 @@ def _line_end(lines: Sequence[str]) -> str:
 
 def _have_returns(lines: Sequence[str]) -> bool:
     return any(line.endswith("\r") for line in lines)
-
-
-def _lack_end(lines: Sequence[str]) -> bool:
-    return bool(lines) and not lines[-1].endswith(("\n", "\r"))
