@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from outrider.permissions.programs.patterns import Pattern, fits, may_fit, pattern_of, problem_of_program
 from outrider.permissions.rules import ANY_SCRIPT, Rule, covers_host
@@ -67,9 +67,8 @@ class Command:
         return self.ran[number] if number < len(self.ran) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One program of a command line, judged by itself."""
+class Part(NamedTuple):
+    """One program of a command line, judged by itself; a tuple, because there are many of them."""
 
     program: Program
     decision: Decision

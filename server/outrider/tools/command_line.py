@@ -83,6 +83,7 @@ class _Place:
     def __init__(self, folders: Folders, base: Path, why_shut: WhyShut, search_path: str) -> None:
         self._folders = folders
         self._base = str(base)
+        self._beside = os.path.join(self._base, "")  # noqa: PTH118 - a text, with the sign at its end
         self._why_shut = why_shut
         self._search_path = search_path
         self._roots = [os.path.realpath(folder.path) for folder in folders.folders]
@@ -150,11 +151,13 @@ class _Place:
 
     def _named_shut(self, text: str) -> str | None:
         if text not in self._shut:
-            self._shut[text] = next(filter(None, map(self._why_path_shut, _paths_in(text))), None)
+            self._shut[text] = self._why_path_shut(text) or next(
+                filter(None, map(self._why_path_shut, _paths_in(text))), None
+            )
         return self._shut[text]
 
     def _joined(self, text: str) -> str:
-        return os.path.join(self._base, text)  # noqa: PTH118 - one of many
+        return text if text.startswith("/") else self._beside + text
 
     def _why_path_shut(self, text: str) -> str | None:
         path = self._joined(text)
@@ -259,7 +262,7 @@ class _Place:
         """The hash of a script, by its path, if it is one of the workspace."""
         if word.text is None:
             return {}
-        located = self._folders.locate_now(os.path.join(self._base, word.text))  # noqa: PTH118 - one of many
+        located = self._folders.locate_now(self._joined(word.text))
         if isinstance(located, PathProblem) or not located.inside or located.resolved is None:
             return {}
         try:
@@ -288,9 +291,10 @@ class _Place:
 
     def _resolved(self, text: str) -> str:
         """The real path. There may be hundreds of them in a few folders, so each folder is looked up once."""
-        folder, name = os.path.split(os.path.join(self._base, text))  # noqa: PTH118 - as above
+        folder, _, name = (whole := self._joined(text)).rpartition("/")
+        folder = folder or "/"
         if name in {"", ".", ".."}:
-            return os.path.realpath(os.path.join(self._base, text))  # noqa: PTH118
+            return os.path.realpath(whole)
         path = os.path.join(self._real_folder(folder), name)  # noqa: PTH118
         return os.path.realpath(path) if os.path.islink(path) else path  # noqa: PTH114
 
@@ -315,10 +319,8 @@ class _Place:
         root = self._root_of(resolved)
         if root is None or resolved[len(root) + 1 :].partition("/")[0].casefold() == OWN_FOLDER:
             return f"{text} is outside the workspace"
-        why = self._why_shut((os.path.join(self._base, text), resolved))  # noqa: PTH118
-        if why is not None:
-            return f"{text} is shut: {why}"
-        return None
+        why = self._why_shut((self._joined(text), resolved))
+        return None if why is None else f"{text} is shut: {why}"
 
 
 def _as_they_were(text: str) -> list[str]:
@@ -326,14 +328,12 @@ def _as_they_were(text: str) -> list[str]:
     return [path for one in _BETWEEN.split(text) for _, colon, path in [one.partition(":")] if colon]
 
 
-def _paths_in(text: str) -> Iterator[str]:
-    """What in a word may be a path: the whole, and what follows a sign that programs write before one."""
-    yield text
-    for sign in ("=", ":", "@"):
-        if sign in text:
-            yield text.rpartition(sign)[2]
-    if text.startswith("-") and len(text) > 2:
-        yield text[2:]
+def _paths_in(text: str) -> list[str]:
+    """What in a word may be a path, beside the whole: what follows a sign that programs write before one."""
+    if text[:1] != "-" and "=" not in text and ":" not in text and "@" not in text:
+        return []
+    found = [text.rpartition(sign)[2] for sign in "=:@" if sign in text]
+    return [*found, text[2:]] if text.startswith("-") and len(text) > 2 else found
 
 
 def rules_for(command: Command) -> tuple[RulePattern, ...]:

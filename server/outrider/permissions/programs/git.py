@@ -1,7 +1,6 @@
 """What git only reads: some sub-commands, with options that neither write, nor run anything, nor reach another machine."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from outrider.permissions.programs.options import Options, Reads, names, read_options
@@ -90,7 +89,7 @@ _WITHOUT_TEXT: Final = names(
 def git_reads(arguments: Sequence[Word]) -> Reads | str:
     """Where git reads with these arguments; a text says why it is not known to only read."""
     reads = _where(arguments)
-    return replace(reads, tracked=_shows_texts(arguments)) if isinstance(reads, Reads) else reads
+    return reads._replace(tracked=_shows_texts(arguments)) if isinstance(reads, Reads) else reads
 
 
 def _shows_texts(arguments: Sequence[Word]) -> bool:

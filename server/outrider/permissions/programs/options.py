@@ -2,17 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
-from outrider.permissions.shell.model import Word
+from outrider.permissions.shell.model import Word, no_words
 
 Operands = Literal["paths", "pattern", "texts", "none"]
 """What stands after the options: paths; a pattern, then paths; texts that name no file; nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reads:
-    """A program that only reads, and where."""
+class Reads(NamedTuple):
+    """A program that only reads, and where; a tuple, because there are many of them."""
 
     paths: tuple[Word, ...] = ()
     """Arguments that name files, or may."""
@@ -58,8 +57,8 @@ class Options:
 
 @dataclass(slots=True)
 class _Taken:
-    operands: list[Word] = field(default_factory=list[Word])
-    paths: list[Word] = field(default_factory=list[Word])
+    operands: list[Word] = field(default_factory=no_words)
+    paths: list[Word] = field(default_factory=no_words)
     has_pattern: bool = False
     keys: set[str] = field(default_factory=set[str])
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from outrider.permissions.programs.git import git_reads
@@ -286,4 +285,4 @@ def only_reads(program: Program) -> Reads | str:
         return reads
     if name == "strings" and any((word.text or "").startswith("@") for word in reads.paths):
         return "strings takes options from a file"
-    return replace(reads, paths=(*reads.paths, *program.reads)) if program.reads else reads
+    return reads._replace(paths=(*reads.paths, *program.reads)) if program.reads else reads

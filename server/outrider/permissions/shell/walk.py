@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from outrider.permissions.shell.heredoc import Heredoc, heredoc_of
-from outrider.permissions.shell.model import Word
+from outrider.permissions.shell.model import Word, no_words
 from outrider.permissions.shell.variables import is_harmless_name
-from outrider.permissions.shell.words import METACHARACTERS, Hole, read_plain, read_word
+from outrider.permissions.shell.words import METACHARACTERS, Hole, read_simple, read_word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -47,10 +47,10 @@ class Simple:
     """A simple command, as it is written."""
 
     source: str
-    words: list[Word] = field(default_factory=list[Word])
+    words: list[Word] = field(default_factory=no_words)
     assigned: list[tuple[str, Word]] = field(default_factory=list[tuple[str, Word]])
-    writes: list[Word] = field(default_factory=list[Word])
-    reads: list[Word] = field(default_factory=list[Word])
+    writes: list[Word] = field(default_factory=no_words)
+    reads: list[Word] = field(default_factory=no_words)
 
 
 @dataclass(slots=True)
@@ -303,22 +303,20 @@ class _Walk:
                 heredoc, end = came, came.simple_end
                 self._holes(came.body)
             simple.source = self._source[start:end].decode("utf-8", "replace")
-        at = start
+        at, source, words = start, self._source, simple.words
         while True:
-            if blank := _BLANK.match(self._source, at, end):
+            if (simply := read_simple(source, at, end)) and (words or "=" not in simply[0].source):
+                words.append(simply[0])
+                at = simply[1]
+                continue
+            if blank := _BLANK.match(source, at, end):
                 at = blank.end()
             if at >= end:
                 break
-            # Most words are plain, and neither assignments nor redirections.
-            plain = read_plain(self._source, at, end, holes)
-            if plain is not None and (simple.words or "=" not in plain.word.source):
-                simple.words.append(plain.word)
-                at = plain.end
-                continue
             came = self._token(at, end, holes, simple)
             if came is None:
                 return
-            if self._source[came - 1 : came] == b"}" and self._source[came : came + 1] in {b"<", b">"}:
+            if source[came - 1 : came] == b"}" and source[came : came + 1] in {b"<", b">"}:
                 self.problem("a redirection is not understood")
             at = came
         if heredoc is not None:
