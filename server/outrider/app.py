@@ -45,6 +45,7 @@ from outrider.store.retention import Retention
 from outrider.store.schema import FILE_NAME
 from outrider.tools.all import own_tools
 from outrider.tools.client import handed_tools
+from outrider.tools.git_history import GitHistory
 from outrider.workspace.census import Census
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Editing
@@ -252,6 +253,7 @@ async def start(
         briefing=Briefing(folders, overlay, documents, guarded),
         maps=maps,
         supervisor=supervisor,
+        git_history=GitHistory(supervisor, deadlines),
         sandbox=Sandbox(supervisor, deadlines, [_state_dir(settings, around), around.user_settings.parent]),
         ledger=ledger,
         guarded=guarded,

@@ -6,10 +6,10 @@ import subprocess
 
 import pytest
 
-from outrider.permissions.decide import Access, decide
 from outrider.tools.command_line import look_at
 from outrider.tools.git_settings import why_git_runs_more
 from outrider.workspace.paths import folders_of
+from permissions.looking import verdicts
 
 RUNS = [
     ('[core]\n\tfsmonitor = touch {ran}; false\n', "status --short", "a monitor is asked what changed"),
@@ -62,8 +62,8 @@ def ran(folder, *arguments):
 
 
 def verdict(folder, command, cwd=None):
-    looked = look_at(command, folders_of([("work", folder.as_uri())]), cwd or folder)
-    return decide(Access("execute", command=looked), "read-only", frozenset()).verdict
+    (found,) = verdicts(folder, command, mode="read-only", cwd=cwd)
+    return found
 
 
 @pytest.mark.parametrize(("settings", "command", "why"), RUNS, ids=[why for *_, why in RUNS])

@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from pydantic import Field
@@ -18,7 +19,7 @@ from outrider.ports.model import ToolCall
 from outrider.processes import Capture, CommandResult, JobOrder, SpawnProblem, run_command, shell_argv
 from outrider.processes.sandbox import Confined, sign_of_sandbox
 from outrider.tools import aftermath
-from outrider.tools.command_line import described, look_at, rules_for
+from outrider.tools.command_line import described, look_at, look_with_past, rules_for
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error, ok
@@ -53,9 +54,7 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
         return error("a command cannot hold NUL bytes")
     confined = await context.confine(shell_argv(params.command), located.resolved)
     search_path = confined.env_outside.get("PATH", "")
-    command = await asyncio.to_thread(
-        look_at, params.command, context.folders, located.resolved, context.why_shut, search_path
-    )
+    command = await _looked_at(params.command, located.resolved, search_path, context)
     if confined.refused:
         return error(confined.told)
     run = _Run(params, call, context, located.resolved, confined, command)
@@ -197,10 +196,8 @@ class _Run:
         return None
 
     async def _look_again(self) -> None:
-        text, context, path = self._params.command, self._context, self._confined.env_outside.get("PATH", "")
-        self._command = await asyncio.to_thread(
-            look_at, text, context.folders, self.cwd, context.why_shut, path
-        )
+        path = self._confined.env_outside.get("PATH", "")
+        self._command = await _looked_at(self._params.command, self.cwd, path, self._context)
 
     async def _once(self, confined: Confined) -> tuple[CommandResult | SpawnProblem, list[str], list[str]]:
         context = self._context
@@ -236,6 +233,11 @@ class _Run:
     def _show(self, text: str) -> None:
         self.shown.feed(text.encode("utf-8", "replace"))
         self._context.stream_output(self._call, text)
+
+
+async def _looked_at(text: str, cwd: Path, search_path: str, context: ToolContext) -> Command:
+    look = partial(look_at, text, context.folders, cwd, context.why_shut, search_path)
+    return await look_with_past(look, context.git_history, search_path)
 
 
 async def _saved_first(call: ToolCall, context: ToolContext) -> bool:

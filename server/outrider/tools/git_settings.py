@@ -31,7 +31,7 @@ _HARMLESS: Final[Mapping[str, frozenset[str]]] = {
     "remote": _keys("url fetch pushurl push prune prunetags tagopt mirror skipdefaultupdate skipfetchall gh-resolved"),
     "submodule": _keys("url active path branch ignore fetchrecursesubmodules"),
     "diff": _keys(
-        "algorithm renames renamelimit colormoved colormovedws mnemonicprefix noprefix context interhunkcontext indentheuristic submodule "
+        "algorithm renames renamelimit colormoved colormovedws mnemonicprefix noprefix context interhunkcontext indentheuristic "
         "ignoresubmodules wserrorhighlight relative statgraphwidth wordregex xfuncname funcname binary suppressblankempty"
     ),
     "lfs": _keys("repositoryformatversion"),
