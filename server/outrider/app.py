@@ -217,11 +217,15 @@ async def start(
         before_listing=guarded.refresh,
         tell=lambda text: editor.say("warning", f"Outrider: {text}"),
     )
+    tools = own_tools(
+        with_commands=can_run_commands(), with_diagnostics=editor.traits.tells_diagnostics
+    ).with_others(handed_tools(settings.tools))
     ledger = Ledger(
         around.user_settings.with_name(LEDGER),
         [folder.path for folder in folders.folders],
         deadlines,
         lambda text: editor.say("warning", f"Outrider: {text}"),
+        own_tools().names | tools.names,
     )
 
     def changed_trust() -> None:
@@ -259,9 +263,7 @@ async def start(
         guarded=guarded,
         trust=trust,
         catalog=catalog,
-        tools=own_tools(
-            with_commands=can_run_commands(), with_diagnostics=editor.traits.tells_diagnostics
-        ).with_others(handed_tools(settings.tools)),
+        tools=tools,
         env=around.env,
         host=around.host,
         machine_key=await asyncio.to_thread(machine_key, _state_dir(settings, around)),

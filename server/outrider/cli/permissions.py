@@ -26,6 +26,7 @@ from outrider.permissions.rules import RUN, Rule
 from outrider.ports.clock import SystemClock
 from outrider.processes import Supervisor
 from outrider.settings import from_layers, read_user_file
+from outrider.tools.all import own_tools
 from outrider.tools.command_line import look_at, look_with_past
 from outrider.tools.git_history import GitHistory, Past
 from outrider.workspace.paths import folders_of
@@ -45,7 +46,11 @@ def open_ledger(rules: Path | None, workspace: Path, console: Console) -> Ledger
     """
     path = rules.expanduser().resolve() if rules else surroundings().user_settings.with_name(LEDGER)
     ledger = Ledger(
-        path, [workspace], SystemClock(), lambda text: console.print(visible(text), style="yellow")
+        path,
+        [workspace],
+        SystemClock(),
+        lambda text: console.print(visible(text), style="yellow"),
+        own_tools().names,
     )
     ledger.refresh_now()
     return ledger
@@ -143,7 +148,7 @@ def check(
 
 def show_rules(ledger: Ledger, out: Console | None, raw: TextIO) -> ExitCode:
     """List the rules; 1 if the person's file cannot be read."""
-    rules = [info(rule) for rule, _ in ledger.all_rules]
+    rules = [info(rule, ledger.about_nothing(rule)) for rule, _ in ledger.all_rules]
     if out is None:
         told: Object = {"path": str(ledger.path), "rules": [rule.to_wire() for rule in rules]}
         print(
