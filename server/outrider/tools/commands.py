@@ -149,7 +149,7 @@ class _Run:
             context.record(JobFinished(job_id=order.id, status="lost"))
             return error(f"The job could not be started: {job.message}")
         return ok(
-            f"Started as {job.id}. It goes on when you have finished; what it changes in files cannot be undone."
+            f"Started as {job.id}. It goes on when you have finished, until the session or its server ends; what it changes in files cannot be undone."
         )
 
     async def run(self) -> ToolResult:
