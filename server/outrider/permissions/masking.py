@@ -20,6 +20,7 @@ from outrider.permissions.secret_forms import (
     wrapped,
 )
 from outrider.permissions.secret_shapes import Finding, Kind, credentials, findings
+from outrider.permissions.secret_values import settings_in
 from outrider.ports.placeholder import MARKER, PLACEHOLDER
 
 KEPT_FROM = 10_000
@@ -71,6 +72,8 @@ class _Watched:
     kind: Kind
     form: str
     """How it is written, after the number."""
+    before: str = ""
+    """What stands before it in the text, and stays."""
 
 
 def may_be_key(value: str) -> bool:
@@ -184,6 +187,19 @@ class Masking:
             fields = {key: self._value(item) for key, item in cast("dict[str, Any]", value).items()}
             return {key: item for key, (item, _) in fields.items()}, sum(c for _, c in fields.values())
         return value, 0
+
+    def learn_settings(self, text: str) -> None:
+        """Take in the values in a file that is called like one of secrets."""
+        if self._key is None:
+            return
+        before = len(self._watched)
+        for setting in settings_in(text):
+            if not PLACEHOLDER.search(setting.value):
+                name = "" if setting.counts_everywhere else setting.name
+                watched = _Watched(setting.value, "password", "", name)
+                self._watched.setdefault(f"{name}{setting.value}", watched)
+        if len(self._watched) != before:
+            self._sort()
 
     def fresh(self) -> list[Named]:
         """The secrets that got a number since this was asked last."""
@@ -320,8 +336,8 @@ class Masking:
 
     def _marker(self, secret: str, watched: _Watched) -> str:
         marker = MARKER.format(f"{self._name(watched.value, watched.kind)}{watched.form}")
-        self._originals.setdefault(marker, secret)
-        return marker
+        self._originals.setdefault(marker, secret.removeprefix(watched.before))
+        return watched.before + marker
 
     def _replaced(self, text: str) -> tuple[str, int]:
         count = 0

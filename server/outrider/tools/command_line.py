@@ -16,7 +16,7 @@ from outrider.permissions.programs.readers import only_reads
 from outrider.permissions.rules import RUN
 from outrider.permissions.secret_files import is_secret_file
 from outrider.permissions.shell.builtins import BUILTINS
-from outrider.permissions.shell.model import Program, Word
+from outrider.permissions.shell.model import CommandLine, Program, Word
 from outrider.permissions.shell.reading import read_command
 from outrider.processes.search_path import found_as, is_of
 from outrider.tools.git_history import GitHistory, Past
@@ -301,6 +301,20 @@ def _paths_in(text: str) -> list[str]:
         return []
     found = [text.rpartition(sign)[2] for sign in "=:@" if sign in text]
     return [*found, text[2:]] if text.startswith("-") and len(text) > 2 else found
+
+
+def secret_files_named(line: CommandLine, cwd: Path) -> list[Path]:
+    """The files with names of secrets that the words of a command line name, as far as they are known."""
+    base = cwd / line.folder if line.folder else cwd
+    found: dict[Path, None] = {}
+    for program in line.programs:
+        for word in (*program.argv[1:], *program.reads):
+            texts = [word.text] if word.text is not None else []
+            if word.is_glob:
+                texts = list(islice(glob.iglob(word.source, root_dir=base), MOST_MATCHES))  # noqa: PTH207
+            paths = (path for text in texts for path in (text, *_paths_in(text)))
+            found |= {base / path: None for path in paths if is_secret_file(path)}
+    return list(found)
 
 
 def rules_for(command: Command) -> tuple[RulePattern, ...]:

@@ -7,6 +7,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,11 +16,12 @@ from pydantic import Field
 
 from outrider.permissions.commands import Command
 from outrider.permissions.decide import Access
+from outrider.permissions.secret_values import MOST_BYTES
 from outrider.ports.model import ToolCall
 from outrider.processes import Capture, CommandResult, JobOrder, SpawnProblem, run_command, shell_argv
 from outrider.processes.sandbox import Confined, sign_of_sandbox
 from outrider.tools import aftermath
-from outrider.tools.command_line import described, look_at, look_with_past, rules_for
+from outrider.tools.command_line import described, look_at, look_with_past, rules_for, secret_files_named
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error, ok
@@ -155,6 +157,7 @@ class _Run:
     async def run(self) -> ToolResult:
         """Run it to its end."""
         context, confined = self._context, self._confined
+        await asyncio.to_thread(self._learn)
         came, unsaved, changed = await self._once(confined)
         sign = self._sandbox_stood_in_the_way(came)
         if sign is not None:
@@ -166,6 +169,13 @@ class _Run:
                 came, unsaved, again = await self._once(outside)
                 changed = [*changed, *again, "it was run once more outside the sandbox"]
         return _told(came, self.seconds, context.limits.command_idle_seconds, unsaved, changed)
+
+    def _learn(self) -> None:
+        """Know the values in files of secrets that the command names, before it prints them."""
+        for path in secret_files_named(self._command.line, self.cwd):
+            with suppress(OSError):
+                if path.is_file() and path.stat().st_size <= MOST_BYTES:
+                    self._context.masking.learn_settings(path.read_text("utf-8", "replace"))
 
     def _outside(self) -> Confined:
         return replace(self._confined, argv=self._confined.argv_outside, env=self._confined.env_outside)
