@@ -39,6 +39,8 @@ _TAKEN = re.compile(r"\[secret (\d{1,6})(?=[\]. ])")
 _COLOUR = re.compile(r"(?:\x1b|\\x1b)\[[0-9;]*[mK]")
 """A colour (ECMA-48, SGR) or the end of a coloured line, as it is or spelled out."""
 _BASE64 = " in base64"
+_IN_LINES = frozenset({_BASE64, " in hex"})
+"""How a secret is written where it may be broken into lines."""
 _HARMLESS = re.compile(r"(?:~?/[\w.@+-]+){2,}/?|[a-z]{1,11}|[A-Z]{1,11}|\d{1,11}")
 """Values of variables that are called like keys and hold none: a path, a word, a number."""
 
@@ -102,7 +104,7 @@ class Masking:
         self._names: dict[str, str] = {}
         self._watched: dict[str, _Watched] = {}
         self._longest_first: list[str] = []
-        self._in_base64: list[str] = []
+        self._in_lines: list[str] = []
         self._originals: dict[str, str] = {}
         self._fresh: list[Named] = []
         self._given: dict[str, str] = {}
@@ -162,7 +164,7 @@ class Masking:
             or ("[secret " in text and _TAKEN.search(text))
             or ("…" in text and self._longest_first)
             or self._coloured(text)
-            or any(wrapped(text, self._in_base64))
+            or any(wrapped(text, self._in_lines))
             or any(
                 not PLACEHOLDER.search(value) for finding in self._findings(text) for value in finding.values
             )
@@ -292,7 +294,7 @@ class Masking:
         self._clean.clear()
         self._found = "", []
         self._longest_first = sorted(self._watched, key=lambda text: (-len(text), text))
-        self._in_base64 = [text for text in self._longest_first if self._watched[text].form == _BASE64]
+        self._in_lines = [text for text in self._longest_first if self._watched[text].form in _IN_LINES]
 
     # --- numbers -------------------------------------------------------------------------------------------------
 
@@ -349,7 +351,7 @@ class Masking:
             split = f"(?:{_COLOUR.pattern})*".join(map(re.escape, secret))
             text, times = re.subn(split, self._marker(secret, watched), text)
             count += times
-        for start, end, form in reversed(list(wrapped(text, self._in_base64))):
+        for start, end, form in reversed(list(wrapped(text, self._in_lines))):
             text = text[:start] + self._marker(text[start:end], self._watched[form]) + text[end:]
             count += 1
         if "…" in text:
