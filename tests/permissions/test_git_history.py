@@ -64,6 +64,11 @@ ROWS = [
     ("git grep KEY", "allow", "a search in what is there now"),
     ("git grep -A 3 KEY src", "allow", "a value of an option is no commit"),
     ("git log --oneline -5", "allow", "no texts"),
+    ("git log --format=%h%GS", "ask", "a program that looks at signatures"),
+    ("git for-each-ref --format='%(raw)'", "ask", "an object as it is"),
+    ("git tag -l --format '%(signature:grade)'", "ask", "signatures again"),
+    ("git log --format='%h %G'", "ask", "what may become one"),
+    ("git log --format='%h %s %gd'", "allow", "no such thing"),
     ("git status", "allow", "no texts"),
 ]  # fmt: skip
 

@@ -66,6 +66,23 @@ def verdict(folder, command, cwd=None):
     return found
 
 
+SHOWS_MORE = [
+    ("[log]\n\tshowSignature = true\n", "log", "gpg looks at signatures"),
+    ("[format]\n\tpretty = %GG\n", "log", "the same by the format of a log"),
+    ("[stash]\n\tshowPatch = true\n", "stash show", "a patch though none is asked for"),
+    ("[diff]\n\tsubmodule = diff\n", "diff", "what another repository holds"),
+    ("[log]\n\tfollow = true\n", "log -p -- a", "what a file was called before"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("settings", "command", "why"), SHOWS_MORE, ids=[why for *_, why in SHOWS_MORE])
+def test_git_that_would_do_more_than_its_arguments_say_does_not_only_read(repository, settings, command, why):
+    assert verdict(repository, f"git {command}") == "allow"
+    with (repository / ".git" / "config").open("a") as config:
+        config.write(settings)
+    assert verdict(repository, f"git {command}") == "deny", why
+
+
 @pytest.mark.parametrize(("settings", "command", "why"), RUNS, ids=[why for *_, why in RUNS])
 def test_git_that_would_run_a_program_does_not_only_read(repository, settings, command, why):
     assert verdict(repository, f"git {command}") == "allow"

@@ -1,5 +1,6 @@
 """What git only reads: some sub-commands, with options that neither write, nor run anything, nor reach another machine."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -77,6 +78,8 @@ _VERBS: Final = {
 
 _PATCHES: Final = names("log whatchanged reflog stash diff-tree show diff")
 _PATCHED: Final = names("show diff")
+_CHECKS: Final = re.compile(r"%G|%\(\*?(?:raw|signature)")
+"""What in a format has a program look at a signature, or shows an object as it is (git-log(1), git-for-each-ref(1))."""
 _SUBMODULES: Final = frozenset({"--submodule=short", "--submodule=log"})
 """Those that show texts where no option says otherwise."""
 _WITH_TEXT: Final = names(
@@ -135,6 +138,8 @@ def _where(arguments: Sequence[Word]) -> Reads | str:
         None,
     ):
         return f"{other} shows what another repository holds"
+    if any(_CHECKS.search(word.source) for word in rest):
+        return "its format has another program look at signatures, or shows an object as it is"
     while rest and rest[0].text in {"--no-pager", "--no-optional-locks", "--literal-pathspecs"}:
         rest.pop(0)
     if not rest or rest[0].text is None:

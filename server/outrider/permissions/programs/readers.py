@@ -71,7 +71,7 @@ _TABLE: Final[Mapping[str, Options]] = {
         names("after-context before-context context color colors encoding engine file glob iglob max-columns max-count max-depth "
               "max-filesize path-separator regexp replace sort sortr threads type type-not"),
         paths=names("-f --file"), patterns=names("-e -f --regexp --file --files --type-list"), operands="pattern",
-        below=names("*"), hidden=names("-. --hidden"),
+        below=names("*"), hidden=names("-. --hidden -g --glob --iglob"),  # a glob that fits brings a hidden file along
     ),
     "stat": Options("fLt", "c", names("dereference file-system format printf terse"), names("format printf")),
     "file": Options("bhiknNprs0", "F", names("brief mime mime-type mime-encoding no-dereference keep-going separator no-pad")),

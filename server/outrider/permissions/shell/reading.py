@@ -11,7 +11,7 @@ from outrider.permissions.shell.builtins import builtin_problem
 from outrider.permissions.shell.grammar import tree_of
 from outrider.permissions.shell.model import CommandLine, Program, Word
 from outrider.permissions.shell.through import Inner, Unknown, look_through
-from outrider.permissions.shell.variables import is_harmless_name
+from outrider.permissions.shell.variables import as_set, is_harmless_name
 from outrider.permissions.shell.walk import Found, Simple, walk
 
 LONGEST: Final = 100_000
@@ -114,7 +114,7 @@ class _Reader:
 
     def take(self, simple: Simple) -> None:
         """Take in a simple command."""
-        names = [name for name, _ in simple.assigned]
+        names = [as_set(name, value.text) for name, value in simple.assigned]
         if not simple.words:
             for name in names:
                 if not is_harmless_name(name):
