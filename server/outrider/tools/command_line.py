@@ -63,15 +63,16 @@ def look_at(
     reads: list[str | None] = []
     scripts: dict[str, str] = {}
     ran: list[str | None] = []
-    for number, program in enumerate(line.programs):
-        place = places[min(number, 1)]
+    closed: list[str | None] = []
+    place = places[0]
+    for program in line.programs:
         reads.append(place.why_not(program))
-        word = runs_scripts(program)
-        found = place.hashed(word) if word is not None else {}
-        ran.append(next(iter(found.values()), None))
-        scripts |= found
-    looked = [(places[min(number, 1)], program) for number, program in enumerate(line.programs)]
-    closed = [place.names_shut(program) or place.comes_to_shut(program) for place, program in looked]
+        closed.append(place.names_shut(program) or place.comes_to_shut(program))
+        found = place.hashed(word) if (word := runs_scripts(program)) is not None else None
+        ran.append(next(iter(found.values()), None) if found else None)
+        if found:
+            scripts |= found
+        place = places[1]
     words = places[1].git.commits
     return Command(line, reads, scripts, ran, closed, None if words is None else (base, tuple(words)))
 
@@ -120,16 +121,19 @@ class _Place:
         reads = self._reads[id(program)] = only_reads(program)
         if isinstance(reads, str):
             return reads
-        if theirs := self._why_theirs(program):
+        if self._search_path and (theirs := self._why_theirs(program)):
             return theirs
-        outside = next((problem for word in reads.paths if (problem := self._outside(word))), None)
+        outside = None
+        for word in reads.paths:
+            if (outside := self._outside(word)) is not None:
+                break
         if outside is None and program.name == "git":
             return self._why_git_runs_more() or (self.git.why_not(program, reads) if reads.tracked else None)
         return outside or (self._why_not_below(reads) if reads.below else None)
 
     def _why_theirs(self, program: Program) -> str | None:
         """Why a program is another one than its name says: the workspace has put it into the search path."""
-        if not self._search_path or not program.argv:
+        if not program.argv:
             return None
         names = [
             *program.through,

@@ -27,6 +27,7 @@ _BRACED: Final = re.compile(
     rb"\$\{(?:#?[A-Za-z0-9_]+|[@*#?$!-]|[A-Za-z0-9_]+(?::?[-+?]|%%?|##?|//?|\^\^?|,,?)[A-Za-z0-9_ .,:/+=%*-]*)\}"
 )
 _SUM: Final = re.compile(rb"\$(?:\(\(|\[)[0-9 +\-*/%()<>=!&|^~,?:]*(?:\)\)|\])")
+_DESCRIPTOR: Final = re.compile(r"[0-9]*-?")
 _COMPARES: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"})
 _ENDS_WORD: Final = METACHARACTERS | {0x60}
 _MAY_EXPAND: Final = re.compile(rb"[$`]|[<>]\(")
@@ -120,9 +121,9 @@ class _Walk:
 
     def _structure(self, node: "Node", children: Sequence["Node"], tail: "Node | None" = None) -> None:
         at = children[0].start_byte if children else node.start_byte
-        if node.type == "program":
-            at = 0
         kind, last = node.type, len(children) - 1
+        if kind == "program":
+            at = 0
         for number, child in enumerate(children):
             start = child.start_byte
             if at < start:
@@ -135,7 +136,9 @@ class _Walk:
                 self._comment(child)
             else:
                 self.visit(child, tail if number == last and kind in _ENDS_SIMPLY else None)
-        self._gap(at, len(self._source) if node.type == "program" else node.end_byte)
+        end = len(self._source) if kind == "program" else node.end_byte
+        if at < end:
+            self._gap(at, end)
 
     def _gap(self, start: int, end: int) -> None:
         if start < end and not _SPACE.fullmatch(self._source, start, end):
@@ -261,10 +264,9 @@ class _Walk:
 
     def _simple(self, node: "Node", tail: "Node | None") -> None:
         end = tail.end_byte if tail else node.end_byte
-        holders = [
-            node,
-            *(child for child in (tail.named_children if tail else ()) if child.type in _REDIRECTS),
-        ]
+        holders = [node]
+        if tail:
+            holders += [child for child in tail.named_children if child.type in _REDIRECTS]
         simple = Simple(self._source[node.start_byte : end].decode("utf-8", "replace"))
         place = len(self.found.commands)
         self._tokens(node.start_byte, end, holders, simple)
@@ -304,7 +306,7 @@ class _Walk:
                 self._holes(came.body)
             simple.source = self._source[start:end].decode("utf-8", "replace")
         at, source, words = start, self._source, simple.words
-        while True:
+        while at < end:
             if (simply := read_simple(source, at, end)) and (words or "=" not in simply[0].source):
                 words.append(simply[0])
                 at = simply[1]
@@ -388,9 +390,7 @@ class _Walk:
             self.problem("a redirection is not understood")
             return None
         target = read.word
-        copies = (
-            operator in {">&", "<&"} and target.text is not None and re.fullmatch(r"[0-9]*-?", target.text)
-        )
+        copies = operator in {">&", "<&"} and target.text is not None and _DESCRIPTOR.fullmatch(target.text)
         if copies or operator in {"<<", "<<-", "<<<"} or target.text == "/dev/null":
             pass
         elif operator in {"<", "<&"} and not (target.text or target.prefix or "/dev/tcp/").startswith(
