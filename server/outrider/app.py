@@ -45,6 +45,7 @@ from outrider.store.retention import Retention
 from outrider.store.schema import FILE_NAME
 from outrider.tools.all import own_tools
 from outrider.tools.client import handed_tools
+from outrider.tools.git_history import GitHistory
 from outrider.workspace.census import Census
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Editing
@@ -216,11 +217,15 @@ async def start(
         before_listing=guarded.refresh,
         tell=lambda text: editor.say("warning", f"Outrider: {text}"),
     )
+    tools = own_tools(
+        with_commands=can_run_commands(), with_diagnostics=editor.traits.tells_diagnostics
+    ).with_others(handed_tools(settings.tools))
     ledger = Ledger(
         around.user_settings.with_name(LEDGER),
         [folder.path for folder in folders.folders],
         deadlines,
         lambda text: editor.say("warning", f"Outrider: {text}"),
+        own_tools().names | tools.names,
     )
 
     def changed_trust() -> None:
@@ -252,14 +257,13 @@ async def start(
         briefing=Briefing(folders, overlay, documents, guarded),
         maps=maps,
         supervisor=supervisor,
+        git_history=GitHistory(supervisor, deadlines),
         sandbox=Sandbox(supervisor, deadlines, [_state_dir(settings, around), around.user_settings.parent]),
         ledger=ledger,
         guarded=guarded,
         trust=trust,
         catalog=catalog,
-        tools=own_tools(
-            with_commands=can_run_commands(), with_diagnostics=editor.traits.tells_diagnostics
-        ).with_others(handed_tools(settings.tools)),
+        tools=tools,
         env=around.env,
         host=around.host,
         machine_key=await asyncio.to_thread(machine_key, _state_dir(settings, around)),

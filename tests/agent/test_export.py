@@ -92,7 +92,7 @@ async def test_a_conversation_can_be_put_together_from_the_events_of_an_export(b
     ]
     assert messages_of(export)[2:] == told[:-1]
     assert "Copy [secret 1] in /workspace." in messages_of(export)[1].text
-    assert "TOKEN=[secret 1]\nROOT=/workspace\n" in export.contents.values()
+    assert "TOKEN=[secret 1]\nROOT=[secret 2]\n" in export.contents.values()
     (asked,) = (e.data for e in export.events if e.type == "tool.requested" and e.data["callId"] == "copy")
     assert asked["input"] == {"path": "copy.env", "content": "TOKEN=[secret 1]\n"}
 

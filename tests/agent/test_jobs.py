@@ -79,7 +79,9 @@ async def test_a_turn_that_finishes_leaves_its_jobs_and_names_them(begin, worksp
         "stock", [step(job(marker)), DONE, step(call("kill_job", job="job_1")), DONE], COUNTED
     )
     first = await editor.run("Go.")
-    assert first["summary"].startswith("Done.\n\nStill running: job_1 (`sleep 1000; : ")
+    assert first["summary"].startswith(
+        "Done.\n\nStill running, until the session or its server ends: job_1 (`sleep 1000; : "
+    )
     assert named(str(workspace))
     listed = (await editor.command("outrider.jobs"))["jobs"]
     assert [(one["jobId"], one["status"], one["turnId"]) for one in listed] == [

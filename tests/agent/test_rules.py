@@ -188,6 +188,20 @@ async def test_the_doctor_names_a_damaged_file_of_the_workspace(begin, workspace
     assert checks["permissions"]["detail"].endswith("every edit and command is asked for")
 
 
+async def test_the_list_and_the_doctor_name_a_rule_about_no_tool_there_is(begin, rules):
+    rules('[[rule]]\ndecision = "deny"\ntool = "bash"\n')
+    editor = await begin("stock", [DONE])
+    (listed,) = (await editor.command("outrider.permissions", {}))["rules"]
+    assert listed["text"].endswith("(does nothing: there is no tool 'bash', only run_command)")
+    checks = {check["name"]: check for check in (await editor.command("outrider.doctor"))["checks"]}
+    assert checks["permissions"]["status"] == "warn"
+    assert checks["permissions"]["detail"].endswith("there is no tool 'bash', only run_command")
+    with pytest.raises(RpcError, match="there is no tool 'bash'"):
+        await editor.command(
+            "outrider.permissions", {"action": "add", "rule": {"decision": "deny", "tool": "bash"}}
+        )
+
+
 async def test_rules_are_added_removed_and_opened_by_command(begin, rules):
     editor = await begin("vscode", [DONE])
     new = {"decision": "deny", "tool": "run_command", "command": "git push", "scope": "everywhere"}

@@ -304,3 +304,60 @@ async def test_what_hides_in_a_result_is_made_visible(begin, workspace):
     assert "odd\\u202ename.txt" in listed
     assert "\\x1b[31mred" in found
     assert "odd\\u202ename.txt" in found
+
+
+SETTINGS = 'DB_USER=anna\nDB_PASSWORD=hunter2\nMODE=production\nPORT=5432\nDSN="pq-77-Zebra!"\n'
+SHORT_SECRETS = ("anna", "hunter2", "production", "pq-77-Zebra!")
+
+
+async def test_every_value_of_a_file_of_secrets_is_masked_and_put_back(workspace):
+    env = workspace / ".env"
+    env.write_text(SETTINGS)
+    (workspace / "app.py").write_text('MODE = "production"\n')
+    calls = [
+        [("read", "read_file", {"path": ".env"})],
+        [("app", "read_file", {"path": "app.py"})],
+        [("cat", "run_command", {"command": "cat .env; grep -h DB_ .env*"})],
+        [("find", "search", {"pattern": "DB_", "path": ".env"})],
+        [("rename", "edit_file", {"path": ".env", "old": "DB_PASSWORD=[secret 1]", "new": "PASSWORD=[secret 1]"})],
+        [("again", "read_file", {"path": ".env"})],
+        [("leak", "write_file", {"path": "x.txt", "content": "[secret 1]"})],
+    ]  # fmt: skip
+    async with ProviderServer() as server:
+        server.plays("openai-chat", *(Said("", one) for one in calls), Said("Done."))
+        options = {
+            "providers": {"local": {"kind": "openai-chat", "baseUrl": server.url}},
+            "testing": None,
+            **FULL,
+        }
+        async with start_session(
+            "stock",
+            workspace,
+            "local/some-model",
+            options,
+            connection=embedded(workspace),
+            answers=["Allow once"] * 9,
+        ) as editor:
+            ended = await editor.run("Look around")
+            assert ended["outcome"] == "completed"
+            exported = await editor.command("outrider.export", {"sessionId": editor.session_id})
+        state_dir = workspace.parent / editor.options["stateDir"]
+        requests = [received.body.decode() for received in server.received]
+    given = results(editor)
+    assert given["read"][1].split("\n")[1:4] == [
+        "     2\tDB_PASSWORD=[secret 1]", "     3\tMODE=[secret 2]", "     4\tPORT=5432",
+    ]  # fmt: skip
+    assert '"production"' in given["app"][1], "a word that may stand anywhere is one only behind its name"
+    assert given["rename"][0] == "ok", given["rename"]
+    assert given["leak"][0] == "error"
+    assert env.read_text() == SETTINGS.replace("DB_PASSWORD", "PASSWORD")
+    events, messages = log_of(state_dir)
+    frames = "".join(frame["text"] for frame in editor.frames if frame["kind"] == "output")
+    assert frames.count("DB_PASSWORD=[secret 1]") == 2
+    for where in (*events, *messages, *requests, frames, json.dumps(exported), *map(str, editor.messages)):
+        for secret in SHORT_SECRETS:
+            assert secret not in where.replace('"production', ""), (secret, where)
+    await assert_replays(state_dir)
+    replayed = await play(Export.from_wire(json.loads(json.dumps(exported))))
+    assert isinstance(replayed, Replayed)
+    assert replayed.difference is None

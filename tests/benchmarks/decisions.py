@@ -28,20 +28,22 @@ SETTINGS = (
     '[branch "main"]\n\tremote = origin\n\tmerge = refs/heads/main\n'
 )
 """Of the repository, which are looked at where git would only read."""
+LONG = SCRIPT[:4096].rpartition("\nif")[0]
 CASES = [
     ("an ordinary command", "cd sub && python -m pytest -q tests/x | tail -5", 1.0),
     ("one program", "git diff HEAD~1 -- src/a.py", 1.0),
     ("a search below a folder", "grep -rn 'def main' src tests", 1.0),
-    ("a script of 4 kB", SCRIPT[:4096].rpartition("\nif")[0], 5.0),
+    ("a script of 4 kB", LONG, 5.0),
 ]
 
 
-def milliseconds(command: str, workspace: Path) -> float:
-    """The best of many decisions about `command`."""
+def milliseconds(command: str, workspace: Path, *, again: bool = False) -> float:
+    """The best of many decisions about `command`, each as the first one about it unless it is one `again`."""
     folders, best = folders_of([("work", workspace.as_uri())]), float("inf")
-    for _ in range(200):
+    for number in range(200):
+        spaces = " " * (0 if again else number)  # a line that was not read before
         began = time.process_time()
-        access = Access("execute", command=look_at(command, folders, workspace))
+        access = Access("execute", command=look_at(command + spaces, folders, workspace))
         decide(access, "auto-edit", frozenset(), ruling_on(RUN, access, RULES, "auto-edit"))
         best = min(best, (time.process_time() - began) * 1000)
     return best
@@ -57,7 +59,8 @@ def main() -> int:
         for name, command, bound in CASES:
             took = milliseconds(command, Path(folder))
             holds = holds and took <= bound
-            print(f"{name} ({len(command)} characters): {took:.2f} ms, ≤ {bound:g}")
+            again = milliseconds(command, Path(folder), again=True)
+            print(f"{name} ({len(command)} characters): {took:.2f} ms, ≤ {bound:g}; again {again:.2f} ms")
     return int(not holds)
 
 

@@ -153,6 +153,7 @@ def test_rules_are_added_listed_and_removed(outrider, tmp_path):
         (("allow", "make test && make check"), "several programs"),
         (("deny", "*"), "names a program, and * is none"),
         (("deny", "rm", "--expires", "2001-01-01"), "its time is over already"),
+        (("deny", "x", "--tool", "bash"), "there is no tool 'bash', only run_command"),
     ],
 )
 def test_a_rule_that_would_never_hold_is_not_saved(outrider, tmp_path, rule, why):

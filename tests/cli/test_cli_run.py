@@ -59,6 +59,20 @@ async def test_a_script_that_was_not_used_up_is_a_failure(play):
     assert "2 answers of the script were never asked for" in played.shown
 
 
+async def test_a_background_job_that_ends_with_the_run_is_named(play):
+    started = {"event": "job.started", "callId": "call_1", "cwd": "/work", "sandboxed": False}
+    events = [
+        started | {"jobId": "job_1", "command": "npm run dev"},
+        started | {"jobId": "job_2", "command": "make"},
+        {"event": "job.finished", "jobId": "job_2", "status": "exited"},
+        finished(),
+    ]
+    gone = [{"event": "job.finished", "jobId": "job_1", "status": "lost"}]
+    played = await play({"run": events, "shutdown": gone})
+    assert "ended with this run: the background job `npm run dev`" in " ".join(played.shown.split())
+    assert "the background job `make`" not in played.shown
+
+
 async def test_without_a_person_and_a_rule_it_leaves_the_question_open_and_says_how_to_go_on(play):
     played = await play(asking())
     assert played.ended.code == ExitCode.NEEDS_INPUT

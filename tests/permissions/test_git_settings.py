@@ -6,10 +6,10 @@ import subprocess
 
 import pytest
 
-from outrider.permissions.decide import Access, decide
 from outrider.tools.command_line import look_at
 from outrider.tools.git_settings import why_git_runs_more
 from outrider.workspace.paths import folders_of
+from permissions.looking import verdicts
 
 RUNS = [
     ('[core]\n\tfsmonitor = touch {ran}; false\n', "status --short", "a monitor is asked what changed"),
@@ -62,8 +62,25 @@ def ran(folder, *arguments):
 
 
 def verdict(folder, command, cwd=None):
-    looked = look_at(command, folders_of([("work", folder.as_uri())]), cwd or folder)
-    return decide(Access("execute", command=looked), "read-only", frozenset()).verdict
+    (found,) = verdicts(folder, command, mode="read-only", cwd=cwd)
+    return found
+
+
+SHOWS_MORE = [
+    ("[log]\n\tshowSignature = true\n", "log", "gpg looks at signatures"),
+    ("[format]\n\tpretty = %GG\n", "log", "the same by the format of a log"),
+    ("[stash]\n\tshowPatch = true\n", "stash show", "a patch though none is asked for"),
+    ("[diff]\n\tsubmodule = diff\n", "diff", "what another repository holds"),
+    ("[log]\n\tfollow = true\n", "log -p -- a", "what a file was called before"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("settings", "command", "why"), SHOWS_MORE, ids=[why for *_, why in SHOWS_MORE])
+def test_git_that_would_do_more_than_its_arguments_say_does_not_only_read(repository, settings, command, why):
+    assert verdict(repository, f"git {command}") == "allow"
+    with (repository / ".git" / "config").open("a") as config:
+        config.write(settings)
+    assert verdict(repository, f"git {command}") == "deny", why
 
 
 @pytest.mark.parametrize(("settings", "command", "why"), RUNS, ids=[why for *_, why in RUNS])

@@ -6,12 +6,10 @@ from pathlib import Path
 import pytest
 
 from outrider.permissions.decide import Access, decide
-from outrider.permissions.guarded import Guarded
 from outrider.permissions.rules import RUN, Rule
 from outrider.permissions.ruling import ruling_on
-from outrider.tools.command_line import look_at
 from outrider.tools.git_tracked import tracked_files
-from outrider.workspace.paths import folders_of
+from permissions.looking import looked, verdicts
 
 ROWS = [
     ("git grep KEY", "ask", "a search through all that is tracked"),
@@ -75,10 +73,8 @@ def track_secrets(folder):
 
 
 def verdict(folder, command, cwd=None):
-    guarded = Guarded([folder])
-    guarded.refresh_now()
-    looked = look_at(command, folders_of([("work", folder.as_uri())]), cwd or folder, guarded.why_shut)
-    return decide(Access("execute", command=looked), "auto-edit", frozenset()).verdict
+    (found,) = verdicts(folder, command, cwd=cwd)
+    return found
 
 
 @pytest.mark.parametrize(("command", "expected", "why"), ROWS, ids=[row[2] for row in ROWS])
@@ -99,8 +95,8 @@ def test_a_rule_for_git_diff_does_not_cover_a_tracked_file_that_is_shut(reposito
     rules = [Rule("allow", RUN, "git diff"), Rule("allow", RUN, "git log -p -1", is_exact=True)]
 
     def judged(command):
-        looked = look_at(command, folders_of([("work", repository.as_uri())]), repository)
-        access = Access("execute", command=looked)
+        (command,) = looked(repository, command)
+        access = Access("execute", command=command)
         return decide(access, mode, frozenset(), ruling_on(RUN, access, rules, mode)).verdict
 
     assert judged("git diff") == "allow"

@@ -250,3 +250,46 @@ async def test_a_rule_can_be_added_after_the_last_one_was_removed(tmp_path):
         assert isinstance(await ledger.add([rule]), list)
         assert isinstance(await ledger.remove(rule.id), Rule)
     assert ledger.problem is None
+
+
+@pytest.fixture
+def knowing(tmp_path, said):
+    (tmp_path / "work" / ".outrider").mkdir(parents=True)
+    return Ledger(
+        tmp_path / "rules.toml",
+        [tmp_path / "work"],
+        Clock(),
+        said.append,
+        {"run_command", "edit_file", "read_file"},
+    )
+
+
+async def test_a_rule_about_no_tool_there_is_is_said_and_not_added(knowing, said):
+    knowing.path.write_text(
+        '[[rule]]\ndecision = "deny"\ntool = "run_comand"\ncommand = "rm"\n'.replace('command = "rm"\n', "")
+    )
+    own = knowing.path.parent / "work" / ".outrider" / "rules.toml"
+    own.write_text(
+        '[[rule]]\ndecision = "ask"\ntool = "shell"\n\n[[rule]]\ndecision = "ask"\ntool = "read"\n'
+    )
+    await knowing.refresh()
+    assert [text.partition(" does nothing: ")[2] for text in said] == [
+        "there is no tool 'run_comand', only run_command",
+        "there is no tool 'shell', only run_command",
+    ]
+    assert said == knowing.all_about_nothing
+    for tool in ("Bash", "run_comand", "frobnicate"):
+        done = await knowing.add([Rule("deny", tool)])
+        assert isinstance(done, LedgerProblem)
+        assert done.reason == "invalid"
+    for tool in ("*", "execute", "edit", "read", "read_file"):
+        assert not isinstance(await knowing.add([Rule("deny", tool)]), LedgerProblem)
+
+
+async def test_what_can_be_the_name_of_no_tool_closes(knowing):
+    knowing.path.write_text('[[rule]]\ndecision = "deny"\ntool = "Bash(git push:*)"\n')
+    await knowing.refresh()
+    assert knowing.problem is not None
+    assert "cannot be the name of a tool" in knowing.problem
+    ruling = knowing.ruling("edit_file", edit("a.py"), "full")
+    assert ruling is not None and ruling.verdict == "deny"

@@ -295,3 +295,13 @@ def test_what_was_shown_says_what_placeholders_stand_for_beside_the_exact_text()
     assert originals("plain", "plain") == {}
     assert originals("plain", "other") is None
     assert originals("[secret 1]", "two\nlines") is None
+
+
+@pytest.mark.parametrize("width", [0, 60])
+@pytest.mark.parametrize("change", [str.lower, str.upper])
+def test_a_key_in_hexadecimal_digits_is_replaced(width, change):
+    digits = change(f"before {KEY} behind, to be longer than one line".encode().hex())
+    lines = [digits[at : at + width] for at in range(0, len(digits), width)] if width else [digits]
+    shown = Masking(b"machine", {}, lambda: [KEY]).masked("\n".join(lines)).text
+    assert "[secret 1 in hex]" in shown
+    assert change(KEY.encode().hex()[8:24]) not in shown.replace("\n", "")

@@ -1,3 +1,4 @@
+import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -9,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from outrider.ports.clock import SystemClock
-from outrider.processes import Supervisor
+from outrider.processes import SpawnProblem, Supervisor, collect
 from outrider.workspace.search import (
     FindResult,
     Match,
@@ -319,3 +320,47 @@ async def test_a_long_line_of_a_buffer_hides_no_other_buffer(desk: Any, search: 
     found = await search.search("pin", None, None)
     assert isinstance(found, SearchResult)
     assert [(match.path, match.line) for match in found.matches] == [("a.txt", 1), ("b.txt", 2)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there the memory of a program is bounded so")
+async def test_an_ignore_file_without_an_end_takes_no_memory_and_is_named(desk: Any, search_of: Any) -> None:
+    desk.write("src/a.py", "needle\n")
+    (desk.root / "src" / ".rgignore").symlink_to("/dev/zero")
+    search = search_of(desk)
+    for found in (
+        await search.search("needle", None, None),
+        await search.find("*.py", 10),
+        await search.files(),
+    ):
+        assert isinstance(found, SearchProblem)
+        assert found.message.endswith("src/.rgignore is a pipe or a device")
+
+
+class QuickClock(SystemClock):
+    """A clock whose time-outs come soon."""
+
+    def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[None]:
+        return super().timeout(None if seconds is None else min(seconds, 0.5))
+
+
+async def test_an_ignore_file_that_is_a_pipe_ends_a_search_soon_and_is_named(
+    desk: Any, supervisor: Supervisor
+) -> None:
+    desk.write("src/a.py", "needle\n")
+    os.mkfifo(desk.root / "src" / ".gitignore")
+    stuck = Search(desk.folders, desk.documents, desk.overlay, supervisor, QuickClock(), find_ripgrep(None))
+    found = await stuck.search("needle", None, None)
+    assert isinstance(found, SearchProblem)
+    assert found.message.endswith("src/.gitignore is a pipe or a device")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there the memory of a program is bounded so")
+async def test_what_a_program_may_keep_in_memory_is_bounded(tmp_path: Path, supervisor: Supervisor) -> None:
+    hungry = await collect(
+        supervisor,
+        [sys.executable, "-c", "print(len(bytes(200_000_000)))"],
+        cwd=tmp_path, env={}, clock=SystemClock(), seconds=30, limit=1000, memory=100_000_000,
+    )  # fmt: skip
+    assert not isinstance(hungry, SpawnProblem)
+    assert hungry.code == 1
+    assert b"MemoryError" in hungry.stderr

@@ -24,6 +24,7 @@ from outrider.ports.model import Model, ToolCall, content_hash
 from outrider.processes import Jobs, Supervisor
 from outrider.processes.sandbox import Confined
 from outrider.tools.context import Action, Approval, SeenText
+from outrider.tools.git_history import GitHistory
 from outrider.workspace.census import Census
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Editing
@@ -109,6 +110,11 @@ class TurnContext:
     def census(self) -> Census:
         """Which files there are."""
         return self._services.census
+
+    @property
+    def git_history(self) -> GitHistory:
+        """What git tells of the commits of repositories."""
+        return self._services.git_history
 
     @property
     def supervisor(self) -> Supervisor:

@@ -143,6 +143,8 @@ async def _permissions(services: Services) -> Check:
         status = "fail" if any(is_own for _, is_own in wrong) else "warn"
         detail = "; ".join([detail, *(problem for problem, _ in wrong)])
         return Check(name="permissions", status=status, detail=detail)
+    if idle := services.ledger.all_about_nothing:
+        return Check(name="permissions", status="warn", detail="; ".join([detail, *idle]))
     return Check(name="permissions", status="ok", detail=detail)
 
 

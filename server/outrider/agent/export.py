@@ -18,11 +18,13 @@ from outrider.agent.services import Services
 from outrider.agent.session import Refused
 from outrider.agent.state import SessionState
 from outrider.permissions.redaction import Private, Redaction, json_strings
+from outrider.permissions.secret_files import is_secret_file
 from outrider.permissions.secret_forms import SHORTEST_KEY
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import Message, Part, ProviderData, ToolCall
 from outrider.processes.environment import holds_key
 from outrider.store.exported import Kind, contents_named, decode_content, encode_content, hash_of
+from outrider.store.texts import texts_named
 from outrider.workspace.paths import folders_of
 from outrider_protocol.export import Export
 from outrider_protocol.notifications import Event
@@ -128,6 +130,7 @@ def redacted(
     """
     offered = (event.data["tools"] for event in events if event.type == "model.requested")
     redaction = Redaction(private, {name for names in offered for name in names}, known)
+    redaction.look_at_settings(_of_secret_files(events, contents))
     redaction.look(_all_strings(events, contents))
     new: dict[str, str] = {}
     renamed: dict[tuple[str, Kind], str] = {}
@@ -232,6 +235,14 @@ def _redacted_message(redaction: Redaction, message: Message) -> Message:
         parts,
         tuple(replace(image, name=redaction.text(image.name)) for image in message.images),
     )
+
+
+def _of_secret_files(events: Sequence[LoggedEvent], contents: Contents) -> Iterator[str]:
+    """The texts of files that are called like those of secrets."""
+    for event in events:
+        for named in texts_named(event.type, event.data):
+            if is_secret_file(named.path):
+                yield contents[named.hash, "text"]
 
 
 def _all_strings(events: Sequence[LoggedEvent], contents: Contents) -> Iterator[str]:

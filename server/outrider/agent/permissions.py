@@ -38,7 +38,7 @@ async def permissions(
         await services.editor.show(ledger.path.as_uri(), take_focus=True)
     if isinstance(done, LedgerProblem):
         return done
-    rules = [info(rule) for rule, _ in ledger.all_rules]
+    rules = [info(rule, ledger.about_nothing(rule)) for rule, _ in ledger.all_rules]
     granted = [
         _granted(key, approval)
         for session in sessions
@@ -47,8 +47,8 @@ async def permissions(
     return PermissionsResult(path=str(ledger.path), rules=[*rules, *granted], problem=ledger.problem)
 
 
-def info(rule: Rule) -> RuleInfo:
-    """A rule, for the wire."""
+def info(rule: Rule, wrong: str | None = None) -> RuleInfo:
+    """A rule, for the wire; its text says what is `wrong` with it."""
     return RuleInfo(
         id=rule.id,
         decision=rule.decision,
@@ -64,7 +64,7 @@ def info(rule: Rule) -> RuleInfo:
         added=_written(rule.added),
         expires=_written(rule.expires),
         hits=rule.hits,
-        text=rule.text,
+        text=rule.text if wrong is None else f"{rule.text} (does nothing: {wrong})",
     )
 
 

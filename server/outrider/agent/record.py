@@ -5,9 +5,11 @@ from typing import Any, Final
 
 from outrider.agent.state import SessionState
 from outrider.permissions.masking import Masking
+from outrider.permissions.secret_files import is_secret_file
 from outrider.ports.clock import Clock, rfc3339
 from outrider.ports.events import LoggedEvent
 from outrider.store.log import Store
+from outrider.store.texts import texts_named
 from outrider_protocol.events import EventData, Secret
 
 _WORDS_OF_THE_MODEL: Final = frozenset(
@@ -35,21 +37,31 @@ class Record:
         self, data: EventData, *, turn_id: str | None = None, blobs: Mapping[str, bytes] | None = None
     ) -> None:
         """Append an event."""
+        wire = data.to_wire()
+        self._learn(data, wire, blobs or {})
         event = LoggedEvent(
             seq=self.state.last_seq + 1,
             ts=rfc3339(self._clock.now()),
             session_id=self.state.session_id,
             turn_id=turn_id,
             type=data.TYPE,
-            data=self._without_secrets(data),
+            data=self._without_secrets(data, wire),
         )
         self.state.apply(event)
         self._store.append(event, blobs=blobs or {})
         if blobs:
             self.stored.update(blobs)
 
-    def _without_secrets(self, data: EventData) -> dict[str, Any]:
-        wire, count = data.to_wire(), 0
+    def _learn(self, data: EventData, wire: Mapping[str, Any], blobs: Mapping[str, bytes]) -> None:
+        """Take in the values of files that are called like those of secrets: their texts come with the events that name them."""
+        if not blobs:
+            return
+        for named in texts_named(data.TYPE, wire):
+            if named.hash in blobs and is_secret_file(named.path):
+                self.masking.learn_settings(blobs[named.hash].decode("utf-8", "surrogatepass"))
+
+    def _without_secrets(self, data: EventData, wire: dict[str, Any]) -> dict[str, Any]:
+        count = 0
         if data.TYPE not in _WORDS_OF_THE_MODEL:
             wire, count = self.masking.value(wire)
         if count and data.TYPE == "tool.finished":

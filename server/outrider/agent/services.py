@@ -18,6 +18,7 @@ from outrider.ports.model import Message
 from outrider.processes import Supervisor
 from outrider.processes.sandbox import Sandbox
 from outrider.store.log import Store
+from outrider.tools.git_history import GitHistory
 from outrider.tools.registry import Registry
 from outrider.workspace.census import Census
 from outrider.workspace.documents import DocumentStore
@@ -72,6 +73,7 @@ class Services:
     maps: Maps
     """Draws maps of the workspace's names."""
     supervisor: Supervisor
+    git_history: GitHistory
     sandbox: Sandbox
     ledger: Ledger
     """The rules that hold."""

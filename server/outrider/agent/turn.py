@@ -361,7 +361,11 @@ class Turn:
         if self._state.phase != "finish":
             self._enter("finish", finish.reason)
         running = ", ".join(job.named for job in self._record.state.jobs.values())
-        summary = f"{finish.summary}\n\nStill running: {running}.".lstrip() if running else finish.summary
+        summary = (
+            f"{finish.summary}\n\nStill running, until the session or its server ends: {running}.".lstrip()
+            if running
+            else finish.summary
+        )
         self._append(
             TurnFinished(
                 outcome=finish.outcome, reason=finish.reason, summary=summary, usage=self._state.usage

@@ -1,8 +1,11 @@
 """`outrider permissions`: what may happen without a question, and what would be said to a command. Nothing runs."""
 
+import asyncio
 import json
 import os
+from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -15,13 +18,17 @@ from outrider.app import surroundings
 from outrider.cli.run import ExitCode
 from outrider.cli.terminal import visible
 from outrider.cli.trust import open_file
+from outrider.permissions.commands import Command
 from outrider.permissions.decide import Access, decide, narrowest
 from outrider.permissions.guarded import Guarded
 from outrider.permissions.ledger import LEDGER, Ledger, LedgerProblem
 from outrider.permissions.rules import RUN, Rule
 from outrider.ports.clock import SystemClock
+from outrider.processes import Supervisor
 from outrider.settings import from_layers, read_user_file
-from outrider.tools.command_line import look_at
+from outrider.tools.all import own_tools
+from outrider.tools.command_line import look_at, look_with_past
+from outrider.tools.git_history import GitHistory, Past
 from outrider.workspace.paths import folders_of
 from outrider_protocol.settings import PermissionMode
 
@@ -39,7 +46,11 @@ def open_ledger(rules: Path | None, workspace: Path, console: Console) -> Ledger
     """
     path = rules.expanduser().resolve() if rules else surroundings().user_settings.with_name(LEDGER)
     ledger = Ledger(
-        path, [workspace], SystemClock(), lambda text: console.print(visible(text), style="yellow")
+        path,
+        [workspace],
+        SystemClock(),
+        lambda text: console.print(visible(text), style="yellow"),
+        own_tools().names,
     )
     ledger.refresh_now()
     return ledger
@@ -55,6 +66,15 @@ def script_now(command: str, workspace: Path) -> str | None:
     looked = look_at(command, folders_of(((workspace.name, workspace.as_uri()),)), workspace)
     hashes = {looked.script_of(number) for number in range(len(looked.ran))} - {None}
     return hashes.pop() if len(hashes) == 1 else None
+
+
+async def _looked_at(look: Callable[[Past | None], Command], search_path: str) -> Command:
+    clock = SystemClock()
+    supervisor = Supervisor(clock)
+    try:
+        return await look_with_past(look, GitHistory(supervisor, clock), search_path)
+    finally:
+        await supervisor.close()
 
 
 def check(
@@ -89,7 +109,9 @@ def check(
     guarded = Guarded([workspace])
     guarded.refresh_now()
     folders = folders_of(((workspace.name, workspace.as_uri()),))
-    looked = look_at(command, folders, workspace, guarded.why_shut, around.env.get("PATH", ""))
+    search_path = around.env.get("PATH", "")
+    look = partial(look_at, command, folders, workspace, guarded.why_shut, search_path)
+    looked = asyncio.run(_looked_at(look, search_path))
     access = Access("execute", command=looked)
     ruling = ledger.ruling(RUN, access, mode)
     judgement = decide(access, mode, frozenset[str](), ruling)
@@ -126,7 +148,7 @@ def check(
 
 def show_rules(ledger: Ledger, out: Console | None, raw: TextIO) -> ExitCode:
     """List the rules; 1 if the person's file cannot be read."""
-    rules = [info(rule) for rule, _ in ledger.all_rules]
+    rules = [info(rule, ledger.about_nothing(rule)) for rule, _ in ledger.all_rules]
     if out is None:
         told: Object = {"path": str(ledger.path), "rules": [rule.to_wire() for rule in rules]}
         print(

@@ -127,6 +127,7 @@ async def run_task(
             server=task.server,
         ) as client:
             outcome = await turn.drive(client)
+            running = list(turn.jobs.values())
     except NothingToResumeError as problem:
         renderer.problem(str(problem))
         return Ended(ExitCode.USAGE, turn.session_id)
@@ -143,6 +144,8 @@ async def run_task(
         return Ended(ExitCode.FAILED, turn.session_id)
     finally:
         renderer.show_held()
+    for command in running:
+        renderer.note(f"ended with this run: the background job `{command}`")
     if outcome == "completed" and turn.left_over:
         were = "was" if turn.left_over == 1 else "were"
         renderer.problem(f"{counted(turn.left_over, 'answer')} of the script {were} never asked for")
@@ -207,6 +210,8 @@ class _Turn:
         self.session_id: str | None = task.session_id
         self.turn_id: str | None = None
         self.items = OpenItems()
+        self.jobs: dict[str, str] = {}
+        """The commands of background jobs that run; they end with the server, which is this run's own."""
         self.left_over = 0
         self.summary = ""
         self.interrupts = 0
@@ -237,6 +242,10 @@ class _Turn:
                 self._left |= {item["id"] for item in data["open"] if self._has_buttons(item["id"])}
             case "turn.resumed" | "turn.started":
                 self._parked = False
+            case "job.started":
+                self.jobs[str(data["jobId"])] = str(data["command"])
+            case "job.finished":
+                self.jobs.pop(str(data["jobId"]), None)
             case "session.closed":
                 self.left_over = int(data.get("leftOver", 0))
             case _:

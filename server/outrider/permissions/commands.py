@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
 
 from outrider.permissions.programs.patterns import Pattern, fits, may_fit, pattern_of, problem_of_program
 from outrider.permissions.rules import ANY_SCRIPT, Rule, covers_host
@@ -30,6 +31,8 @@ class Command:
     """For each program: the hash of the file of the workspace that it runs; None for none."""
     closed: Sequence[str | None] = ()
     """For each program: why a file that it names is shut; None for none."""
+    past: tuple[Path, tuple[str, ...]] | None = None
+    """Where git may show texts as earlier commits have them, and the words that may name those; None where it does not."""
 
     @property
     def shut(self) -> str | None:
@@ -67,9 +70,8 @@ class Command:
         return self.ran[number] if number < len(self.ran) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One program of a command line, judged by itself."""
+class Part(NamedTuple):
+    """One program of a command line, judged by itself; a tuple, because there are many of them."""
 
     program: Program
     decision: Decision

@@ -7,7 +7,7 @@ and under a lock. A file that cannot be read closes: nobody knows then what it f
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
@@ -15,7 +15,7 @@ from typing import Final, Literal
 from outrider.permissions.commands import Command, Part
 from outrider.permissions.decide import Access
 from outrider.permissions.own_file import Stamp, locked, replace_text, stamp
-from outrider.permissions.rules import Rule, holds, problem_of
+from outrider.permissions.rules import Rule, holds, problem_of, unknown_tool
 from outrider.permissions.rules_file import (
     RulesFile,
     parse_rules,
@@ -49,7 +49,14 @@ class LedgerProblem:
 class Ledger:
     """The rules that hold in some workspace folders."""
 
-    def __init__(self, path: Path, folders: Sequence[Path], clock: Clock, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        folders: Sequence[Path],
+        clock: Clock,
+        say: Callable[[str], None],
+        tools: Collection[str] | None = None,
+    ) -> None:
         """Make a ledger that has not been read yet: `refresh` reads it.
 
         Args:
@@ -57,7 +64,9 @@ class Ledger:
             folders: The workspace folders.
             clock: Tells when a rule ends, and when one was made.
             say: Tells the person about what is wrong in a file, once.
+            tools: The names of all tools. None: they are not known, so that a rule may be about any.
         """
+        self._tools = tools
         self.path = path
         self._clock = clock
         self._say = say
@@ -98,6 +107,19 @@ class Ledger:
     def all_rules(self) -> list[tuple[Rule, Path]]:
         """Every rule of the files, those that ended or are about other folders too, and where each stands."""
         return [(rule, file.path) for file in self._files.values() for rule in file.rules]
+
+    def about_nothing(self, rule: Rule) -> str | None:
+        """Why a rule is about no tool there is, None if it is about one."""
+        return None if self._tools is None else unknown_tool(rule, self._tools)
+
+    @property
+    def all_about_nothing(self) -> list[str]:
+        """Which rules are about no tool there is, and in which files they stand."""
+        return [text for file in self._files.values() for text in self._about_nothing(file)]
+
+    def _about_nothing(self, file: RulesFile) -> list[str]:
+        whys = [(rule, self.about_nothing(rule)) for rule in file.rules]
+        return [f"{file.path}: “{rule.text}” does nothing: {why}" for rule, why in whys if why is not None]
 
     @property
     def _names(self) -> list[str]:
@@ -155,7 +177,7 @@ class Ledger:
 
     def _tell(self, file: RulesFile) -> None:
         problem = f"{file.problem}. {_MEANS[file.path == self.path]}"
-        for text in (*file.messages, *([problem] if file.problem else ())):
+        for text in (*file.messages, *self._about_nothing(file), *([problem] if file.problem else ())):
             if text not in self._said:
                 self._said.add(text)
                 self._say(text)
@@ -188,6 +210,8 @@ class Ledger:
 
     def _problem_of_new(self, rule: Rule) -> str | None:
         """Why a rule would never be about anything, so that whoever adds it would trust it for nothing."""
+        if why := self.about_nothing(rule):
+            return why
         if rule.expires is not None and rule.expires <= self._clock.now():
             return "its time is over already"
         programs = read_command(rule.command).programs if rule.command else ()

@@ -20,6 +20,7 @@ from outrider.permissions.secret_forms import (
     wrapped,
 )
 from outrider.permissions.secret_shapes import Finding, Kind, credentials, findings
+from outrider.permissions.secret_values import settings_in
 from outrider.ports.placeholder import MARKER, PLACEHOLDER
 
 KEPT_FROM = 10_000
@@ -38,6 +39,8 @@ _TAKEN = re.compile(r"\[secret (\d{1,6})(?=[\]. ])")
 _COLOUR = re.compile(r"(?:\x1b|\\x1b)\[[0-9;]*[mK]")
 """A colour (ECMA-48, SGR) or the end of a coloured line, as it is or spelled out."""
 _BASE64 = " in base64"
+_IN_LINES = frozenset({_BASE64, " in hex"})
+"""How a secret is written where it may be broken into lines."""
 _HARMLESS = re.compile(r"(?:~?/[\w.@+-]+){2,}/?|[a-z]{1,11}|[A-Z]{1,11}|\d{1,11}")
 """Values of variables that are called like keys and hold none: a path, a word, a number."""
 
@@ -71,6 +74,8 @@ class _Watched:
     kind: Kind
     form: str
     """How it is written, after the number."""
+    before: str = ""
+    """What stands before it in the text, and stays."""
 
 
 def may_be_key(value: str) -> bool:
@@ -99,7 +104,7 @@ class Masking:
         self._names: dict[str, str] = {}
         self._watched: dict[str, _Watched] = {}
         self._longest_first: list[str] = []
-        self._in_base64: list[str] = []
+        self._in_lines: list[str] = []
         self._originals: dict[str, str] = {}
         self._fresh: list[Named] = []
         self._given: dict[str, str] = {}
@@ -159,7 +164,7 @@ class Masking:
             or ("[secret " in text and _TAKEN.search(text))
             or ("…" in text and self._longest_first)
             or self._coloured(text)
-            or any(wrapped(text, self._in_base64))
+            or any(wrapped(text, self._in_lines))
             or any(
                 not PLACEHOLDER.search(value) for finding in self._findings(text) for value in finding.values
             )
@@ -184,6 +189,19 @@ class Masking:
             fields = {key: self._value(item) for key, item in cast("dict[str, Any]", value).items()}
             return {key: item for key, (item, _) in fields.items()}, sum(c for _, c in fields.values())
         return value, 0
+
+    def learn_settings(self, text: str) -> None:
+        """Take in the values in a file that is called like one of secrets."""
+        if self._key is None:
+            return
+        before = len(self._watched)
+        for setting in settings_in(text):
+            if not PLACEHOLDER.search(setting.value):
+                name = "" if setting.counts_everywhere else setting.name
+                watched = _Watched(setting.value, "password", "", name)
+                self._watched.setdefault(f"{name}{setting.value}", watched)
+        if len(self._watched) != before:
+            self._sort()
 
     def fresh(self) -> list[Named]:
         """The secrets that got a number since this was asked last."""
@@ -276,7 +294,7 @@ class Masking:
         self._clean.clear()
         self._found = "", []
         self._longest_first = sorted(self._watched, key=lambda text: (-len(text), text))
-        self._in_base64 = [text for text in self._longest_first if self._watched[text].form == _BASE64]
+        self._in_lines = [text for text in self._longest_first if self._watched[text].form in _IN_LINES]
 
     # --- numbers -------------------------------------------------------------------------------------------------
 
@@ -320,8 +338,8 @@ class Masking:
 
     def _marker(self, secret: str, watched: _Watched) -> str:
         marker = MARKER.format(f"{self._name(watched.value, watched.kind)}{watched.form}")
-        self._originals.setdefault(marker, secret)
-        return marker
+        self._originals.setdefault(marker, secret.removeprefix(watched.before))
+        return watched.before + marker
 
     def _replaced(self, text: str) -> tuple[str, int]:
         count = 0
@@ -333,7 +351,7 @@ class Masking:
             split = f"(?:{_COLOUR.pattern})*".join(map(re.escape, secret))
             text, times = re.subn(split, self._marker(secret, watched), text)
             count += times
-        for start, end, form in reversed(list(wrapped(text, self._in_base64))):
+        for start, end, form in reversed(list(wrapped(text, self._in_lines))):
             text = text[:start] + self._marker(text[start:end], self._watched[form]) + text[end:]
             count += 1
         if "…" in text:

@@ -24,6 +24,7 @@ from outrider.permissions.secret_forms import (
     is_cut_in,
 )
 from outrider.permissions.secret_shapes import Finding, Kind, credentials, findings
+from outrider.permissions.secret_values import Setting, settings_in
 from outrider.permissions.wire_words import parts_of_wire_words, wire_words
 from outrider.ports.placeholder import MARKER
 
@@ -91,6 +92,7 @@ class Redaction:
         """Texts that mean something to who reads a log; nothing in them is private."""
         self.removed: Counter[Removed] = Counter()
         """In how many places something was taken out, by its kind."""
+        self._settings: list[Setting] = []
         self._known: dict[str, tuple[Kind, str]] = {}
         """Each secret: its kind and its marker."""
         self._numbers: dict[str, int] = {}
@@ -121,12 +123,20 @@ class Redaction:
             if first := next((line for line in key.splitlines() if line in self._forms), None):
                 self._forms[first] |= dict.fromkeys(base64_forms(key), "in base64")
 
+    def look_at_settings(self, texts: Iterable[str]) -> None:
+        """Find the values in the texts of files that are called like those of secrets, before `look`."""
+        self._settings = list(
+            dict.fromkeys(setting for text in texts for setting in settings_in(whole_characters(text)))
+        )
+
     def look(self, texts: Iterable[str]) -> None:
         """Find the secrets in all texts. The order decides on the numbers of the markers."""
         left = list(dict.fromkeys(map(whole_characters, texts)))
         # What reads like a stand-in already must not become equal to one.
         self._count = max((int(found[1]) for text in left for found in _MARKED.finditer(text)), default=0)
         self._choose_stand_ins(left)
+        for setting in self._settings:
+            self._learn_setting(setting)
         while left:
             for text in left:
                 for finding in (*self._keys_in(text), *findings(text)):
@@ -184,6 +194,16 @@ class Redaction:
                 for form in (value, *self._forms[value])
             )
         ]
+
+    def _learn_setting(self, setting: Setting) -> None:
+        if _MARKED.search(setting.value):
+            return
+        self._learn(Finding("password", (setting.value,), everywhere=setting.counts_everywhere))
+        if not setting.counts_everywhere:
+            kind, marker = self._known[setting.value]
+            behind_name = f"{setting.name}{setting.value}"
+            self._known[behind_name] = (kind, f"{setting.name}{marker}")
+            self._everywhere.append(behind_name)
 
     def _learn(self, finding: Finding) -> None:
         before = {value: name for value in finding.values if (name := self._known_before(value))}

@@ -3,9 +3,10 @@
 import hashlib
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final, Literal
 
@@ -17,6 +18,13 @@ ANY_SCRIPT: Final = "any"
 """What a rule that allows says instead of a hash, where the script may become another one."""
 FAMILIES: Final = frozenset({"edit", "read", "execute"})
 """What a tool does, which a rule may say instead of a tool's name."""
+_TOOL: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+_MEANT: Final = {
+    **dict.fromkeys(("bash", "shell", "sh", "command", "run", "exec"), RUN),
+    "write": "edit",
+    "delete": "delete_file",
+}
+"""How tools are called elsewhere."""
 OWN_EDITS: Final = frozenset({"edit", "edit_file", "write_file", "delete_file", "rename_file"})
 
 
@@ -83,8 +91,25 @@ def _pattern(command: str, *, is_exact: bool) -> Pattern:
     return Pattern(tuple(shlex.split(command)), is_exact)
 
 
+def unknown_tool(rule: Rule, tools: Collection[str]) -> str | None:
+    """Why a rule is about nothing here, None if there is its tool.
+
+    Args:
+        rule: The rule.
+        tools: The names of all tools.
+    """
+    if rule.tool in {"*", *FAMILIES} or rule.tool in tools:
+        return None
+    meant = _MEANT.get(rule.tool.lower()) or next(
+        iter(get_close_matches(rule.tool.lower(), sorted({*tools, *FAMILIES}), n=1)), None
+    )
+    return f"there is no tool {rule.tool!r}{f', only {meant}' if meant else ''}"
+
+
 def problem_of(rule: Rule) -> str | None:
     """Why a rule cannot be, None if it can."""
+    if rule.tool != "*" and not _TOOL.fullmatch(rule.tool):
+        return f"{rule.tool!r} cannot be the name of a tool"
     if rule.command is not None:
         if rule.tool not in {RUN, "execute", "*"}:
             return f"a command belongs to {RUN}, not to {rule.tool}"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from fnmatch import translate
+from functools import lru_cache
 from typing import Final
 
 _NAMES: Final = (
@@ -39,6 +40,7 @@ _TEMPLATES: Final = (
 )
 
 
+@lru_cache(maxsize=4096)
 def is_secret_file(path: str) -> bool:
     """Whether a file of that path is likely to hold secrets; one that says it is an example is not."""
     folder, _, name = path.rstrip("/").casefold().rpartition("/")

@@ -16,7 +16,7 @@ _HEX = re.compile(r"%[0-9A-F]{2}")
 _IN_QUOTES = re.compile(r'["$`\\]')
 _BARE = re.compile(r"[^\w@%+:,./-]")
 _LINE_END = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{8,}={0,2}(?=[\"',\\]{0,2}\r?$)", re.MULTILINE)
-"""What may be a line of Base64 that goes on in the next one (RFC 2045, section 6.8), whatever is put before it."""
+"""What may be a line of Base64, or of hexadecimal digits, that goes on in the next one (RFC 2045, section 6.8), whatever is put before it."""
 
 
 def forms(value: str) -> dict[str, str]:
@@ -42,6 +42,8 @@ def _written(value: str) -> Iterator[tuple[str, str]]:
     yield from ((html.escape(value, quote=all_quotes), "in HTML") for all_quotes in (True, False))
     yield from ((form, "in a shell") for form in _in_a_shell(value))
     yield from dict.fromkeys(base64_forms(value), "in base64").items()
+    in_hex = value.encode("utf-8", "surrogatepass").hex()
+    yield from ((in_hex, "in hex"), (in_hex.upper(), "in hex"))
 
 
 def _in_a_shell(value: str) -> Iterator[str]:
@@ -65,7 +67,7 @@ def base64_forms(text: str) -> Iterator[str]:
 
 
 def wrapped(text: str, forms: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Where lines of a text hold a part of a form in Base64 that is broken into lines, and which; no two overlap."""
+    """Where lines of a text hold a part of a form that is broken into lines, and which; no two overlap."""
     for match in _LINE_END.finditer(text) if forms else ():
         line, (first, last) = match.group(), match.span()
         for form in forms:

@@ -153,6 +153,7 @@ async def collect(
     stdin: bytes | None = None,
     seconds: float,
     limit: int,
+    memory: int | None = None,
 ) -> Collected | SpawnProblem:
     """Run a program for what it prints, and stop it when that is enough.
 
@@ -165,6 +166,7 @@ async def collect(
         stdin: What it can read.
         seconds: The most it may take.
         limit: How many bytes of standard output are wanted.
+        memory: See `Supervisor.spawn`.
 
     Returns:
         What it printed until it ended or was stopped, or why it was not started. A cancel ends it.
@@ -173,7 +175,7 @@ async def collect(
         return await _collect_alone(
             argv, cwd=cwd, env=env, clock=clock, stdin=stdin, seconds=seconds, limit=limit
         )
-    process = await supervisor.spawn(argv, cwd=cwd, env=env, stdin=stdin, merge_stderr=False)
+    process = await supervisor.spawn(argv, cwd=cwd, env=env, stdin=stdin, merge_stderr=False, memory=memory)
     if isinstance(process, SpawnProblem):
         return process
     stdout = bytearray()

@@ -272,6 +272,7 @@ class Supervisor:
         env: Mapping[str, str],
         stdin: bytes | int | None = None,
         merge_stderr: bool = True,
+        memory: int | None = None,
     ) -> Process | SpawnProblem:
         """Start a command in a session of its own, with no descriptor but 0, 1 and 2.
 
@@ -282,6 +283,7 @@ class Supervisor:
             stdin: What it can read; or an open descriptor, which stays the caller's, that becomes its standard input. Absent, it
                 is /dev/null.
             merge_stderr: Whether what it writes to standard error comes with the output, in order.
+            memory: How many bytes of data it may have, as far as the system can tell (`RLIMIT_DATA`).
 
         Returns:
             The running command; or why there is none: no such program or folder, arguments too long, an
@@ -292,7 +294,7 @@ class Supervisor:
         if not argv:
             return SpawnProblem("the command is empty")
         try:
-            request = dumps((tuple(argv), str(cwd), dict(env)))
+            request = dumps((tuple(argv), str(cwd), dict(env), memory))
             async with self._starts, self._clock.timeout(_START_SECONDS):
                 if self._closed:
                     return SpawnProblem("the server is closing")

@@ -52,6 +52,8 @@ class Request(NamedTuple):
     argv: tuple[str, ...]
     cwd: str
     env: dict[str, str]
+    memory: int | None = None
+    """Bytes of data that it may have."""
 
 
 # --- the process tree ------------------------------------------------------------------------------------
@@ -179,6 +181,8 @@ def start(request: Request, files: Sequence[int]) -> int | str:
         os.chdir(request.cwd)
     except (OSError, ValueError) as error:
         return f"the folder {request.cwd!r} cannot be used: {_reason(error)}"
+    if request.memory is not None:
+        _limit_memory(request.memory)
     program = request.argv[0]
     folders = [""] if "/" in program else request.env.get("PATH", os.defpath).split(":")
     problem: Exception = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
@@ -205,6 +209,16 @@ def start(request: Request, files: Sequence[int]) -> int | str:
     if isinstance(problem, OSError) and problem.errno == errno.E2BIG:
         return "the command line and its environment are too long for the system"
     return f"the program {program!r} cannot be run: {_reason(problem)}"
+
+
+def _limit_memory(most: int) -> None:
+    """Bound the data of the command, which gets this process's limits."""
+    import resource  # Windows, where nothing is started here, has none
+
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 def _reason(error: Exception) -> str:

@@ -41,6 +41,7 @@ from outrider.replay.world import (
 from outrider.store.exported import decode_content
 from outrider.store.log import Store
 from outrider.store.problem import StoreProblem
+from outrider.tools.git_history import GitHistory
 from outrider.workspace.census import Census
 from outrider.workspace.search import Search
 from outrider_protocol.commands import AnswerParams, RunParams
@@ -312,6 +313,7 @@ class _Player:
             briefing=RecordedBriefing(tape),
             maps=NoMaps(),
             supervisor=supervisor,
+            git_history=GitHistory(supervisor, SystemClock()),
             sandbox=Sandbox(supervisor, SystemClock(), []),
             ledger=RecordedLedger(),
             guarded=Guarded([]),

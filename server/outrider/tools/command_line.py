@@ -1,27 +1,27 @@
 """A command line, looked up in the workspace: where its parts read, and which scripts of the workspace it runs."""
 
+import asyncio
 import glob
 import hashlib
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from outrider.permissions.commands import Command, Part
-from outrider.permissions.guarded import IGNORE_FILE
 from outrider.permissions.programs.options import Reads
 from outrider.permissions.programs.patterns import runs_scripts
 from outrider.permissions.programs.readers import only_reads
 from outrider.permissions.rules import RUN
 from outrider.permissions.secret_files import is_secret_file
 from outrider.permissions.shell.builtins import BUILTINS
-from outrider.permissions.shell.model import Program, Word
+from outrider.permissions.shell.model import CommandLine, Program, Word
 from outrider.permissions.shell.reading import read_command
 from outrider.processes.search_path import found_as, is_of
-from outrider.tools.git_settings import find_repository, why_git_runs_more
-from outrider.tools.git_tracked import tracked_files
+from outrider.tools.git_history import GitHistory, Past
+from outrider.tools.git_settings import why_git_runs_more
+from outrider.tools.git_texts import GitTexts, WhyShut, as_they_were
 from outrider.workspace.paths import OWN_FOLDER, Folders, PathProblem
 from outrider_protocol.events import RulePattern
 
@@ -30,16 +30,8 @@ MOST_MATCHES: Final = 2000
 MOST_BELOW: Final = 20_000
 """Names below the folders of one program that are looked at."""
 SCRIPT_BYTES: Final = 5_000_000
-_BETWEEN: Final = re.compile(r"\.\.\.?(?!/)")
-"""Between two revisions (gitrevisions(7))."""
-_MAY_BE_OBJECT: Final = re.compile(r"[0-9a-f]{4,64}(?![\w./-])")
-"""The id of an object, which need not be a commit."""
 _SHOWN: Final = 200
 """Characters of a part that an approval shows."""
-
-
-WhyShut = Callable[[Sequence[str]], str | None]
-"""Why a file of these absolute paths is shut for every tool, None if it is not."""
 
 
 def _shut_by_name(names: Sequence[str]) -> str | None:
@@ -47,7 +39,12 @@ def _shut_by_name(names: Sequence[str]) -> str | None:
 
 
 def look_at(
-    text: str, folders: Folders, cwd: Path, why_shut: WhyShut = _shut_by_name, search_path: str = ""
+    text: str,
+    folders: Folders,
+    cwd: Path,
+    why_shut: WhyShut = _shut_by_name,
+    search_path: str = "",
+    past: Past | None = None,
 ) -> Command:
     """Take a command line apart, and look its paths up. Blocks; nothing runs.
 
@@ -57,35 +54,59 @@ def look_at(
         cwd: Where it would run.
         why_shut: Which files are shut; without it those with names of secrets.
         search_path: The `PATH` by which its programs are found.
+        past: What is known of the commits there (`Command.past`).
     """
     line = read_command(text)
     base = cwd / line.folder if line.folder else cwd
-    places = [_Place(folders, cwd, why_shut, search_path)]
-    places.append(_Place(folders, base, why_shut, search_path) if line.folder else places[0])
+    places = [_Place(folders, cwd, why_shut, search_path, past)]
+    places.append(_Place(folders, base, why_shut, search_path, past) if line.folder else places[0])
     reads: list[str | None] = []
     scripts: dict[str, str] = {}
     ran: list[str | None] = []
-    for number, program in enumerate(line.programs):
-        place = places[min(number, 1)]
+    closed: list[str | None] = []
+    place = places[0]
+    for program in line.programs:
         reads.append(place.why_not(program))
-        word = runs_scripts(program)
-        found = place.hashed(word) if word is not None else {}
-        ran.append(next(iter(found.values()), None))
-        scripts |= found
-    looked = [(places[min(number, 1)], program) for number, program in enumerate(line.programs)]
-    closed = [place.names_shut(program) or place.comes_to_shut(program) for place, program in looked]
-    return Command(line, reads, scripts, ran, closed)
+        closed.append(place.names_shut(program) or place.comes_to_shut(program))
+        found = place.hashed(word) if (word := runs_scripts(program)) is not None else None
+        ran.append(next(iter(found.values()), None) if found else None)
+        if found:
+            scripts |= found
+        place = places[1]
+    words = places[1].git.commits
+    return Command(line, reads, scripts, ran, closed, None if words is None else (base, tuple(words)))
+
+
+async def look_with_past(
+    look: Callable[[Past | None], Command], history: GitHistory, search_path: str
+) -> Command:
+    """Look a command line up; where git would show what earlier commits hold, git is asked which files those are.
+
+    Args:
+        look: Looks it up, in a thread, with what is known of the commits (`look_at`).
+        history: Knows of the commits.
+        search_path: The `PATH` by which git is found.
+    """
+    command = await asyncio.to_thread(look, None)
+    if command.past is None:
+        return command
+    past = await history.of(*command.past, search_path)
+    return await asyncio.to_thread(look, past)
 
 
 class _Place:
     """A folder where a part of a line runs."""
 
-    def __init__(self, folders: Folders, base: Path, why_shut: WhyShut, search_path: str) -> None:
+    def __init__(
+        self, folders: Folders, base: Path, why_shut: WhyShut, search_path: str, past: Past | None
+    ) -> None:
         self._folders = folders
         self._base = str(base)
+        self._beside = os.path.join(self._base, "")  # noqa: PTH118 - a text, with the sign at its end
         self._why_shut = why_shut
         self._search_path = search_path
         self._roots = [os.path.realpath(folder.path) for folder in folders.folders]
+        self.git = GitTexts(os.path.realpath(base), self._roots, why_shut, past)
         self._known: dict[str, str | None] = {}
         self._real: dict[str, str] = {}
         self._shut: dict[str, str | None] = {}
@@ -100,16 +121,19 @@ class _Place:
         reads = self._reads[id(program)] = only_reads(program)
         if isinstance(reads, str):
             return reads
-        if theirs := self._why_theirs(program):
+        if self._search_path and (theirs := self._why_theirs(program)):
             return theirs
-        outside = next((problem for word in reads.paths if (problem := self._outside(word))), None)
+        outside = None
+        for word in reads.paths:
+            if (outside := self._outside(word)) is not None:
+                break
         if outside is None and program.name == "git":
-            return self._why_git_runs_more() or (self._why_tracked(program, reads) if reads.tracked else None)
+            return self._why_git_runs_more() or (self.git.why_not(program, reads) if reads.tracked else None)
         return outside or (self._why_not_below(reads) if reads.below else None)
 
     def _why_theirs(self, program: Program) -> str | None:
         """Why a program is another one than its name says: the workspace has put it into the search path."""
-        if not self._search_path or not program.argv:
+        if not program.argv:
             return None
         names = [
             *program.through,
@@ -130,7 +154,7 @@ class _Place:
             if word.text is not None:
                 if (why := self._named_shut(word.text)) is not None:
                     return why
-                for path in _as_they_were(word.text) if program.name == "git" else ():
+                for path in as_they_were(word.text) if program.name == "git" else ():
                     if why := self._why_shut((self._joined(path),)):
                         return f"{path} is shut, as it was too: {why}"
             elif word.is_glob:
@@ -146,15 +170,17 @@ class _Place:
             return None  # where it looks is not known
         if reads.below:
             return self._looked_below(reads)[1]
-        return self._tracked_and_shut(program, reads) if reads.tracked else None
+        return self.git.shut(program, reads) if reads.tracked else None
 
     def _named_shut(self, text: str) -> str | None:
         if text not in self._shut:
-            self._shut[text] = next(filter(None, map(self._why_path_shut, _paths_in(text))), None)
+            self._shut[text] = self._why_path_shut(text) or next(
+                filter(None, map(self._why_path_shut, _paths_in(text))), None
+            )
         return self._shut[text]
 
     def _joined(self, text: str) -> str:
-        return os.path.join(self._base, text)  # noqa: PTH118 - one of many
+        return text if text.startswith("/") else self._beside + text
 
     def _why_path_shut(self, text: str) -> str | None:
         path = self._joined(text)
@@ -205,50 +231,6 @@ class _Place:
             self._of_git = why_git_runs_more(os.path.realpath(self._base)) or ""
         return self._of_git or None
 
-    def _why_tracked(self, program: Program, reads: Reads) -> str | None:
-        """Why git may show the text of a file that is shut or outside, without being asked for it by name."""
-        base = os.path.realpath(self._base)
-        if self._tracked(base) is None:
-            return "what git tracks cannot be read, and so not whether it may hold keys"
-        if (found := find_repository(base)) and not self._is_inside(str(found[0])):
-            named = self._only_named(program, reads, base) or [str(found[0])]
-            if beyond := [path for path in named if not self._is_inside(path)]:
-                return f"git may show {beyond[0]}, which is outside the workspace; `-- .` at its end keeps it to the folder"
-        return self._tracked_and_shut(program, reads)
-
-    def _tracked_and_shut(self, program: Program, reads: Reads) -> str | None:
-        base = os.path.realpath(self._base)
-        shut = [path for path in self._tracked(base) or () if self._why_shut((path,)) is not None]
-        if shut and (named := self._only_named(program, reads, base)) is not None:
-            shut = [path for path in shut if any(path == one or path.startswith(f"{one}/") for one in named)]
-        if not shut:
-            return None
-        return f"git may show {os.path.relpath(shut[0], base)}, which is shut: {self._why_shut((shut[0],))}"
-
-    def _tracked(self, base: str) -> tuple[str, ...] | None:
-        """What git tracks there, where names alone decide only files with names of secrets."""
-        has_own = any(os.path.lexists(os.path.join(root, IGNORE_FILE)) for root in self._roots)  # noqa: PTH118
-        return tracked_files(base, secret=not has_own)
-
-    def _only_named(self, program: Program, reads: Reads, base: str) -> list[str] | None:
-        """The paths to which arguments of git limit it; names of revisions may be among them. None where they do not."""
-        words = [word.text for word in reads.paths]
-        if any(word.text == "grep" for word in program.argv[1:3]):
-            if any(word.source.startswith("-") and "f" in word.source for word in program.argv):
-                return None  # one of the paths is that of a file of patterns
-            words = words or ["."]
-        named: list[str] = []
-        for text in words:
-            if text is None or text.startswith(":") or set(text) & set("*?[\\"):
-                return None
-            named.append(os.path.normpath(os.path.join(base, text)))  # noqa: PTH118
-            if _MAY_BE_OBJECT.match(text) and not os.path.lexists(named[-1]):
-                return None  # the text of any file may have that name, and no path limits it
-            for path in _as_they_were(text):
-                top = None if path.startswith(("./", "../")) else find_repository(base)
-                named.append(os.path.normpath(os.path.join(top[0] if top else base, path)))  # noqa: PTH118
-        return named if any(map(os.path.lexists, named)) else None
-
     def _texts(self, word: Word) -> list[str]:
         return [word.text] if word.text is not None else list(islice(self._matches(word), MOST_MATCHES + 1))
 
@@ -259,7 +241,7 @@ class _Place:
         """The hash of a script, by its path, if it is one of the workspace."""
         if word.text is None:
             return {}
-        located = self._folders.locate_now(os.path.join(self._base, word.text))  # noqa: PTH118 - one of many
+        located = self._folders.locate_now(self._joined(word.text))
         if isinstance(located, PathProblem) or not located.inside or located.resolved is None:
             return {}
         try:
@@ -288,9 +270,10 @@ class _Place:
 
     def _resolved(self, text: str) -> str:
         """The real path. There may be hundreds of them in a few folders, so each folder is looked up once."""
-        folder, name = os.path.split(os.path.join(self._base, text))  # noqa: PTH118 - as above
+        folder, _, name = (whole := self._joined(text)).rpartition("/")
+        folder = folder or "/"
         if name in {"", ".", ".."}:
-            return os.path.realpath(os.path.join(self._base, text))  # noqa: PTH118
+            return os.path.realpath(whole)
         path = os.path.join(self._real_folder(folder), name)  # noqa: PTH118
         return os.path.realpath(path) if os.path.islink(path) else path  # noqa: PTH114
 
@@ -307,33 +290,35 @@ class _Place:
     def _root_of(self, path: str) -> str | None:
         return next((root for root in self._roots if path == root or path.startswith(f"{root}/")), None)
 
-    def _is_inside(self, path: str) -> bool:
-        return self._root_of(path) is not None
-
     def _looked_up(self, text: str) -> str | None:
         resolved = self._resolved(text)
         root = self._root_of(resolved)
         if root is None or resolved[len(root) + 1 :].partition("/")[0].casefold() == OWN_FOLDER:
             return f"{text} is outside the workspace"
-        why = self._why_shut((os.path.join(self._base, text), resolved))  # noqa: PTH118
-        if why is not None:
-            return f"{text} is shut: {why}"
-        return None
+        why = self._why_shut((self._joined(text), resolved))
+        return None if why is None else f"{text} is shut: {why}"
 
 
-def _as_they_were(text: str) -> list[str]:
-    """The paths in a word that names files as they were, by a revision and a colon; two where it names what lies between."""
-    return [path for one in _BETWEEN.split(text) for _, colon, path in [one.partition(":")] if colon]
+def _paths_in(text: str) -> list[str]:
+    """What in a word may be a path, beside the whole: what follows a sign that programs write before one."""
+    if text[:1] != "-" and "=" not in text and ":" not in text and "@" not in text:
+        return []
+    found = [text.rpartition(sign)[2] for sign in "=:@" if sign in text]
+    return [*found, text[2:]] if text.startswith("-") and len(text) > 2 else found
 
 
-def _paths_in(text: str) -> Iterator[str]:
-    """What in a word may be a path: the whole, and what follows a sign that programs write before one."""
-    yield text
-    for sign in ("=", ":", "@"):
-        if sign in text:
-            yield text.rpartition(sign)[2]
-    if text.startswith("-") and len(text) > 2:
-        yield text[2:]
+def secret_files_named(line: CommandLine, cwd: Path) -> list[Path]:
+    """The files with names of secrets that the words of a command line name, as far as they are known."""
+    base = cwd / line.folder if line.folder else cwd
+    found: dict[Path, None] = {}
+    for program in line.programs:
+        for word in (*program.argv[1:], *program.reads):
+            texts = [word.text] if word.text is not None else []
+            if word.is_glob:
+                texts = list(islice(glob.iglob(word.source, root_dir=base), MOST_MATCHES))  # noqa: PTH207
+            paths = (path for text in texts for path in (text, *_paths_in(text)))
+            found |= {base / path: None for path in paths if is_secret_file(path)}
+    return list(found)
 
 
 def rules_for(command: Command) -> tuple[RulePattern, ...]:

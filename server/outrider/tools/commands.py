@@ -7,18 +7,21 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from pydantic import Field
 
 from outrider.permissions.commands import Command
 from outrider.permissions.decide import Access
+from outrider.permissions.secret_values import MOST_BYTES
 from outrider.ports.model import ToolCall
 from outrider.processes import Capture, CommandResult, JobOrder, SpawnProblem, run_command, shell_argv
 from outrider.processes.sandbox import Confined, sign_of_sandbox
 from outrider.tools import aftermath
-from outrider.tools.command_line import described, look_at, rules_for
+from outrider.tools.command_line import described, look_at, look_with_past, rules_for, secret_files_named
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Params, Tool
 from outrider.tools.result import ToolResult, error, ok
@@ -53,9 +56,7 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
         return error("a command cannot hold NUL bytes")
     confined = await context.confine(shell_argv(params.command), located.resolved)
     search_path = confined.env_outside.get("PATH", "")
-    command = await asyncio.to_thread(
-        look_at, params.command, context.folders, located.resolved, context.why_shut, search_path
-    )
+    command = await _looked_at(params.command, located.resolved, search_path, context)
     if confined.refused:
         return error(confined.told)
     run = _Run(params, call, context, located.resolved, confined, command)
@@ -150,12 +151,13 @@ class _Run:
             context.record(JobFinished(job_id=order.id, status="lost"))
             return error(f"The job could not be started: {job.message}")
         return ok(
-            f"Started as {job.id}. It goes on when you have finished; what it changes in files cannot be undone."
+            f"Started as {job.id}. It goes on when you have finished, until the session or its server ends; what it changes in files cannot be undone."
         )
 
     async def run(self) -> ToolResult:
         """Run it to its end."""
         context, confined = self._context, self._confined
+        await asyncio.to_thread(self._learn)
         came, unsaved, changed = await self._once(confined)
         sign = self._sandbox_stood_in_the_way(came)
         if sign is not None:
@@ -167,6 +169,13 @@ class _Run:
                 came, unsaved, again = await self._once(outside)
                 changed = [*changed, *again, "it was run once more outside the sandbox"]
         return _told(came, self.seconds, context.limits.command_idle_seconds, unsaved, changed)
+
+    def _learn(self) -> None:
+        """Know the values in files of secrets that the command names, before it prints them."""
+        for path in secret_files_named(self._command.line, self.cwd):
+            with suppress(OSError):
+                if path.is_file() and path.stat().st_size <= MOST_BYTES:
+                    self._context.masking.learn_settings(path.read_text("utf-8", "replace"))
 
     def _outside(self) -> Confined:
         return replace(self._confined, argv=self._confined.argv_outside, env=self._confined.env_outside)
@@ -197,10 +206,8 @@ class _Run:
         return None
 
     async def _look_again(self) -> None:
-        text, context, path = self._params.command, self._context, self._confined.env_outside.get("PATH", "")
-        self._command = await asyncio.to_thread(
-            look_at, text, context.folders, self.cwd, context.why_shut, path
-        )
+        path = self._confined.env_outside.get("PATH", "")
+        self._command = await _looked_at(self._params.command, self.cwd, path, self._context)
 
     async def _once(self, confined: Confined) -> tuple[CommandResult | SpawnProblem, list[str], list[str]]:
         context = self._context
@@ -236,6 +243,11 @@ class _Run:
     def _show(self, text: str) -> None:
         self.shown.feed(text.encode("utf-8", "replace"))
         self._context.stream_output(self._call, text)
+
+
+async def _looked_at(text: str, cwd: Path, search_path: str, context: ToolContext) -> Command:
+    look = partial(look_at, text, context.folders, cwd, context.why_shut, search_path)
+    return await look_with_past(look, context.git_history, search_path)
 
 
 async def _saved_first(call: ToolCall, context: ToolContext) -> bool:

@@ -14,6 +14,7 @@ from outrider.ports.ids import IdKind
 from outrider.ports.model import ToolCall
 from outrider.processes import Jobs, Supervisor
 from outrider.processes.sandbox import Confined
+from outrider.tools.git_history import GitHistory
 from outrider.tools.result import ToolResult
 from outrider.workspace.census import Census
 from outrider.workspace.change import Change
@@ -111,6 +112,11 @@ class ToolContext(Protocol):
     @property
     def census(self) -> Census:
         """Which files there are."""
+        ...
+
+    @property
+    def git_history(self) -> GitHistory:
+        """What git tells of the commits of repositories."""
         ...
 
     @property

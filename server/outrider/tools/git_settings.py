@@ -31,15 +31,19 @@ _HARMLESS: Final[Mapping[str, frozenset[str]]] = {
     "remote": _keys("url fetch pushurl push prune prunetags tagopt mirror skipdefaultupdate skipfetchall gh-resolved"),
     "submodule": _keys("url active path branch ignore fetchrecursesubmodules"),
     "diff": _keys(
-        "algorithm renames renamelimit colormoved colormovedws mnemonicprefix noprefix context interhunkcontext indentheuristic submodule "
+        "algorithm renames renamelimit colormoved colormovedws mnemonicprefix noprefix context interhunkcontext indentheuristic "
         "ignoresubmodules wserrorhighlight relative statgraphwidth wordregex xfuncname funcname binary suppressblankempty"
     ),
     "lfs": _keys("repositoryformatversion"),
     "gpg": _keys("format"),
+    # Not: a signature that another program looks at, in a log or its format; a patch where none was asked for.
+    "log": _keys("date decorate abbrevcommit showroot mailmap excludedecoration initialdecorationset graphcolors"),
+    "format": _keys("signoff numbered suffix thread attach headers coverletter outputdirectory subjectprefix"),
+    "stash": _keys("showstat usebuiltin"),
     **dict.fromkeys(
         _keys(
-            "branch user author committer init pull push fetch rebase merge color column advice status log format commit tag gui credential http url "
-            "gc maintenance pack index feature alias grep stash versionsort help rerere am apply checkout clone receive transfer protocol"
+            "branch user author committer init pull push fetch rebase merge color column advice status commit tag gui credential http url "
+            "gc maintenance pack index feature alias grep versionsort help rerere am apply checkout clone receive transfer protocol"
         ),
         _ANY,
     ),

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from outrider.permissions.secret_files import is_secret_file
 from outrider.ports.placeholder import PLACEHOLDER
 from outrider.tools.context import Action, ToolContext
 from outrider.tools.registry import Tool
@@ -111,6 +112,8 @@ async def _look_for_them(placeholders: Sequence[str], context: ToolContext) -> N
             continue
         snapshot = await context.overlay.read(located)
         if not isinstance(snapshot, ReadProblem):
+            if is_secret_file(located.display):
+                context.masking.learn_settings(snapshot.text)
             context.masking.masked(snapshot.text[:MOST_CHARACTERS])
         if all(context.masking.original(one) is not None for one in placeholders):
             return

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from pydantic import Field
 
 from outrider.permissions.decide import Access
+from outrider.permissions.secret_files import is_secret_file
 from outrider.ports.model import Image, ToolCall, content_hash
 from outrider.tools.changes import OUTSIDE
 from outrider.tools.context import Action, ToolContext
@@ -193,6 +194,10 @@ async def plan_search(params: SearchText, _call: ToolCall, context: ToolContext)
             return error(located.message)
 
     async def perform() -> ToolResult:
+        if located is not None and is_secret_file(located.display):
+            snapshot = await context.overlay.read(located)
+            if not isinstance(snapshot, ReadProblem):
+                context.masking.learn_settings(snapshot.text)
         found = await context.search.search(params.pattern, located, params.glob, limit=200)
         if isinstance(found, SearchProblem):
             return error(found.message)

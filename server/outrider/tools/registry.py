@@ -100,6 +100,11 @@ class Registry:
     def __contains__(self, name: str) -> bool:
         return name in self._tools
 
+    @property
+    def names(self) -> frozenset[str]:
+        """What they are called."""
+        return frozenset(self._tools)
+
     def with_others(self, tools: Iterable[Tool[Any]]) -> "Registry":
         """These tools, and others after them."""
         return Registry([*self._tools.values(), *tools])

@@ -24,6 +24,7 @@ from outrider.processes import Collected, SpawnProblem, Supervisor, collect
 from outrider.workspace.disk import LEFT_OVER
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.encoding import BOM
+from outrider.workspace.ignore_files import odd_ignore_file
 from outrider.workspace.overlay import SIZE_LIMIT, Overlay
 from outrider.workspace.paths import OWN_FOLDER, Folder, Folders, Located
 from outrider.workspace.printed import IN_ORDER, WITH_JSON, Line, read_json, read_lines
@@ -31,6 +32,8 @@ from outrider.workspace.printed import IN_ORDER, WITH_JSON, Line, read_json, rea
 _SECONDS = 30.0
 _QUICK_SECONDS = 3.0
 """How long a search may go without asking the system for the size of each file, which takes a quarter of its time."""
+_MEMORY = 2 * 1024**3
+"""Bytes that a search may take; ripgrep reads files that say what to ignore to their end, and a device has none."""
 _OUTPUT_LIMIT = 8 * 1024 * 1024
 _COMMON = (
     "--no-config",
@@ -339,9 +342,16 @@ class Search:
             stdin=stdin,
             seconds=seconds,
             limit=_OUTPUT_LIMIT,
+            memory=_MEMORY,
         )
         if isinstance(done, SpawnProblem):
             return SearchProblem(f"the search could not be started: {done.message}")
+        died = done.code not in {0, 1, 2} and not done.timed_out and not done.truncated
+        if died or (done.timed_out and not done.stdout):
+            odd = await asyncio.to_thread(odd_ignore_file, place.cwd)
+            if died or odd is not None:
+                why = odd or "it may have needed too much memory"
+                return SearchProblem(f"the search did not come to its end: {why}")
         # With --no-messages only what is wrong with the arguments is said.
         if done.code not in {0, 1, None} and done.stderr.strip() and not done.stdout:
             return SearchProblem(done.stderr.decode("utf-8", "replace").strip().removeprefix("rg: "))

@@ -1,7 +1,7 @@
 """What git only reads: some sub-commands, with options that neither write, nor run anything, nor reach another machine."""
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from outrider.permissions.programs.options import Options, Reads, names, read_options
@@ -32,7 +32,7 @@ _SUB: Final[Mapping[str, Options]] = {
     "shortlog": Options("sne", "", names("summary numbered email all since until no-merges")),
     "blame": Options("bcfeklnpstw", "LMCS", names("porcelain line-porcelain incremental root show-stats date show-name show-number "
                      "show-email abbrev")),
-    "grep": Options("acEFGhHiIlLnopPqvwW", "ABCefm", names("cached untracked text ignore-case word-regexp invert-match full-name "
+    "grep": Options("acEFGhHiIlLnopPqvwW", "ABCefm", names("cached text ignore-case word-regexp invert-match full-name "
                     "extended-regexp basic-regexp perl-regexp fixed-strings line-number column files-with-matches name-only "
                     "files-without-match count break heading show-function function-context context after-context before-context "
                     "all-match quiet max-depth color no-color only-matching threads"), names("context after-context before-context max-depth threads"),
@@ -78,6 +78,9 @@ _VERBS: Final = {
 
 _PATCHES: Final = names("log whatchanged reflog stash diff-tree show diff")
 _PATCHED: Final = names("show diff")
+_CHECKS: Final = re.compile(r"%G|%\(\*?(?:raw|signature)")
+"""What in a format has a program look at a signature, or shows an object as it is (git-log(1), git-for-each-ref(1))."""
+_SUBMODULES: Final = frozenset({"--submodule=short", "--submodule=log"})
 """Those that show texts where no option says otherwise."""
 _WITH_TEXT: Final = names(
     "patch unified patch-with-raw patch-with-stat word-diff word-diff-regex color-words function-context check binary"
@@ -90,20 +93,35 @@ _WITHOUT_TEXT: Final = names(
 def git_reads(arguments: Sequence[Word]) -> Reads | str:
     """Where git reads with these arguments; a text says why it is not known to only read."""
     reads = _where(arguments)
-    return replace(reads, tracked=_shows_texts(arguments)) if isinstance(reads, Reads) else reads
+    if isinstance(reads, str) or not _shows_texts(arguments):
+        return reads
+    return reads._replace(tracked=True, past=_shows_past(arguments))
+
+
+def _shows_past(arguments: Sequence[Word]) -> bool:
+    """Whether git shows texts of commits though none is named."""
+    texts = [word.text or "" for word in arguments]
+    name = next((text for text in texts if not text.startswith("-")), "")
+    if name == "diff":
+        return not {"--cached", "--staged", "--merge-base"}.isdisjoint(texts)
+    return name not in {"grep", "blame"}
 
 
 def _shows_texts(arguments: Sequence[Word]) -> bool:
     """Whether git may show texts of what it tracks, with arguments that are known to only read."""
     texts = [word.text for word in arguments if word.text is not None]
     name = next((text for text in texts if not text.startswith("-")), "")
-    if name not in _PATCHES:
-        return name in {"grep", "blame"} or (name == "cat-file" and "-p" in texts)
     options = texts[: texts.index("--")] if "--" in texts else texts
     long = {text[2:].partition("=")[0] for text in options if text.startswith("--")}
     short = {
         letter for text in options if text[:1] == "-" and text[1:2] not in {"-", ""} for letter in text[1:]
     }
+    if name == "status":
+        return "verbose" in long or "v" in short
+    if name == "cat-file":
+        return "p" in short or not (short or long)
+    if name not in _PATCHES:
+        return name in {"grep", "blame"}
     if long & _WITH_TEXT or short & set("puUWcmL"):
         return True
     return name in _PATCHED and not (long & _WITHOUT_TEXT or short & set("sq"))
@@ -111,6 +129,17 @@ def _shows_texts(arguments: Sequence[Word]) -> bool:
 
 def _where(arguments: Sequence[Word]) -> Reads | str:
     rest = list(arguments)
+    if other := next(
+        (
+            text
+            for word in rest
+            if (text := word.text or "").startswith("--submodule=") and text not in _SUBMODULES
+        ),
+        None,
+    ):
+        return f"{other} shows what another repository holds"
+    if any(_CHECKS.search(word.source) for word in rest):
+        return "its format has another program look at signatures, or shows an object as it is"
     while rest and rest[0].text in {"--no-pager", "--no-optional-locks", "--literal-pathspecs"}:
         rest.pop(0)
     if not rest or rest[0].text is None:

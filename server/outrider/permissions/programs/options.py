@@ -2,17 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
-from outrider.permissions.shell.model import Word
+from outrider.permissions.shell.model import Word, no_words
 
 Operands = Literal["paths", "pattern", "texts", "none"]
 """What stands after the options: paths; a pattern, then paths; texts that name no file; nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reads:
-    """A program that only reads, and where."""
+class Reads(NamedTuple):
+    """A program that only reads, and where; a tuple, because there are many of them."""
 
     paths: tuple[Word, ...] = ()
     """Arguments that name files, or may."""
@@ -24,6 +23,12 @@ class Reads:
     """Whether files and folders whose names begin with a dot are among those."""
     tracked: bool = False
     """Whether it may show the texts of files that a repository tracks, named or not."""
+    past: bool = False
+    """Whether it shows such texts as earlier commits have them though none is named."""
+    early: tuple[Word, ...] = ()
+    """Operands that stand before `--`: those of git that may name commits."""
+    late: tuple[Word, ...] | None = None
+    """Those that stand behind it; None where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +63,11 @@ class Options:
 
 @dataclass(slots=True)
 class _Taken:
-    operands: list[Word] = field(default_factory=list[Word])
-    paths: list[Word] = field(default_factory=list[Word])
+    operands: list[Word] = field(default_factory=no_words)
+    paths: list[Word] = field(default_factory=no_words)
     has_pattern: bool = False
+    early: int | None = None
+    """How many operands stand before `--`."""
     keys: set[str] = field(default_factory=set[str])
 
 
@@ -72,6 +79,7 @@ def read_options(options: Options, arguments: Sequence[Word]) -> Reads | str:
         word = rest.pop(0)
         text = word.text
         if text == "--":
+            taken.early = len(taken.operands)
             taken.operands += rest
             break
         if text is None:
@@ -124,7 +132,7 @@ def _value(options: Options, key: str, value: Word, taken: _Taken) -> None:
 
 
 def _told(options: Options, taken: _Taken) -> Reads | str:
-    operands = taken.operands
+    operands, early = taken.operands, taken.operands[: taken.early]
     if len(operands) > options.most:
         return f"{operands[options.most].source} may be a file that is written"
     match options.operands:
@@ -133,7 +141,7 @@ def _told(options: Options, taken: _Taken) -> Reads | str:
         case "none" | "texts":
             operands = []
         case "pattern" if not taken.has_pattern:
-            operands = operands[1:]
+            operands, early = operands[1:], early[1:]
         case _:
             pass
     below = "*" in options.below or not options.below.isdisjoint(taken.keys)
@@ -145,6 +153,8 @@ def _told(options: Options, taken: _Taken) -> Reads | str:
         below=below,
         follows=options.follows,
         hidden=hidden,
+        early=tuple(early),
+        late=None if taken.early is None else tuple(operands[len(early) :]),
     )
 
 

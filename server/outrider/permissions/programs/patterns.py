@@ -56,6 +56,7 @@ _DEEPER: Final = frozenset(
 _INTERPRETERS: Final = _names(
     "python python2 python3 node deno bun ruby perl php lua Rscript java tsx ts-node npx pnpx bunx pipx uvx"
 )
+_RUN_FILES: Final = SHELLS | _INTERPRETERS | {"source", "."}
 _ONE_THING: Final = _names(
     "pytest ruff mypy pyright flake8 pylint black isort bandit eslint prettier tsc jest vitest mocha rustfmt gofmt golangci-lint "
     "rubocop rspec phpunit ctest clang-format shellcheck shfmt hadolint yamllint markdownlint codespell biome oxlint "
@@ -185,7 +186,7 @@ def runs_scripts(program: Program) -> Word | None:
     if not program.argv or program.name is None:
         return None
     name = program.name
-    if name in SHELLS | _INTERPRETERS | {"source", "."} or name.startswith("python3."):
+    if name in _RUN_FILES or name.startswith("python3."):
         for word in program.argv[1:]:
             if word.text in {"-m", "-c", "-e"}:  # a module, or a text
                 return None

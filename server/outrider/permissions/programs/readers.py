@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from outrider.permissions.programs.git import git_reads
@@ -72,7 +71,7 @@ _TABLE: Final[Mapping[str, Options]] = {
         names("after-context before-context context color colors encoding engine file glob iglob max-columns max-count max-depth "
               "max-filesize path-separator regexp replace sort sortr threads type type-not"),
         paths=names("-f --file"), patterns=names("-e -f --regexp --file --files --type-list"), operands="pattern",
-        below=names("*"), hidden=names("-. --hidden"),
+        below=names("*"), hidden=names("-. --hidden -g --glob --iglob"),  # a glob that fits brings a hidden file along
     ),
     "stat": Options("fLt", "c", names("dereference file-system format printf terse"), names("format printf")),
     "file": Options("bhiknNprs0", "F", names("brief mime mime-type mime-encoding no-dereference keep-going separator no-pad")),
@@ -286,4 +285,4 @@ def only_reads(program: Program) -> Reads | str:
         return reads
     if name == "strings" and any((word.text or "").startswith("@") for word in reads.paths):
         return "strings takes options from a file"
-    return replace(reads, paths=(*reads.paths, *program.reads)) if program.reads else reads
+    return reads._replace(paths=(*reads.paths, *program.reads)) if program.reads else reads

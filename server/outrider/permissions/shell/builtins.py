@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from outrider.permissions.shell.model import Word
-from outrider.permissions.shell.variables import is_harmless_name
+from outrider.permissions.shell.variables import as_set, is_harmless_name
 
 RESERVED: Final = frozenset(
     {
@@ -89,7 +89,8 @@ def _read_problem(rest: tuple[Word, ...]) -> str | None:
 def _names_problem(name: str, rest: tuple[Word, ...]) -> str | None:
     for word in rest:
         text = word.text if word.text is not None else word.prefix
-        known = text.partition("=")[0]
+        known, equals, value = text.partition("=")
+        known = as_set(known, value if word.text is not None else None) if equals else known
         if (
             not word.is_one
             or (word.text is None and "=" not in word.prefix)

@@ -36,9 +36,8 @@ class Word(NamedTuple):
         return self.text is None and _GLOB.fullmatch(self.source) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
-    """One program that runs, with its arguments."""
+class Program(NamedTuple):
+    """One program that runs, with its arguments; a tuple, because there are many of them."""
 
     argv: tuple[Word, ...]
     """Its name and arguments; empty for a redirection without a program."""
@@ -63,12 +62,17 @@ class Program:
     @property
     def is_privileged(self) -> bool:
         """Whether it runs as somebody else."""
-        return any(name in PRIVILEGED for name in self.through)
+        return not PRIVILEGED.isdisjoint(self.through)
 
     @property
     def words(self) -> list[str | None]:
         """The arguments as texts, the program first; None where one is not known."""
         return [word.text for word in self.argv]
+
+
+def no_words() -> list[Word]:
+    """A list to begin with; `list[Word]()` takes far longer."""
+    return []
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -11,13 +11,15 @@ from outrider.permissions.shell.builtins import builtin_problem
 from outrider.permissions.shell.grammar import tree_of
 from outrider.permissions.shell.model import CommandLine, Program, Word
 from outrider.permissions.shell.through import Inner, Unknown, look_through
-from outrider.permissions.shell.variables import is_harmless_name
+from outrider.permissions.shell.variables import as_set, is_harmless_name
 from outrider.permissions.shell.walk import Found, Simple, walk
 
 LONGEST: Final = 100_000
 """Bytes of a command line that is looked at."""
 DEEPEST: Final = 6
 """How often a shell may start a shell."""
+_KEPT_TO: Final = 10_000
+"""Characters of a line up to which it is kept what was read of it: it is looked at again after a yes, and often comes again."""
 
 _UNUSUAL: Final = re.compile(r"[^\x20-\x7e\t\n]")
 _ONLY_BASH: Final = re.compile(
@@ -33,6 +35,10 @@ def read_command(source: str, *, depth: int = 0) -> CommandLine:
         source: The command line.
         depth: How many shells stand around it.
     """
+    return _read_again(source) if depth == 0 and len(source) <= _KEPT_TO else _read(source, depth)
+
+
+def _read(source: str, depth: int) -> CommandLine:
     if problem := _unreadable(source):
         return CommandLine(source, (), (problem,))
     text = source.encode("utf-8")
@@ -50,6 +56,11 @@ def read_command(source: str, *, depth: int = 0) -> CommandLine:
     if sum(program.name == "cd" for program in reader.programs) > int(folder is not None):
         reader.problem("it goes to another folder on the way")
     return CommandLine(source, tuple(reader.programs), tuple(reader.problems), folder)
+
+
+@lru_cache(maxsize=32)
+def _read_again(source: str) -> CommandLine:
+    return _read(source, 0)
 
 
 def _unreadable(source: str) -> str | None:
@@ -103,7 +114,7 @@ class _Reader:
 
     def take(self, simple: Simple) -> None:
         """Take in a simple command."""
-        names = [name for name, _ in simple.assigned]
+        names = [as_set(name, value.text) for name, value in simple.assigned]
         if not simple.words:
             for name in names:
                 if not is_harmless_name(name):
@@ -126,38 +137,38 @@ class _Reader:
     def _resolve(self, program: Program) -> None:
         """Look through a program to the one that runs in the end."""
         if len(program.through) > DEEPEST:
-            return self._add(replace(program, unresolved="too many programs start each other"))
+            return self._add(program._replace(unresolved="too many programs start each other"))
         argv = program.argv
         name = program.name
         if name is None:
-            return self._add(replace(program, unresolved="the program is known only when it runs"))
+            return self._add(program._replace(unresolved="the program is known only when it runs"))
         if argv[0].source.startswith("~") or not name:
-            return self._add(replace(program, unresolved="the program is known only when it runs"))
+            return self._add(program._replace(unresolved="the program is known only when it runs"))
         if problem := builtin_problem(argv):
             self.problem(problem)
             if name == "eval":
                 self._evaluated(program)
-            return self._add(replace(program, unresolved=problem))
+            return self._add(program._replace(unresolved=problem))
         inner = look_through(argv)
         match inner:
             case None:
                 return self._add(program)
             case Unknown(reason):
-                return self._add(replace(program, unresolved=reason))
+                return self._add(program._replace(unresolved=reason))
             case Inner():
                 return self._inside(program, name.rpartition("/")[2], inner)
 
     def _inside(self, program: Program, name: str, inner: Inner) -> None:
         sets = (*program.sets, *(one for one in inner.sets if not is_harmless_name(one, exported=True)))
-        outer = replace(program, sets=sets, through=(*program.through, name))
+        outer = program._replace(sets=sets, through=(*program.through, name))
         if not inner.is_all:
             self._add(program)
-            outer = replace(outer, writes=(), reads=())
+            outer = outer._replace(writes=(), reads=())
         if inner.script is None:
-            return self._resolve(replace(outer, argv=inner.argv))
+            return self._resolve(outer._replace(argv=inner.argv))
         text = inner.script.text
         if text is None or self._depth >= DEEPEST:
-            return self._add(replace(program, unresolved=f"{name} runs a text that is not known"))
+            return self._add(program._replace(unresolved=f"{name} runs a text that is not known"))
         line = read_command(text, depth=self._depth + 1)
         for problem in line.problems:
             self.problem(problem)
@@ -168,13 +179,12 @@ class _Reader:
         if line.folder is not None:
             self.problem("it goes to another folder on the way")
         if not line.programs:
-            self._add(replace(program, argv=(Word("true", "true"),), through=outer.through))
+            self._add(program._replace(argv=(Word("true", "true"),), through=outer.through))
         for number, one in enumerate(line.programs):
             writes = (*one.writes, *(outer.writes if number == 0 else ()))
             reads = (*one.reads, *(outer.reads if number == 0 else ()))
             self._add(
-                replace(
-                    one,
+                one._replace(
                     sets=(*sets, *one.sets),
                     through=(*outer.through, *one.through),
                     writes=writes,
@@ -192,5 +202,5 @@ class _Reader:
             " ".join(text for text in texts if text is not None), depth=self._depth + 1
         ).programs:
             self._add(
-                replace(one, through=("eval", *one.through), unresolved=one.unresolved or "it is run by eval")
+                one._replace(through=("eval", *one.through), unresolved=one.unresolved or "it is run by eval")
             )

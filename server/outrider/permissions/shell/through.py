@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from outrider.permissions.shell.model import Word
+from outrider.permissions.shell.variables import as_set
 
 UNKNOWN_REST: Final = Word("…", None, is_one=False)
 """Stands for arguments that are known only when it runs."""
@@ -214,7 +215,8 @@ def _assignments(words: Sequence[Word]) -> tuple[tuple[str, ...], list[Word]]:
     rest = list(words)
     while rest and "=" in (rest[0].text if rest[0].text is not None else rest[0].prefix):
         word = rest.pop(0)
-        names.append((word.text if word.text is not None else word.prefix).partition("=")[0])
+        name, _, value = (word.text if word.text is not None else word.prefix).partition("=")
+        names.append(as_set(name, value if word.text is not None else None))
     return tuple(names), rest
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from outrider.permissions.shell.heredoc import Heredoc, heredoc_of
-from outrider.permissions.shell.model import Word
+from outrider.permissions.shell.model import Word, no_words
 from outrider.permissions.shell.variables import is_harmless_name
-from outrider.permissions.shell.words import METACHARACTERS, Hole, read_plain, read_word
+from outrider.permissions.shell.words import METACHARACTERS, Hole, read_simple, read_word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -27,6 +27,7 @@ _BRACED: Final = re.compile(
     rb"\$\{(?:#?[A-Za-z0-9_]+|[@*#?$!-]|[A-Za-z0-9_]+(?::?[-+?]|%%?|##?|//?|\^\^?|,,?)[A-Za-z0-9_ .,:/+=%*-]*)\}"
 )
 _SUM: Final = re.compile(rb"\$(?:\(\(|\[)[0-9 +\-*/%()<>=!&|^~,?:]*(?:\)\)|\])")
+_DESCRIPTOR: Final = re.compile(r"[0-9]*-?")
 _COMPARES: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"})
 _ENDS_WORD: Final = METACHARACTERS | {0x60}
 _MAY_EXPAND: Final = re.compile(rb"[$`]|[<>]\(")
@@ -47,10 +48,10 @@ class Simple:
     """A simple command, as it is written."""
 
     source: str
-    words: list[Word] = field(default_factory=list[Word])
+    words: list[Word] = field(default_factory=no_words)
     assigned: list[tuple[str, Word]] = field(default_factory=list[tuple[str, Word]])
-    writes: list[Word] = field(default_factory=list[Word])
-    reads: list[Word] = field(default_factory=list[Word])
+    writes: list[Word] = field(default_factory=no_words)
+    reads: list[Word] = field(default_factory=no_words)
 
 
 @dataclass(slots=True)
@@ -120,9 +121,9 @@ class _Walk:
 
     def _structure(self, node: "Node", children: Sequence["Node"], tail: "Node | None" = None) -> None:
         at = children[0].start_byte if children else node.start_byte
-        if node.type == "program":
-            at = 0
         kind, last = node.type, len(children) - 1
+        if kind == "program":
+            at = 0
         for number, child in enumerate(children):
             start = child.start_byte
             if at < start:
@@ -135,7 +136,9 @@ class _Walk:
                 self._comment(child)
             else:
                 self.visit(child, tail if number == last and kind in _ENDS_SIMPLY else None)
-        self._gap(at, len(self._source) if node.type == "program" else node.end_byte)
+        end = len(self._source) if kind == "program" else node.end_byte
+        if at < end:
+            self._gap(at, end)
 
     def _gap(self, start: int, end: int) -> None:
         if start < end and not _SPACE.fullmatch(self._source, start, end):
@@ -261,10 +264,9 @@ class _Walk:
 
     def _simple(self, node: "Node", tail: "Node | None") -> None:
         end = tail.end_byte if tail else node.end_byte
-        holders = [
-            node,
-            *(child for child in (tail.named_children if tail else ()) if child.type in _REDIRECTS),
-        ]
+        holders = [node]
+        if tail:
+            holders += [child for child in tail.named_children if child.type in _REDIRECTS]
         simple = Simple(self._source[node.start_byte : end].decode("utf-8", "replace"))
         place = len(self.found.commands)
         self._tokens(node.start_byte, end, holders, simple)
@@ -303,22 +305,20 @@ class _Walk:
                 heredoc, end = came, came.simple_end
                 self._holes(came.body)
             simple.source = self._source[start:end].decode("utf-8", "replace")
-        at = start
-        while True:
-            if blank := _BLANK.match(self._source, at, end):
+        at, source, words = start, self._source, simple.words
+        while at < end:
+            if (simply := read_simple(source, at, end)) and (words or "=" not in simply[0].source):
+                words.append(simply[0])
+                at = simply[1]
+                continue
+            if blank := _BLANK.match(source, at, end):
                 at = blank.end()
             if at >= end:
                 break
-            # Most words are plain, and neither assignments nor redirections.
-            plain = read_plain(self._source, at, end, holes)
-            if plain is not None and (simple.words or "=" not in plain.word.source):
-                simple.words.append(plain.word)
-                at = plain.end
-                continue
             came = self._token(at, end, holes, simple)
             if came is None:
                 return
-            if self._source[came - 1 : came] == b"}" and self._source[came : came + 1] in {b"<", b">"}:
+            if source[came - 1 : came] == b"}" and source[came : came + 1] in {b"<", b">"}:
                 self.problem("a redirection is not understood")
             at = came
         if heredoc is not None:
@@ -390,9 +390,7 @@ class _Walk:
             self.problem("a redirection is not understood")
             return None
         target = read.word
-        copies = (
-            operator in {">&", "<&"} and target.text is not None and re.fullmatch(r"[0-9]*-?", target.text)
-        )
+        copies = operator in {">&", "<&"} and target.text is not None and _DESCRIPTOR.fullmatch(target.text)
         if copies or operator in {"<<", "<<-", "<<<"} or target.text == "/dev/null":
             pass
         elif operator in {"<", "<&"} and not (target.text or target.prefix or "/dev/tcp/").startswith(

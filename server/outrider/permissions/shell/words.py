@@ -7,6 +7,7 @@ agree, the word is a problem and nothing is believed.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from outrider.permissions.shell.model import Word
@@ -15,6 +16,11 @@ METACHARACTERS: Final = frozenset(b"|&;()<> \t\n")
 """What ends a word (Bash Reference Manual, "Definitions")."""
 
 _PLAIN: Final = re.compile(rb"[A-Za-z0-9_@%+=:,./^-]+(?=[|&;()<> \t\n]|\Z)")
+_SIMPLE: Final = re.compile(
+    rb"(?:[ \t]|\\\n)*([A-Za-z0-9_@%+=:,./^-]+|'[^']*'|\"[^\"$`\\]*\")(?=[|&;() \t\n]|\Z)"
+)
+"""Blanks, and a word that is plain, or in quotes of one kind that hold nothing special."""
+_SHORT: Final = 64
 _REDIRECTS: Final = (b"<", b">")
 _VARIABLE: Final = re.compile(rb"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-])")
 _UNQUOTED_STOP: Final = re.compile(rb"[\\'\"`$|&;()<> \t\n*?\[\]{}~]")
@@ -46,13 +52,25 @@ class Read(NamedTuple):
     end: int
 
 
-def read_plain(source: bytes, start: int, limit: int, holes: Mapping[int, Hole]) -> Read | None:
-    """The word that begins at `start`, if it is a plain one that cannot be the number of a redirection."""
-    match = _PLAIN.match(source, start, limit)
-    if match is None or (end := match.end()) in holes or source[end : end + 1] in _REDIRECTS:
+def read_simple(source: bytes, start: int, limit: int) -> tuple[Word, int] | None:
+    """The word behind the blanks at `start`, if nothing is filled in and it cannot be the number of a redirection.
+
+    Most words are such, and are read at one look, with where they end. None says nothing about the others.
+    """
+    match = _SIMPLE.match(source, start, limit)
+    if match is None or source[(end := match.end()) : end + 1] in _REDIRECTS:
         return None
-    text = match[0].decode()
-    return Read(Word(text, text, "", True), end)
+    found = match[1]
+    return (_known_word if len(found) <= _SHORT else _simple_word)(found), end
+
+
+def _simple_word(source: bytes) -> Word:
+    text = source.decode()
+    return Word(text, text[1:-1]) if text[0] in "'\"" else Word(text, text, "", True)
+
+
+_known_word: Final = lru_cache(maxsize=2000)(_simple_word)
+"""The same word comes again and again: programs, options, names of files."""
 
 
 def read_word(source: bytes, start: int, limit: int, holes: Mapping[int, Hole]) -> Read | str:
