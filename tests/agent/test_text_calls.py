@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from outrider.testing.scenario import embedded, start_session
-from provider_server import ProviderServer, Said, fails, tells
+from provider_server import ProviderServer, Said, fails, pauses, tells
 from replayed import assert_replays
 
 REFUSAL = fails(400, {"error": {"message": "registry.example/tiny does not support tools"}})
@@ -131,6 +131,58 @@ async def test_other_failures_change_nothing(begin):
     assert (await editor.run("Hi"))["outcome"] == "failed"
     assert data_of(editor, "model.switched") == []
     assert len(server.bodies) == 1
+
+
+THOUGHT = "They want `ls`.\n\nSo look."
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [("openai-chat", {}), ("ollama", {}), ("openai-chat", {"models": {"my/tiny": {"toolFormat": "hermes"}}})],
+    ids=["chat", "ollama", "text calls"],
+)
+async def test_thoughts_that_began_in_the_prompt_are_taken_back_and_are_no_answer(begin, kind, settings):
+    editor, server = await begin(kind, **settings)
+    server.known["/api/show"] = fails(404)
+
+    async def shown():
+        await editor.wait_for(lambda: editor.frames, "text")
+
+    first = pauses(kind, Said(f"{THOUGHT}\n</think>\n\nHello."), 6, shown)
+    server.plays(kind, first, Said("Hm.</think>Again."), Said("At once."))
+    assert (await editor.run("Hi"))["summary"] == "Hello."
+    (reset,) = data_of(editor, "model.reset")
+    assert reset["text"].startswith(THOUGHT[:9])
+    assert (reset["reason"], THOUGHT.startswith(reset["text"].strip())) == ("read_anew", True)
+    (answer,) = data_of(editor, "model.responded")
+    assert (answer["text"], answer["reasoning"]) == ("Hello.", THOUGHT)
+    shown = [(frame["kind"], frame["text"]) for frame in editor.frames]
+    assert ("reasoning", THOUGHT) in shown
+    # The next answer is taken for a thought from its beginning on, and one that never ends for none.
+    assert (await editor.run("Hi", sessionId=editor.session_id))["summary"] == "Again."
+    assert len(data_of(editor, "model.reset")) == 1
+    assert (await editor.run("Hi", sessionId=editor.session_id))["summary"] == "At once."
+    assert data_of(editor, "model.responded")[-1].get("reasoning") is None
+    assert "think" not in json.dumps(server.bodies[-1]["messages"][1:])
+
+
+async def test_thoughts_in_the_text_of_a_model_with_tools_are_no_answer(begin, workspace):
+    (workspace / "README.md").write_text("Hello.\n")
+    editor, server = await begin()
+    server.plays(
+        "openai-chat", Said("<think>\nHm.\n</think>\n\nI look.", calls=[READ]), Said("<think></think>Done.")
+    )
+    assert (await editor.run("Look."))["summary"] == "Done."
+    answers = data_of(editor, "model.responded")
+    assert [(one["text"], one.get("reasoning")) for one in answers] == [("I look.", "Hm.\n"), ("Done.", None)]
+    assert data_of(editor, "model.reset") == []
+
+
+async def test_a_server_that_tells_thoughts_apart_is_believed(begin):
+    editor, server = await begin()
+    server.plays("openai-chat", Said("It ends with\n</think>\nas you see.", reasoning="Hm."))
+    assert (await editor.run("How?"))["summary"] == "It ends with\n</think>\nas you see."
+    assert data_of(editor, "model.responded")[0]["reasoning"] == "Hm."
 
 
 @pytest.mark.parametrize(
