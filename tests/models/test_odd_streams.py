@@ -181,6 +181,20 @@ def test_a_call_without_an_object_around_its_function():
     assert calls(read("openai-chat", chunk({"tool_calls": [flat]}, "tool_calls"))) == [("a", "f", "{}")]
 
 
+@pytest.mark.parametrize("end", [{}, {"finish_reason": ""}, {"finish_reason": None}])
+def test_an_answer_that_is_not_streamed_is_whole_without_a_reason_for_its_end(end):
+    call = {"id": "a", "function": {"name": "f", "arguments": "{}"}}
+    whole = {"choices": [{"index": 0, "message": {"content": "Hi", "tool_calls": [call]}, **end}]}
+    told = decode("openai-chat", json.dumps(whole).encode())
+    assert (told["text"], calls(told), told["response"]["finishReason"]) == (
+        "Hi",
+        [("a", "f", "{}")],
+        "tool_calls",
+    )
+    for cut in ({"choices": [{"index": 0, "delta": {"content": "Hi"}, **end}]}, {"pathname": "/chat"}):
+        assert decode("openai-chat", json.dumps(cut).encode())["error"]["kind"] == "cut_stream"
+
+
 # --- anthropic -------------------------------------------------------------------------------------------------
 
 MESSAGE = [
@@ -224,6 +238,14 @@ def test_the_type_in_the_data_counts_where_the_two_differ():
         b'event: message_stop\ndata: {"type":"error","error":{"type":"overloaded_error","message":"odd"}}\n\n'
     )
     assert decode("anthropic", body)["error"]["kind"] == "overloaded"
+
+
+def test_a_message_that_begins_again_in_the_middle_is_no_answer():
+    start = {"type": "message_start", "message": {"id": "m", "usage": {"input_tokens": 3}}}
+    text = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Hi"}}
+    end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
+    assert read("anthropic", start, start, text, end)["text"] == "Hi"
+    assert read("anthropic", start, text, start, text, end)["error"]["kind"] == "cut_stream"
 
 
 # --- responses -------------------------------------------------------------------------------------------------
@@ -302,6 +324,17 @@ def test_what_comes_only_when_a_part_is_done_counts():
         completed(),
     )
     assert (told["text"], calls(told)) == ("Hello", [("f", "f", '{"x":1}')])
+
+
+def test_what_was_left_out_of_a_text_comes_with_its_end():
+    delta = event("output_text.delta", output_index=0, delta="Hel")
+    for last in (
+        event("output_item.done", output_index=0, item=message_item("Hello")),
+        completed(message_item("Hello")),
+    ):
+        assert read("openai-responses", delta, last, completed())["text"] == "Hello"
+    other = event("output_item.done", output_index=0, item=message_item("Goodbye"))
+    assert read("openai-responses", delta, other, completed())["text"] == "Hel"
 
 
 def test_calls_that_only_the_whole_response_names_are_made():
@@ -424,6 +457,59 @@ def test_an_answer_that_gives_no_reason_for_its_end_is_whole_if_it_calls():
     assert (told["text"], told["response"]["finishReason"]) == ("So.", "tool_calls")
     for cut in ([candidate({"text": "So."}, usageMetadata=COUNTS)], [{"usageMetadata": COUNTS}], []):
         assert read("gemini", *cut)["error"]["kind"] == "cut_stream"
+
+
+def piece(path, goes_on=True, **value):
+    return {
+        "functionCall": {
+            "partialArgs": [{"jsonPath": path, **value}],
+            **({"willContinue": True} if goes_on else {}),
+        }
+    }
+
+
+BEGUN = {"functionCall": {"name": "f", "willContinue": True}, "thoughtSignature": "c2ln"}
+OVER = {"functionCall": {}}
+
+
+@pytest.mark.parametrize(
+    ("pieces", "arguments"),
+    [
+        ([piece("$.x", stringValue="a ", willContinue=True), piece("$.x", stringValue="b"), OVER], {"x": "a b"}),
+        (
+            [
+                piece("$.files[0].name", stringValue="a"),
+                piece("$.files[0].size", numberValue=3.0),
+                {"functionCall": {"willContinue": True}},
+                piece("$.files[1].name", stringValue="b"),
+                piece("$.files[1].tags[0]", stringValue="t", goes_on=False),
+            ],
+            {"files": [{"name": "a", "size": 3}, {"name": "b", "tags": ["t"]}]},
+        ),
+        (
+            [piece("$['a.b']", boolValue=False), piece('$["c"]', numberValue=0.5), piece("$.d", nullValue="NULL_VALUE"), OVER],
+            {"a.b": False, "c": 0.5, "d": None},
+        ),
+        ([OVER], {}),
+        ([piece("$.x", stringValue="cut", willContinue=True)], None),
+        ([piece("$.x[3]", numberValue=1), OVER], None),
+        ([piece("$.x[3]", nullValue="NULL_VALUE"), OVER], None),
+        ([piece("$.x", numberValue=1), piece("$.x.y", numberValue=1), OVER], None),
+        ([piece("$..x", numberValue=1), OVER], None),
+        ([piece("x", numberValue=1), OVER], None),
+        ([piece("$.x"), OVER], None),
+    ],
+)  # fmt: skip
+def test_arguments_of_gemini_may_come_in_pieces(pieces, arguments):
+    whole = {"functionCall": {"name": "g", "args": {"y": 1}, "id": "own"}}
+    chunks = [candidate(BEGUN), *map(candidate, pieces), candidate(whole), candidate(finish="STOP")]
+    told, other = read("gemini", *chunks), read("gemini", *map(snake, chunks))
+    assert [(one["name"], one["arguments"]) for one in told["tool_calls"]] == [
+        ("f", arguments),
+        ("g", {"y": 1}),
+    ]
+    assert [one["arguments"] for one in other["tool_calls"]] == [arguments, {"y": 1}]
+    assert told["response"]["providerData"] == [["call", 0, {"thoughtSignature": "c2ln"}], ["call", 1]]
 
 
 # --- ollama ----------------------------------------------------------------------------------------------------

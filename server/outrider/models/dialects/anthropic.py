@@ -28,7 +28,7 @@ from outrider.models.payload import (
     string,
     tool_name,
 )
-from outrider.ports.model import FinishReason, Message, ModelItem, ModelRequest, Tokens
+from outrider.ports.model import FinishReason, Message, ModelFailure, ModelItem, ModelRequest, Tokens
 
 _LONGEST_ID = 64
 _MARK = {"type": "ephemeral"}
@@ -172,6 +172,8 @@ class AnthropicDecoder(Decoder):
         self._kept: list[_Kept] = []
         self._growing: dict[int, _Kept] = {}
         self._usage: dict[str, Any] = {}
+        self._begun = False
+        """Whether any block came."""
         self._stop: str | None = None
 
     @property
@@ -182,6 +184,10 @@ class AnthropicDecoder(Decoder):
     def _take(self, chunk: dict[str, Any], items: list[ModelItem]) -> None:
         number = index(chunk.get("index")) or 0
         match chunk.get("type"):
+            case "message_start" if self._begun:
+                # A proxy asked again, and put the second answer behind what it had of the first one.
+                what = f"the stream of {self._source} began its answer anew"
+                items.append(ModelFailure("cut_stream", what))
             case "message_start":
                 self._take_message(mapping(chunk.get("message")), items)
             case "message":  # from a server that does not stream
@@ -213,6 +219,7 @@ class AnthropicDecoder(Decoder):
 
     def _begin(self, number: int, block: dict[str, Any], items: list[ModelItem]) -> None:
         kind = block.get("type")
+        self._begun = True
         self._calls.pop(number, None)
         self._growing.pop(number, None)
         self._given.discard(number)
