@@ -184,7 +184,7 @@ class AnthropicDecoder(Decoder):
     def _take(self, chunk: dict[str, Any], items: list[ModelItem]) -> None:
         number = index(chunk.get("index")) or 0
         match chunk.get("type"):
-            case "message_start" if self._begun:
+            case "message_start" if self._begun and not self._done:
                 # A proxy asked again, and put the second answer behind what it had of the first one.
                 what = f"the stream of {self._source} began its answer anew"
                 items.append(ModelFailure("cut_stream", what))
