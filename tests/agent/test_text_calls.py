@@ -166,6 +166,25 @@ async def test_thoughts_that_began_in_the_prompt_are_taken_back_and_are_no_answe
     assert "think" not in json.dumps(server.bodies[-1]["messages"][1:])
 
 
+async def test_the_prompt_of_a_model_without_tools_is_what_it_is_sent(begin, workspace):
+    (workspace / "README.md").write_text("Hello.\n")
+    editor, server = await begin(models={"my/tiny": {"toolFormat": "hermes", "editFormat": "replace"}})
+    server.plays("openai-chat", Said(f"I look.\n{written(READ)}"), Said("There it is."))
+    await editor.run("Look.")
+    shown = await editor.command("outrider.prompt", {"sessionId": editor.session_id})
+    assert (shown["toolFormat"], shown["model"]) == ("hermes", "my/tiny")
+    *sent, answer = shown["messages"]
+    assert [(one["role"], one["text"]) for one in sent] == [
+        (one["role"], one["content"]) for one in server.bodies[-1]["messages"]
+    ]
+    assert answer["text"] == "There it is."
+    assert not any("toolCalls" in one for one in sent)
+    kinds = [section["kind"] for section in shown["sections"]]
+    assert (kinds.count("tools"), sent[0]["sections"][-1]["kind"]) == (1, "tools")
+    assert sum(section["tokens"] for section in shown["sections"]) == pytest.approx(shown["tokens"], rel=0.2)
+    assert {tool["name"] for tool in shown["tools"]}.isdisjoint({"apply_patch"})
+
+
 async def test_thoughts_in_the_text_of_a_model_with_tools_are_no_answer(begin, workspace):
     (workspace / "README.md").write_text("Hello.\n")
     editor, server = await begin()

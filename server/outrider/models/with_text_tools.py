@@ -14,7 +14,7 @@ from outrider.models.text_tools import Call, Format, TextToolParser
 from outrider.models.text_tools.shapes import arguments_of
 from outrider.models.wrapper import Wrapper
 from outrider.ports.ids import Ids
-from outrider.ports.model import Message, Model, ModelItem, ModelRequest, ToolCall
+from outrider.ports.model import Message, Model, ModelItem, ModelRequest, Part, ToolCall
 
 
 class TextToolModel(Wrapper):
@@ -81,15 +81,24 @@ def as_text(request: ModelRequest, form: Format) -> ModelRequest:
         said = _as_text(message, names, form)
         if messages and said.role == messages[-1].role == "user":
             before = messages.pop()
-            said = Message("user", f"{before.text}\n\n{said.text}", images=before.images + said.images)
+            said = replace(_joined(before, said), images=before.images + said.images)
         messages.append(said)
     if request.tools:
-        described = form.prompt(request.tools)
+        told = Message.of_parts("system", [Part("tools", form.prompt(request.tools))])
         if messages and messages[0].role == "system":
-            messages[0] = Message("system", f"{messages[0].text}\n\n{described}")
+            messages[0] = _joined(messages[0], told)
         else:
-            messages.insert(0, Message("system", described))
+            messages.insert(0, told)
     return replace(request, messages=messages, tools=())
+
+
+def _joined(first: Message, second: Message) -> Message:
+    """One message of the texts of two, with what they are made of if that is known of both."""
+    text = f"{first.text}\n\n{second.text}"
+    if not (first.parts and second.parts):
+        return Message(first.role, text)
+    *before, last = first.parts
+    return Message(first.role, text, parts=(*before, replace(last, text=f"{last.text}\n\n"), *second.parts))
 
 
 def _as_text(message: Message, names: Mapping[str, str], form: Format) -> Message:

@@ -93,6 +93,7 @@ PartKind = Literal[
     "diagnostics",
     "image",
     "map",
+    "tools",
 ]
 
 
