@@ -224,25 +224,25 @@ def prose(
     reading: Reading,
     handlers: Mapping[str, Handler],
     *,
-    fenced: Mapping[str, Handler] | None = None,
     whole: Mapping[str, Handler] | None = None,
+    fenced_behind_text: bool = False,
     waking: Iterable[str] = (),
 ) -> Wait[None]:
     """Read a whole message: text goes out at once, calls are handled, code blocks are left alone.
 
-    A code block that is nothing but calls, with nothing after it, is how some models write them. In code within a
-    line, or in a line that quotes, there are none.
+    A message that is nothing but a code block of calls is how some models write them; behind text a code block shows
+    something. In code within a line, or in a line that quotes, there are none.
 
     Args:
         reading: The message.
         handlers: By the marker with which a call begins.
-        fenced: How calls may begin in such a code block; None for all of the other two.
         whole: How calls may begin that count only at the beginning of a line, with nothing after them.
+        fenced_behind_text: Whether a code block of calls with nothing after it counts behind text too.
         waking: Markers that end a thought although its own end is missing.
     """
     source, sink = reading.source, reading.sink
     whole = whole or {}
-    inside = fenced if fenced is not None else {**handlers, **whole}
+    inside = {**handlers, **whole}
     stops = Stops({*handlers, *whole, *THOUGHTS, THOUGHT_END, *FENCES})
     ends = {opening: Stops([end, *waking]) for opening, end in THOUGHTS.items()}
     if reading.opened:
@@ -256,7 +256,8 @@ def prose(
             yield from thought(reading, stop, ends[stop])
         elif stop in FENCES:
             if blank_line:
-                yield from code_block(reading, stop, inside)
+                shown = not (sink.fresh or fenced_behind_text)
+                yield from code_block(reading, stop, {} if shown else inside)
             else:
                 sink.text(source.take(len(stop)))
         elif stop == THOUGHT_END:
