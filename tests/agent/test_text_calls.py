@@ -267,6 +267,21 @@ async def test_the_doctor_asks_no_model_unless_it_is_told_to(begin):
 
 
 @pytest.mark.parametrize(
+    ("settings", "status", "says"),
+    [
+        ({"fallbackModels": ["other/x"]}, "warn", "'other/x' names an unknown provider"),
+        ({"tiers": {"small": ["other/x"]}}, "fail", "'other/x' names an unknown provider"),
+        ({"fallbackModels": ["my/other"]}, "ok", "my/other"),
+    ],
+)
+async def test_the_doctor_looks_at_every_model_that_may_be_asked(settings, status, says, begin):
+    editor, _ = await begin(**settings)
+    checks = (await editor.command("outrider.doctor", {}))["checks"]
+    (check,) = [check for check in checks if check["name"] == "model"]
+    assert (check["status"], says in check["detail"]) == (status, True)
+
+
+@pytest.mark.parametrize(
     ("answers", "status", "says"),
     [
         ([Said(calls=[("c", "report_ready", {"word": "ready"})])], "ok", "as its provider has them"),
