@@ -240,6 +240,34 @@ def test_the_type_in_the_data_counts_where_the_two_differ():
     assert decode("anthropic", body)["error"]["kind"] == "overloaded"
 
 
+def test_what_blocks_of_any_kind_are_made_of_goes_back():
+    def block(number, begun, *deltas):
+        pieces = [{"type": "content_block_delta", "index": number, "delta": delta} for delta in deltas]
+        return [{"type": "content_block_start", "index": number, "content_block": begun}, *pieces]
+
+    cited, place = {"type": "char_location", "cited_text": "Hé"}, {"type": "page_location"}
+    end = [{"type": "message_delta", "delta": {"stop_reason": "end_turn"}}, {"type": "message_stop"}]
+    told = read(
+        "anthropic",
+        *block(0, {"type": "compaction", "content": None}, *({"type": "compaction_delta", "content": c} for c in ("So ", "far"))),
+        *block(1, {"type": "text", "text": "", "citations": []}, {"type": "text_delta", "text": "Hi "}),
+        *block(2, {"type": "text", "text": ""}, {"type": "text_delta", "text": "Hé"}, {"type": "citations_delta", "citation": cited}),
+        *block(3, {"type": "text", "text": "!", "citations": [place]}),
+        *block(4, {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}, {"type": "input_json_delta", "partial_json": ""}, {"type": "input_json_delta", "partial_json": '{"query":"x"}'}),
+        *block(5, {"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"type": "web_search_result", "encrypted_content": "e"}]}),
+        *end,
+    )  # fmt: skip
+    assert (told["text"], told["tool_calls"]) == ("Hi Hé!", [])
+    assert told["response"]["providerData"] == [
+        {"type": "compaction", "content": "So far"},
+        ["text", 3],
+        ["text", 2, {"citations": [cited]}],
+        ["text", 1, {"citations": [place]}],
+        {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "x"}},
+        {"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"type": "web_search_result", "encrypted_content": "e"}]},
+    ]  # fmt: skip
+
+
 def test_a_message_that_begins_again_in_the_middle_is_no_answer():
     start = {"type": "message_start", "message": {"id": "m", "usage": {"input_tokens": 3}}}
     text = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Hi"}}

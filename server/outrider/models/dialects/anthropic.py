@@ -125,7 +125,7 @@ def _blocks(message: Message, model: str, contents: Mapping[str, bytes]) -> list
                 blocks.append(dict(block.block))
             case TextBlock():
                 if block.text.strip():  # text of nothing but white space is refused
-                    blocks.append(_text(block.text))
+                    blocks.append({**_text(block.text), **block.extra})
             case CallBlock(call):
                 use = {"id": call_id(call.id, _LONGEST_ID), "name": tool_name(call.name)}
                 blocks.append({"type": "tool_use", **use, "input": object_of(call.arguments)})
@@ -171,6 +171,8 @@ class AnthropicDecoder(Decoder):
         """Calls whose arguments stood in their first event, which counts unless they come in pieces too."""
         self._kept: list[_Kept] = []
         self._growing: dict[int, _Kept] = {}
+        self._quotes: dict[int, dict[str, Any]] = {}
+        """What goes back with a text: the places it cites."""
         self._usage: dict[str, Any] = {}
         self._begun = False
         """Whether any block came."""
@@ -223,8 +225,11 @@ class AnthropicDecoder(Decoder):
         self._calls.pop(number, None)
         self._growing.pop(number, None)
         self._given.discard(number)
+        self._quotes.pop(number, None)
         if kind == "text":
-            self._answer.begin_text()
+            cited = mappings(block.get("citations"))
+            self._quotes[number] = {"citations": cited} if cited else {}
+            self._answer.begin_text(self._quotes[number])
             self._answer.add_text(string(block.get("text")), items)
         elif kind == "tool_use":
             call = self._answer.begin_call(string(block.get("id")), string(block.get("name")))
@@ -255,10 +260,12 @@ class AnthropicDecoder(Decoder):
                 thought = string(delta.get("thinking"))
                 self._add(number, "thinking", thought)
                 self._answer.add_reasoning(thought, items)
-            case "signature_delta":
-                self._add(number, "signature", string(delta.get("signature")))
+            case "citations_delta" if number in self._quotes:
+                self._quotes[number].setdefault("citations", []).append(delta.get("citation"))
             case _:
-                pass
+                # Signatures, and whatever else blocks are made of that go back as they came.
+                for key in delta.keys() - {"type"}:
+                    self._add(number, key, string(delta[key]))
 
     def _add(self, number: int, key: str, piece: str) -> None:
         if (kept := self._growing.get(number)) and piece:
