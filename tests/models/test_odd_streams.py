@@ -86,6 +86,25 @@ def test_reasoning_that_comes_in_details_alone_is_shown_and_never_twice():
     assert read("openai-chat", chunk(both), chunk({"content": "Yes"}, "stop"))["reasoning"] == "Hm"
 
 
+def test_signed_reasoning_of_several_calls_is_kept_apart_by_its_ids():
+    def signed(call_id, part):
+        return {
+            "type": "reasoning.encrypted",
+            "index": 0,
+            "data": part,
+            **({"id": call_id} if call_id else {}),
+        }
+
+    parts = [signed("a", "AA"), signed(None, "A"), signed("b", "BB")]
+    told = read(
+        "openai-chat",
+        *(chunk({"reasoning_details": [part]}) for part in parts),
+        chunk({"content": "So"}, "stop"),
+    )
+    (kept, _) = told["response"]["providerData"][::-1]
+    assert kept["reasoning_details"] == [signed("a", "AAA"), signed("b", "BB")]
+
+
 def test_content_may_be_a_list_of_texts():
     told = read("openai-chat", chunk({"content": ["a", {"type": "text", "text": "b"}, 3, None]}, "stop"))
     assert told["text"] == "ab"

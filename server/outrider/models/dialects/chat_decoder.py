@@ -224,10 +224,11 @@ def _begins_another(call: OpenCall, call_id: str, name: str, fragment: str) -> b
 
 
 def _join_pieces(kept: list[dict[str, Any]], pieces: list[dict[str, Any]]) -> None:
-    """Add pieces of blocks: one of the same type and index as the last one goes on with it."""
+    """Add pieces of blocks: one of the same type and index as the last one goes on with it, unless it has another id."""
     for piece in pieces:
         last = kept[-1] if kept else {}
         same = all(last.get(key) == piece.get(key) for key in ("type", "index"))
+        same = same and piece.get("id") in (None, "", last.get("id"))
         if not last or not same:
             kept.append(dict(piece))
             continue
