@@ -506,6 +506,22 @@ def test_an_answer_that_gives_no_reason_for_its_end_is_whole_if_it_calls():
         assert read("gemini", *cut)["error"]["kind"] == "cut_stream"
 
 
+@pytest.mark.parametrize(
+    ("reason", "meant"),
+    [
+        *((one, "overloaded") for one in ("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL")),
+        *((one, "overloaded") for one in ("TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE")),
+        *((one, "refused") for one in ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII")),
+        *((one, "refused") for one in ("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR")),
+        *((one, "stop") for one in ("STOP", "OTHER", "FINISH_REASON_UNSPECIFIED", "SOMETHING_NEW")),
+        ("MAX_TOKENS", "length"),
+    ],
+)  # fmt: skip
+def test_every_reason_of_gemini_for_its_end_means_something(reason, meant):
+    told = read("gemini", candidate({"text": "So"}), candidate(finish=reason, usageMetadata=COUNTS))
+    assert meant == (told["error"]["kind"] if told["error"] else told["response"]["finishReason"])
+
+
 def piece(path, goes_on=True, **value):
     return {
         "functionCall": {

@@ -39,8 +39,19 @@ _FINISH_REASONS: dict[str, FinishReason] = {
     "PROHIBITED_CONTENT": "refused",
     "SPII": "refused",
     "IMAGE_SAFETY": "refused",
+    "IMAGE_PROHIBITED_CONTENT": "refused",
+    "IMAGE_RECITATION": "refused",
+    "MODEL_ARMOR": "refused",
 }
-_BROKEN = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MISSING_THOUGHT_SIGNATURE"})
+_BROKEN = frozenset(
+    {
+        "MALFORMED_FUNCTION_CALL",
+        "MALFORMED_RESPONSE",
+        "UNEXPECTED_TOOL_CALL",
+        "TOO_MANY_TOOL_CALLS",
+        "MISSING_THOUGHT_SIGNATURE",
+    }
+)
 """Reasons that mean the model's answer is not there, and may well be if it is asked again."""
 _NOT_TAKEN = frozenset({"image/gif"})
 _SCHEMA_KEYS = frozenset({"$schema", "$id", "$comment"})
