@@ -200,6 +200,21 @@ def breaks(kind: str, said: Said, keep: int) -> Answer:
     return answer
 
 
+def pauses(kind: str, said: Said, events: int, until: Callable[[], Awaitable[object]]) -> Answer:
+    """A stream that stops after so many events, and goes on once `until` is over."""
+    end = b"\n" if kind == "ollama" else b"\n\n"
+    parts = IN_DIALECT[kind](said).split(end)
+    begun, rest = end.join(parts[:events]) + end, end.join(parts[events:])
+
+    async def answer(connection: Connection) -> None:
+        await connection.send(HEAD % (NDJSON if kind == "ollama" else SSE))
+        await connection.send(b"%x\r\n%s\r\n" % (len(begun), begun))
+        await until()
+        await connection.send(b"%x\r\n%s\r\n0\r\n\r\n" % (len(rest), rest))
+
+    return answer
+
+
 def errs(kind: str, said: Said) -> Answer:
     """A stream that begins well and goes on with an error, as the dialect has them."""
     body = IN_DIALECT[kind](said)

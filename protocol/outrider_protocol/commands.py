@@ -398,6 +398,8 @@ class PromptResult(Wire):
     session_id: str
     model: str | None = None
     """The one that was asked last."""
+    tool_format: str | None = None
+    """How calls are written into its text; then `messages` have them so, and the system message describes `tools`."""
     messages: list[PromptMessage]
     tools: list[ToolInfo]
     sections: list[PromptSection]

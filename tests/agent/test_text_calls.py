@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from outrider.testing.scenario import embedded, start_session
-from provider_server import ProviderServer, Said, fails, tells
+from provider_server import ProviderServer, Said, fails, pauses, tells
 from replayed import assert_replays
 
 REFUSAL = fails(400, {"error": {"message": "registry.example/tiny does not support tools"}})
@@ -133,6 +133,77 @@ async def test_other_failures_change_nothing(begin):
     assert len(server.bodies) == 1
 
 
+THOUGHT = "They want `ls`.\n\nSo look."
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [("openai-chat", {}), ("ollama", {}), ("openai-chat", {"models": {"my/tiny": {"toolFormat": "hermes"}}})],
+    ids=["chat", "ollama", "text calls"],
+)
+async def test_thoughts_that_began_in_the_prompt_are_taken_back_and_are_no_answer(begin, kind, settings):
+    editor, server = await begin(kind, **settings)
+    server.known["/api/show"] = fails(404)
+
+    async def shown():
+        await editor.wait_for(lambda: editor.frames, "text")
+
+    first = pauses(kind, Said(f"{THOUGHT}\n</think>\n\nHello."), 6, shown)
+    server.plays(kind, first, Said("Hm.</think>Again."), Said("At once."))
+    assert (await editor.run("Hi"))["summary"] == "Hello."
+    (reset,) = data_of(editor, "model.reset")
+    assert reset["text"].startswith(THOUGHT[:9])
+    assert (reset["reason"], THOUGHT.startswith(reset["text"].strip())) == ("read_anew", True)
+    (answer,) = data_of(editor, "model.responded")
+    assert (answer["text"], answer["reasoning"]) == ("Hello.", THOUGHT)
+    shown = [(frame["kind"], frame["text"]) for frame in editor.frames]
+    assert ("reasoning", THOUGHT) in shown
+    # The next answer is taken for a thought from its beginning on, and one that never ends for none.
+    assert (await editor.run("Hi", sessionId=editor.session_id))["summary"] == "Again."
+    assert len(data_of(editor, "model.reset")) == 1
+    assert (await editor.run("Hi", sessionId=editor.session_id))["summary"] == "At once."
+    assert data_of(editor, "model.responded")[-1].get("reasoning") is None
+    assert "think" not in json.dumps(server.bodies[-1]["messages"][1:])
+
+
+async def test_the_prompt_of_a_model_without_tools_is_what_it_is_sent(begin, workspace):
+    (workspace / "README.md").write_text("Hello.\n")
+    editor, server = await begin(models={"my/tiny": {"toolFormat": "hermes", "editFormat": "replace"}})
+    server.plays("openai-chat", Said(f"I look.\n{written(READ)}"), Said("There it is."))
+    await editor.run("Look.")
+    shown = await editor.command("outrider.prompt", {"sessionId": editor.session_id})
+    assert (shown["toolFormat"], shown["model"]) == ("hermes", "my/tiny")
+    *sent, answer = shown["messages"]
+    assert [(one["role"], one["text"]) for one in sent] == [
+        (one["role"], one["content"]) for one in server.bodies[-1]["messages"]
+    ]
+    assert answer["text"] == "There it is."
+    assert not any("toolCalls" in one for one in sent)
+    kinds = [section["kind"] for section in shown["sections"]]
+    assert (kinds.count("tools"), sent[0]["sections"][-1]["kind"]) == (1, "tools")
+    assert sum(section["tokens"] for section in shown["sections"]) == pytest.approx(shown["tokens"], rel=0.2)
+    assert {tool["name"] for tool in shown["tools"]}.isdisjoint({"apply_patch"})
+
+
+async def test_thoughts_in_the_text_of_a_model_with_tools_are_no_answer(begin, workspace):
+    (workspace / "README.md").write_text("Hello.\n")
+    editor, server = await begin()
+    server.plays(
+        "openai-chat", Said("<think>\nHm.\n</think>\n\nI look.", calls=[READ]), Said("<think></think>Done.")
+    )
+    assert (await editor.run("Look."))["summary"] == "Done."
+    answers = data_of(editor, "model.responded")
+    assert [(one["text"], one.get("reasoning")) for one in answers] == [("I look.", "Hm.\n"), ("Done.", None)]
+    assert data_of(editor, "model.reset") == []
+
+
+async def test_a_server_that_tells_thoughts_apart_is_believed(begin):
+    editor, server = await begin()
+    server.plays("openai-chat", Said("It ends with\n</think>\nas you see.", reasoning="Hm."))
+    assert (await editor.run("How?"))["summary"] == "It ends with\n</think>\nas you see."
+    assert data_of(editor, "model.responded")[0]["reasoning"] == "Hm."
+
+
 @pytest.mark.parametrize(
     ("form", "lacks"),
     [
@@ -193,6 +264,21 @@ async def test_the_doctor_asks_no_model_unless_it_is_told_to(begin):
     editor, server = await begin()
     assert tools_check(await editor.command("outrider.doctor", {})) is None
     assert server.bodies == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "status", "says"),
+    [
+        ({"fallbackModels": ["other/x"]}, "warn", "'other/x' names an unknown provider"),
+        ({"tiers": {"small": ["other/x"]}}, "fail", "'other/x' names an unknown provider"),
+        ({"fallbackModels": ["my/other"]}, "ok", "my/other"),
+    ],
+)
+async def test_the_doctor_looks_at_every_model_that_may_be_asked(settings, status, says, begin):
+    editor, _ = await begin(**settings)
+    checks = (await editor.command("outrider.doctor", {}))["checks"]
+    (check,) = [check for check in checks if check["name"] == "model"]
+    assert (check["status"], says in check["detail"]) == (status, True)
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,25 @@ async def test_a_model_that_the_provider_does_not_list_is_named(outside):
     assert "my/c is not among those" in text
 
 
+async def test_models_that_are_named_and_cannot_be_had_are_said(outside):
+    more = {
+        "fallbackModels": ["my/c", "my/b"],
+        "tiers": {"small": ["other/tiny", "my/a"]},
+        "limits": {"cost": 1},
+        "models": {"my/a": {"price": {"input": 1, "output": 2}}},
+    }
+    async with ProviderServer() as server:
+        server.answers = [tells(LISTS["openai-chat"][1])]
+        code, text = await shown(outside, server, kind="openai-chat", more=more)
+    assert code == 0
+    said = text.splitlines()
+    assert "other/tiny is of no configured provider, so it is never asked" in said
+    assert "my/c is not among those that my lists" in said
+    assert not [line for line in said if line.startswith(("my/a is", "my/b is"))]
+    (costs,) = [line for line in said if line.startswith("limits.cost")]
+    assert ("other/tiny" in costs, "my/a" in costs) == (True, False)
+
+
 async def test_with_nothing_configured_keys_and_local_servers_are_offered(outside, monkeypatch):
     async with ProviderServer() as server, ProviderServer() as other:
         server.known["/api/tags"] = tells(LISTS["ollama"][1])
@@ -139,7 +158,7 @@ async def test_what_is_known_of_a_model_is_shown_with_where_it_comes_from(outsid
     assert rows["tool format"] == ["hermes", "your settings"]
     assert rows["context window"] == ["65536", "its provider says so"]
     assert rows["vision"] == ["no", "assumed"]
-    assert "1 in, 2 out per million tokens its provider says so" in text
+    assert "1 in, 2 out per million tokens   its provider says so" in text
 
 
 async def test_what_ollama_tells_of_a_model_is_asked_for(outside):

@@ -1,6 +1,7 @@
 """The loopback server says what the real ones say: the official clients read it, and see what our decoders see."""
 
 import json
+from base64 import b64decode
 
 import pytest
 
@@ -76,11 +77,40 @@ async def of_ollama(url):
     return text, calls, (last.prompt_eval_count, last.eval_count)
 
 
+async def of_gemini(url):
+    from google import genai
+    from google.genai import types
+
+    options = types.HttpOptions(
+        base_url=url.removesuffix("/v1"), api_version="v1", async_client_args={"trust_env": False}
+    )
+    client = genai.Client(api_key="none", http_options=options).aio
+    text, thought, calls, signed, usage = "", "", [], [], None
+    try:
+        async for chunk in await client.models.generate_content_stream(model="m", contents="hello"):
+            usage = chunk.usage_metadata or usage
+            for part in chunk.candidates[0].content.parts or ():
+                signed += [part.thought_signature] if part.thought_signature else []
+                if part.function_call:
+                    calls.append(
+                        (part.function_call.id, part.function_call.name, dict(part.function_call.args))
+                    )
+                elif part.thought:
+                    thought += part.text
+                else:
+                    text += part.text or ""
+    finally:
+        await client.aclose()
+    assert (thought, signed) == (SAID.reasoning, [b64decode(SAID.signed)])
+    return text, calls, (usage.prompt_token_count, usage.candidates_token_count)
+
+
 CLIENTS = {
     "openai-chat": of_chat,
     "openai-responses": of_responses,
     "anthropic": of_anthropic,
     "ollama": of_ollama,
+    "gemini": of_gemini,
 }
 
 
@@ -103,7 +133,7 @@ async def test_an_official_client_takes_an_error_inside_a_stream_for_one(kind):
         server.plays(kind, errs(kind, SAID))
         with pytest.raises(Exception, match="odd") as raised:
             await CLIENTS[kind](server.url)
-    assert type(raised.value).__module__.partition(".")[0] in ("openai", "anthropic", "ollama")
+    assert type(raised.value).__module__.partition(".")[0] in ("openai", "anthropic", "ollama", "google")
 
 
 async def test_the_helper_of_openai_puts_the_events_of_a_response_together():

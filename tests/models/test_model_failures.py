@@ -46,6 +46,16 @@ from outrider.models.failures import clean, http_failure, stream_failure
         (503, "", "overloaded"),
         (529, "", "overloaded"),
         (418, "", "bad_request"),
+        (204, "", "protocol"),
+        (405, "", "protocol"),
+        (407, "", "auth"),
+        (410, '{"error":{"code":"ModelDeprecated","message":"gone"}}', "unknown_model"),
+        *(
+            (status, "", "overloaded")
+            for status in (423, 424, 425, 498, 502, 504, *range(520, 528), 530, 598)
+        ),
+        *((status, "", "timeout") for status in (460, 499)),
+        (431, "", "bad_request"),
     ],
 )
 def test_kinds(status: int, body: str, kind: str):
@@ -67,6 +77,13 @@ def test_kinds(status: int, body: str, kind: str):
         (422, "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000", "context_overflow"),
         (400, "max_tokens is too large: 100000. At most 16384 completion tokens", "bad_request"),
         (429, "You exceeded your token limit per minute", "rate_limit"),
+        (400, "The total length of all messages is too long.", "context_overflow"),
+        (400, "Invalid model: no-such-one", "unknown_model"),
+        (400, "The supported API model names are big or small, but you passed other.", "unknown_model"),
+        (400, "The requested model 'other' is not supported by any provider you have enabled.", "unknown_model"),
+        (400, "Incorrect API key provided. You can obtain one from https://console.example.", "auth"),
+        (400, "API key not valid. Please pass a valid API key.", "auth"),
+        (400, "the field api_key_name is invalid", "bad_request"),
         (400, "library/gemma3 does not support tools", "no_tools"),
         (400, "`tool calling` is not supported with this model", "no_tools"),
         (400, "Function calling is not enabled for models/gemma-3-27b-it", "no_tools"),
@@ -82,6 +99,23 @@ def test_kinds(status: int, body: str, kind: str):
 )  # fmt: skip
 def test_the_words_of_servers_tell_what_is_to_be_done(status: int, message: str, kind: str):
     assert http_failure(status, json.dumps({"error": {"message": message}})).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("too_many_prompt_tokens", "context_overflow"),
+        ("tokens_limit_reached", "context_overflow"),
+        ("string_above_max_length", "context_overflow"),
+        ("invalid_model", "unknown_model"),
+        ("model_not_supported", "unknown_model"),
+        ("tool_use_failed", "overloaded"),
+    ],
+)
+def test_the_codes_of_servers_tell_what_is_to_be_done(code: str, kind: str):
+    error = {"type": "invalid_request_error", "code": code, "message": "odd"}
+    assert http_failure(400, json.dumps({"error": error})).kind == kind
+    assert stream_failure({"error": error}).kind == kind
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,25 @@ def test_reasoning_that_comes_in_details_alone_is_shown_and_never_twice():
     assert read("openai-chat", chunk(both), chunk({"content": "Yes"}, "stop"))["reasoning"] == "Hm"
 
 
+def test_signed_reasoning_of_several_calls_is_kept_apart_by_its_ids():
+    def signed(call_id, part):
+        return {
+            "type": "reasoning.encrypted",
+            "index": 0,
+            "data": part,
+            **({"id": call_id} if call_id else {}),
+        }
+
+    parts = [signed("a", "AA"), signed(None, "A"), signed("b", "BB")]
+    told = read(
+        "openai-chat",
+        *(chunk({"reasoning_details": [part]}) for part in parts),
+        chunk({"content": "So"}, "stop"),
+    )
+    (kept, _) = told["response"]["providerData"][::-1]
+    assert kept["reasoning_details"] == [signed("a", "AAA"), signed("b", "BB")]
+
+
 def test_content_may_be_a_list_of_texts():
     told = read("openai-chat", chunk({"content": ["a", {"type": "text", "text": "b"}, 3, None]}, "stop"))
     assert told["text"] == "ab"
@@ -181,6 +200,20 @@ def test_a_call_without_an_object_around_its_function():
     assert calls(read("openai-chat", chunk({"tool_calls": [flat]}, "tool_calls"))) == [("a", "f", "{}")]
 
 
+@pytest.mark.parametrize("end", [{}, {"finish_reason": ""}, {"finish_reason": None}])
+def test_an_answer_that_is_not_streamed_is_whole_without_a_reason_for_its_end(end):
+    call = {"id": "a", "function": {"name": "f", "arguments": "{}"}}
+    whole = {"choices": [{"index": 0, "message": {"content": "Hi", "tool_calls": [call]}, **end}]}
+    told = decode("openai-chat", json.dumps(whole).encode())
+    assert (told["text"], calls(told), told["response"]["finishReason"]) == (
+        "Hi",
+        [("a", "f", "{}")],
+        "tool_calls",
+    )
+    for cut in ({"choices": [{"index": 0, "delta": {"content": "Hi"}, **end}]}, {"pathname": "/chat"}):
+        assert decode("openai-chat", json.dumps(cut).encode())["error"]["kind"] == "cut_stream"
+
+
 # --- anthropic -------------------------------------------------------------------------------------------------
 
 MESSAGE = [
@@ -224,6 +257,42 @@ def test_the_type_in_the_data_counts_where_the_two_differ():
         b'event: message_stop\ndata: {"type":"error","error":{"type":"overloaded_error","message":"odd"}}\n\n'
     )
     assert decode("anthropic", body)["error"]["kind"] == "overloaded"
+
+
+def test_what_blocks_of_any_kind_are_made_of_goes_back():
+    def block(number, begun, *deltas):
+        pieces = [{"type": "content_block_delta", "index": number, "delta": delta} for delta in deltas]
+        return [{"type": "content_block_start", "index": number, "content_block": begun}, *pieces]
+
+    cited, place = {"type": "char_location", "cited_text": "Hé"}, {"type": "page_location"}
+    end = [{"type": "message_delta", "delta": {"stop_reason": "end_turn"}}, {"type": "message_stop"}]
+    told = read(
+        "anthropic",
+        *block(0, {"type": "compaction", "content": None}, *({"type": "compaction_delta", "content": c} for c in ("So ", "far"))),
+        *block(1, {"type": "text", "text": "", "citations": []}, {"type": "text_delta", "text": "Hi "}),
+        *block(2, {"type": "text", "text": ""}, {"type": "text_delta", "text": "Hé"}, {"type": "citations_delta", "citation": cited}),
+        *block(3, {"type": "text", "text": "!", "citations": [place]}),
+        *block(4, {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}, {"type": "input_json_delta", "partial_json": ""}, {"type": "input_json_delta", "partial_json": '{"query":"x"}'}),
+        *block(5, {"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"type": "web_search_result", "encrypted_content": "e"}]}),
+        *end,
+    )  # fmt: skip
+    assert (told["text"], told["tool_calls"]) == ("Hi Hé!", [])
+    assert told["response"]["providerData"] == [
+        {"type": "compaction", "content": "So far"},
+        ["text", 3],
+        ["text", 2, {"citations": [cited]}],
+        ["text", 1, {"citations": [place]}],
+        {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "x"}},
+        {"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"type": "web_search_result", "encrypted_content": "e"}]},
+    ]  # fmt: skip
+
+
+def test_a_message_that_begins_again_in_the_middle_is_no_answer():
+    start = {"type": "message_start", "message": {"id": "m", "usage": {"input_tokens": 3}}}
+    text = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Hi"}}
+    end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
+    assert read("anthropic", start, start, text, end)["text"] == "Hi"
+    assert read("anthropic", start, text, start, text, end)["error"]["kind"] == "cut_stream"
 
 
 # --- responses -------------------------------------------------------------------------------------------------
@@ -302,6 +371,17 @@ def test_what_comes_only_when_a_part_is_done_counts():
         completed(),
     )
     assert (told["text"], calls(told)) == ("Hello", [("f", "f", '{"x":1}')])
+
+
+def test_what_was_left_out_of_a_text_comes_with_its_end():
+    delta = event("output_text.delta", output_index=0, delta="Hel")
+    for last in (
+        event("output_item.done", output_index=0, item=message_item("Hello")),
+        completed(message_item("Hello")),
+    ):
+        assert read("openai-responses", delta, last, completed())["text"] == "Hello"
+    other = event("output_item.done", output_index=0, item=message_item("Goodbye"))
+    assert read("openai-responses", delta, other, completed())["text"] == "Hel"
 
 
 def test_calls_that_only_the_whole_response_names_are_made():
@@ -424,6 +504,75 @@ def test_an_answer_that_gives_no_reason_for_its_end_is_whole_if_it_calls():
     assert (told["text"], told["response"]["finishReason"]) == ("So.", "tool_calls")
     for cut in ([candidate({"text": "So."}, usageMetadata=COUNTS)], [{"usageMetadata": COUNTS}], []):
         assert read("gemini", *cut)["error"]["kind"] == "cut_stream"
+
+
+@pytest.mark.parametrize(
+    ("reason", "meant"),
+    [
+        *((one, "overloaded") for one in ("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL")),
+        *((one, "overloaded") for one in ("TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE")),
+        *((one, "refused") for one in ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII")),
+        *((one, "refused") for one in ("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR")),
+        *((one, "stop") for one in ("STOP", "OTHER", "FINISH_REASON_UNSPECIFIED", "SOMETHING_NEW")),
+        ("MAX_TOKENS", "length"),
+    ],
+)  # fmt: skip
+def test_every_reason_of_gemini_for_its_end_means_something(reason, meant):
+    told = read("gemini", candidate({"text": "So"}), candidate(finish=reason, usageMetadata=COUNTS))
+    assert meant == (told["error"]["kind"] if told["error"] else told["response"]["finishReason"])
+
+
+def piece(path, goes_on=True, **value):
+    return {
+        "functionCall": {
+            "partialArgs": [{"jsonPath": path, **value}],
+            **({"willContinue": True} if goes_on else {}),
+        }
+    }
+
+
+BEGUN = {"functionCall": {"name": "f", "willContinue": True}, "thoughtSignature": "c2ln"}
+OVER = {"functionCall": {}}
+
+
+@pytest.mark.parametrize(
+    ("pieces", "arguments"),
+    [
+        ([piece("$.x", stringValue="a ", willContinue=True), piece("$.x", stringValue="b"), OVER], {"x": "a b"}),
+        (
+            [
+                piece("$.files[0].name", stringValue="a"),
+                piece("$.files[0].size", numberValue=3.0),
+                {"functionCall": {"willContinue": True}},
+                piece("$.files[1].name", stringValue="b"),
+                piece("$.files[1].tags[0]", stringValue="t", goes_on=False),
+            ],
+            {"files": [{"name": "a", "size": 3}, {"name": "b", "tags": ["t"]}]},
+        ),
+        (
+            [piece("$['a.b']", boolValue=False), piece('$["c"]', numberValue=0.5), piece("$.d", nullValue="NULL_VALUE"), OVER],
+            {"a.b": False, "c": 0.5, "d": None},
+        ),
+        ([OVER], {}),
+        ([piece("$.x", stringValue="cut", willContinue=True)], None),
+        ([piece("$.x[3]", numberValue=1), OVER], None),
+        ([piece("$.x[3]", nullValue="NULL_VALUE"), OVER], None),
+        ([piece("$.x", numberValue=1), piece("$.x.y", numberValue=1), OVER], None),
+        ([piece("$..x", numberValue=1), OVER], None),
+        ([piece("x", numberValue=1), OVER], None),
+        ([piece("$.x"), OVER], None),
+    ],
+)  # fmt: skip
+def test_arguments_of_gemini_may_come_in_pieces(pieces, arguments):
+    whole = {"functionCall": {"name": "g", "args": {"y": 1}, "id": "own"}}
+    chunks = [candidate(BEGUN), *map(candidate, pieces), candidate(whole), candidate(finish="STOP")]
+    told, other = read("gemini", *chunks), read("gemini", *map(snake, chunks))
+    assert [(one["name"], one["arguments"]) for one in told["tool_calls"]] == [
+        ("f", arguments),
+        ("g", {"y": 1}),
+    ]
+    assert [one["arguments"] for one in other["tool_calls"]] == [arguments, {"y": 1}]
+    assert told["response"]["providerData"] == [["call", 0, {"thoughtSignature": "c2ln"}], ["call", 1]]
 
 
 # --- ollama ----------------------------------------------------------------------------------------------------

@@ -16,12 +16,14 @@ from outrider.agent.record import Record
 from outrider.agent.services import Services
 from outrider.ports.events import StreamFrame
 from outrider.ports.model import (
+    READ_ANEW,
     FellBack,
     Message,
     Model,
     ModelFailure,
     ModelRequest,
     ModelResponse,
+    ReadAnew,
     ReasoningDelta,
     Retried,
     Switched,
@@ -152,6 +154,11 @@ class Asker:
                             shown.text(text)
                         case ReasoningDelta(text):
                             shown.reasoning(text)
+                        case ReadAnew():
+                            if purpose == "main":
+                                self._withdraw(shown, message_id, READ_ANEW)
+                                await self._record.settled()
+                            shown.forget()
                         case Switched(model, tool_format, reason):
                             self._withdraw(shown, message_id, reason)
                             switched = ModelSwitched(

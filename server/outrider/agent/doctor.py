@@ -57,14 +57,15 @@ async def _model(services: Services) -> Check:
     said: list[str] = []
     for reference in models:
         model = await services.catalog.open(reference)
+        status = "warn" if reference in services.settings().fallback_models else "fail"
         if isinstance(model, ModelProblem):
-            return Check(name="model", status="fail", detail=model.message)
+            return Check(name="model", status=status, detail=model.message)
         await model.close()
         provider = services.settings().providers.get(reference.partition("/")[0])
         if provider is not None and provider.api_key_env and not services.env.get(provider.api_key_env):
             return Check(
                 name="model",
-                status="fail",
+                status=status,
                 detail=f"{reference}: set the environment variable {provider.api_key_env}",
             )
         said.append(f"{reference}, {model.context_window} tokens")

@@ -30,7 +30,8 @@ _TASK: Final = (
 
 def models_of(settings: Settings) -> list[str]:
     """The models that a turn may ask, the one of its first step first."""
-    return [one.model for one in in_order(settings.tiers, "frontier", settings.model)]
+    listed = [one.model for one in in_order(settings.tiers, "frontier", settings.model)]
+    return list(dict.fromkeys([*listed, *settings.fallback_models]))
 
 
 async def try_tools(services: Services, reference: str) -> Check:

@@ -46,13 +46,17 @@ def show(survey: Survey, console: Console) -> ExitCode:
         for known in survey.known:
             _profile(known, say)
         if settings.tiers != Tiers():
-            say("model: chosen among `tiers`, step by step")
+            say("\nmodel: chosen among `tiers`, step by step")
         elif model is None:
-            say("no model is set: set `model` to one of these")
-        elif problem := _missing(model, surveyed):
-            say(problem, "yellow")
+            say("\nno model is set: set `model` to one of these")
         else:
-            say(f"model: {model}")
+            say(f"\nmodel: {model}")
+        for known in survey.known:
+            if problem := _missing(known.model, surveyed):
+                say(problem, "yellow")
+        unpriced = [one.model for one in survey.known if one.profile.price is None]
+        if settings.limits.cost is not None and unpriced:
+            say(f"limits.cost does not count {', '.join(unpriced)}: the price is unknown", "yellow")
         return ExitCode.FAILED if any(one.problem for one in surveyed) else ExitCode.COMPLETED
     if not offers:
         say("no provider is configured, and neither a key nor a server of this machine was found")
@@ -74,12 +78,12 @@ def _profile(known: Known, say: Callable[[str], None]) -> None:
     """What is known of a model, and where each value comes from."""
     say(f"\n{known.model}:")
     for name, value, source in shown(known.profile):
-        say(f"    {name:<16}{value:<24} {_SOURCES[source]}")
+        say(f"    {name:<16}{value:<32} {_SOURCES[source]}")
     if (pace := known.pace) is not None:
         rate = "" if pace.tokens_per_second is None else f", {pace.tokens_per_second:.0f} tokens/s"
         many = f"{pace.requests} request" + ("" if pace.requests == 1 else "s")
         say(
-            f"    {'speed':<16}{f'{pace.first_token_ms:.0f} ms to the first token{rate}':<24} measured, {many}"
+            f"    {'speed':<16}{f'{pace.first_token_ms:.0f} ms to the first token{rate}':<32} measured, {many}"
         )
 
 
@@ -94,7 +98,7 @@ def _missing(model: str, surveyed: Sequence[Surveyed]) -> str | None:
     provider, _, name = model.partition("/")
     known = next((one for one in surveyed if one.name == provider), None)
     if known is None:
-        return None if ":" in provider else f"model: {model} is of no configured provider"
+        return None if ":" in provider else f"{model} is of no configured provider, so it is never asked"
     if known.models and name not in known.models and f"{name}:latest" not in known.models:
-        return f"model: {model} is not among those that {provider} lists"
+        return f"{model} is not among those that {provider} lists"
     return None

@@ -59,5 +59,6 @@ def _counts(shown: Object) -> Table:
         table.add_row(Text(visible(f"{section['kind']}{name}")), str(section["tokens"]))
     window = f" of {shown['contextWindow']}" if "contextWindow" in shown else ""
     table.add_row(Text("together", style="bold"), f"{shown['tokens']}{window}")
-    table.caption = f"tools: {', '.join(tool['name'] for tool in shown['tools'])}"
+    form = f", as text in the format {shown['toolFormat']}" if "toolFormat" in shown else ""
+    table.caption = f"tools{form}: {', '.join(tool['name'] for tool in shown['tools'])}"
     return table

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from outrider.cli.diffs import FILE_LINES, counts, counts_of, cut, diff_lines, diff_style, told_and_diffs
 from outrider.cli.terminal import one_line, plain_output, visible
+from outrider.ports.model import READ_ANEW
 from outrider_protocol import EDIT_TOOLS
 
 HEAD_LINES: Final = 12
@@ -235,7 +236,12 @@ class Renderer:
                 self._responded(data)
             case "model.reset":
                 self._streamed.pop(data["messageId"], None)
-                self._line(f"(the text above is withdrawn: {visible(str(data['reason']))})", "yellow")
+                why = (
+                    "was no answer yet"
+                    if data["reason"] == READ_ANEW
+                    else f"is withdrawn: {visible(str(data['reason']))}"
+                )
+                self._line(f"(the text above {why})", "yellow")
             case "model.retried":
                 self._line(f"asking {data['model']} again ({visible(str(data['reason']))})", "yellow")
             case "model.fellBack":

@@ -102,6 +102,8 @@ class Catalog:
         self._profiles: dict[str, tuple[object, Profile]] = {}
         """The profile of each model, and what was told and learned of it by then: each step asks several times."""
         self._learned: dict[str, ToolFormat] = {}
+        self._thinks_at_once: set[str] = set()
+        """Models whose answers begin within a thought."""
         self._paces: dict[str, Pace] = {}
         self._asked: dict[str, asyncio.Task[None]] = {}
 
@@ -235,6 +237,7 @@ class Catalog:
             on_use=self._used,
             on_latency=on_latency,
             on_switch=on_switch,
+            opened=self._thinks_at_once,
         )
 
     async def survey(self) -> list[Surveyed]:

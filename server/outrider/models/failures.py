@@ -38,7 +38,7 @@ _CONTEXT_WORDS = re.compile(
     r"context[ _-]?(length|window|size)|maximum (context|prompt length)|(prompt|input|request) (is|was) too (long|large)"
     r"|too many (input |prompt )?tokens|reduce (the length|your message size)|range of input length"
     r"|(prompt|input) exceeds max|exceed\w* .{0,40}(context|maximum number of tokens|(model|prompt|input) token limit)"
-    r"|token count of \d+ exceeds|tokens.{0,3} \+ .{0,3}max_new_tokens",
+    r"|token count of \d+ exceeds|tokens.{0,3} \+ .{0,3}max_new_tokens|length of all messages is too long",
     re.IGNORECASE,
 )
 _QUOTA_WORDS = re.compile(
@@ -61,14 +61,45 @@ _POLICY_WORDS = re.compile(
     r"content[ _](filter|policy|management)|input was flagged|requires moderation", re.IGNORECASE
 )
 _MODEL_WORDS = re.compile(
-    r"not a valid model|unknown model|no such model|model\b.{0,80}\b(not found|does not exist)", re.IGNORECASE
+    r"not a valid model|unknown model|no such model|invalid model\b|supported (api )?model names|requested model\b.{0,80}\bnot supported"
+    r"|model\b.{0,80}\b(not found|does not exist)",
+    re.IGNORECASE,
 )
+_KEY_WORDS = re.compile(
+    r"(incorrect|invalid|expired) api[ _-]?key|api key (is )?(not valid|invalid|expired)", re.IGNORECASE
+)
+_STATUSES: dict[int, FailureKind] = {
+    401: "auth",
+    402: "quota",
+    403: "auth",
+    404: "unknown_model",
+    405: "protocol",
+    407: "auth",
+    408: "timeout",
+    409: "timeout",
+    410: "unknown_model",
+    423: "overloaded",
+    424: "overloaded",
+    425: "overloaded",
+    429: "rate_limit",
+    460: "timeout",
+    498: "overloaded",
+    499: "timeout",
+}
+"""Of client errors; those that are not here are the request's own fault. 424 is said by TGI where it failed to generate, 498
+by Groq where it has no capacity left, 460 and 499 by proxies whose client left: which we did not."""
 # Codes and types of error bodies, in the order they are looked for.
 _CODE_WORDS: tuple[tuple[str, FailureKind], ...] = (
+    ("tool_use_failed", "overloaded"),
     ("content_filter", "refused"),
     ("content_policy", "refused"),
     ("context_length", "context_overflow"),
     ("request_too_large", "context_overflow"),
+    ("too_many_prompt_tokens", "context_overflow"),
+    ("tokens_limit_reached", "context_overflow"),
+    ("string_above_max_length", "context_overflow"),
+    ("invalid_model", "unknown_model"),
+    ("model_not_supported", "unknown_model"),
     ("not_found", "unknown_model"),
     ("rate_limit", "rate_limit"),
     ("resource_exhausted", "rate_limit"),
@@ -162,34 +193,25 @@ def unreadable(payload: bytes, *, source: str) -> ModelFailure:
 def _kind_of_status(status: int, said: str, codes: list[str]) -> FailureKind:
     if status in (400, 402, 403, 429) and _QUOTA_WORDS.search(" ".join((said, *codes))):
         return "quota"
-    if status == 400 and "API_KEY_INVALID" in codes:  # Google's
+    if status == 400 and ("API_KEY_INVALID" in codes or _KEY_WORDS.search(said)):  # Google's and xAI's
         return "auth"
+    if "tool_use_failed" in codes:
+        return "overloaded"  # Groq refuses a call that its model got wrong, which may come out right if it is asked again
     if _IMAGE_WORDS.search(said):
         return "no_images"
     if status not in (401, 403, 429) and _TOOL_WORDS.search(said):
         return "no_tools"
-    match status:
-        case 402:
-            return "quota"
-        case 403 if _POLICY_WORDS.search(" ".join((said, *codes))):
-            return "refused"
-        case 401 | 403:
-            return "auth"
-        case 404:
-            return "unknown_model"
-        case 408 | 409:
-            return "timeout"
-        case 429:
-            return "rate_limit"
-        case _ if status >= 500:
-            return "context_overflow" if _CONTEXT_WORDS.search(said) else "overloaded"
-        case 400 | 413 | 422:
-            kind = _kind_of_words(said, codes)
-            # What the status says about whose fault it is stands; the words only narrow it.
-            narrower = ("context_overflow", "refused", "unknown_model")
-            return kind if kind in narrower else "bad_request"
-        case _:
-            return "bad_request"
+    if status == 403 and _POLICY_WORDS.search(" ".join((said, *codes))):
+        return "refused"
+    if status < 400:
+        return "protocol"
+    if status >= 500:
+        return "context_overflow" if _CONTEXT_WORDS.search(said) else "overloaded"
+    if status in (400, 413, 422):
+        kind = _kind_of_words(said, codes)
+        # What the status says about whose fault it is stands; the words only narrow it.
+        return kind if kind in ("context_overflow", "refused", "unknown_model") else "bad_request"
+    return _STATUSES.get(status, "bad_request")
 
 
 def _kind_of_words(said: str, codes: list[str]) -> FailureKind | None:

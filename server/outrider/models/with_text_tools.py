@@ -4,39 +4,32 @@ It is told of its tools in the system message, calls and results go back to it a
 read by one of the formats of `text_tools`. From outside it is a model like any other.
 """
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 
 from outrider.models.dialects.complete import completed
+from outrider.models.text_answers import read_answer
 from outrider.models.text_tools import Call, Format, TextToolParser
 from outrider.models.text_tools.shapes import arguments_of
 from outrider.models.wrapper import Wrapper
 from outrider.ports.ids import Ids
-from outrider.ports.model import (
-    FinishReason,
-    Message,
-    Model,
-    ModelItem,
-    ModelRequest,
-    ModelResponse,
-    ReasoningDelta,
-    TextDelta,
-    ToolCall,
-)
+from outrider.ports.model import Message, Model, ModelItem, ModelRequest, Part, ToolCall
 
 
 class TextToolModel(Wrapper):
     """A model whose calls are text."""
 
-    def __init__(self, model: Model, form: Format, *, ids: Ids) -> None:
+    def __init__(self, model: Model, form: Format, *, ids: Ids, opened: bool = False) -> None:
         """Make it.
 
         Args:
             model: The model that only writes text; closed with this one.
             form: How it writes calls.
             ids: Makes the ids of its calls.
+            opened: Whether its answers begin within a thought.
         """
+        self._opened = opened
         self._inner = model
         self._form = form
         self._ids = ids
@@ -54,64 +47,19 @@ class TextToolModel(Wrapper):
         """Ask.
 
         Yields:
-            Deltas of text and reasoning, never of a call's text; then one `ModelResponse` or one `ModelFailure`.
+            Deltas of text and reasoning, never of a call's text, and `ReadAnew` where a thought was shown as text;
+            then one `ModelResponse` or one `ModelFailure`.
         """
-        answer = _Answer(self._form.parser(request.tools), self._ids)
-        async with aclosing(self._model.stream(as_text(request, self._form))) as items:
-            async for item in items:
-                if isinstance(item, TextDelta):
-                    for found in answer.feed(item.text):
-                        yield found
-                elif isinstance(item, ReasoningDelta):
-                    answer.reasoning.append(item.text)
-                    yield item
-                elif isinstance(item, ModelResponse):
-                    for found in answer.finish(item):
-                        yield found
-                else:
-                    yield item
 
+        def parser(opened: bool) -> TextToolParser:
+            return self._form.parser(request.tools, opened=opened)
 
-class _Answer:
-    """One answer being read."""
-
-    def __init__(self, parser: TextToolParser, ids: Ids) -> None:
-        self.reasoning: list[str] = []
-        self._parser = parser
-        self._ids = ids
-        self._came = False
-        self._texts: list[str] = []
-        self._calls: list[ToolCall] = []
-
-    def feed(self, text: str) -> list[TextDelta | ReasoningDelta]:
-        self._came = True
-        return self._sorted(self._parser.feed(text))
-
-    def finish(self, response: ModelResponse) -> list[ModelItem]:
-        items: list[ModelItem] = []
-        if not self._came:
-            items += self.feed(response.text)
-        cut_off = response.finish_reason == "length"
-        items += self._sorted(self._parser.finish(cut_off=cut_off))
-        calls = (*response.tool_calls, *self._calls)
-        reason: FinishReason = response.finish_reason
-        if calls and not cut_off:
-            reason = "tool_calls"
-        elif not calls and reason == "tool_calls":
-            reason = "stop"
-        reasoning = "".join(self.reasoning) or response.reasoning
-        items.append(ModelResponse("".join(self._texts), calls, reason, reasoning, response.tokens))
-        return items
-
-    def _sorted(self, found: Sequence[TextDelta | ReasoningDelta | Call]) -> list[TextDelta | ReasoningDelta]:
-        items: list[TextDelta | ReasoningDelta] = []
-        for item in found:
-            if isinstance(item, Call):
-                self._calls.append(ToolCall(self._ids.new("call"), item.name, item.arguments_json))
-                continue
-            (self._texts if isinstance(item, TextDelta) else self.reasoning).append(item.text)
-            items.append(item)
-        return items
+        async with (
+            aclosing(self._model.stream(as_text(request, self._form))) as items,
+            aclosing(read_answer(items, parser, self._ids, opened=self._opened)) as read,
+        ):
+            async for item in read:
+                yield item
 
 
 def as_text(request: ModelRequest, form: Format) -> ModelRequest:
@@ -133,15 +81,24 @@ def as_text(request: ModelRequest, form: Format) -> ModelRequest:
         said = _as_text(message, names, form)
         if messages and said.role == messages[-1].role == "user":
             before = messages.pop()
-            said = Message("user", f"{before.text}\n\n{said.text}", images=before.images + said.images)
+            said = replace(_joined(before, said), images=before.images + said.images)
         messages.append(said)
     if request.tools:
-        described = form.prompt(request.tools)
+        told = Message.of_parts("system", [Part("tools", form.prompt(request.tools))])
         if messages and messages[0].role == "system":
-            messages[0] = Message("system", f"{messages[0].text}\n\n{described}")
+            messages[0] = _joined(messages[0], told)
         else:
-            messages.insert(0, Message("system", described))
+            messages.insert(0, told)
     return replace(request, messages=messages, tools=())
+
+
+def _joined(first: Message, second: Message) -> Message:
+    """One message of the texts of two, with what they are made of if that is known of both."""
+    text = f"{first.text}\n\n{second.text}"
+    if not (first.parts and second.parts):
+        return Message(first.role, text)
+    *before, last = first.parts
+    return Message(first.role, text, parts=(*before, replace(last, text=f"{last.text}\n\n"), *second.parts))
 
 
 def _as_text(message: Message, names: Mapping[str, str], form: Format) -> Message:

@@ -6,7 +6,7 @@ import math
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from outrider_protocol.settings import EditFormat
 
@@ -93,6 +93,7 @@ PartKind = Literal[
     "diagnostics",
     "image",
     "map",
+    "tools",
 ]
 
 
@@ -338,7 +339,21 @@ class Switched:
     reason: FailureKind
 
 
-ModelItem = TextDelta | ReasoningDelta | Retried | FellBack | Switched | ModelResponse | ModelFailure
+@dataclass(frozen=True, slots=True)
+class ReadAnew:
+    """What came of the answer so far was something else than it was shown as, and is withdrawn; it follows as what it is.
+
+    So it is with thoughts whose beginning stood in the prompt: that they were thoughts is seen at their end.
+    """
+
+
+READ_ANEW: Final = "read_anew"
+"""Why it is withdrawn, in the log."""
+
+
+ModelItem = (
+    TextDelta | ReasoningDelta | ReadAnew | Retried | FellBack | Switched | ModelResponse | ModelFailure
+)
 
 
 class Model(Protocol):

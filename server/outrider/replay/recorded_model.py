@@ -7,6 +7,7 @@ from typing import Any, cast
 from outrider.models.catalog import Catalog, ModelProblem
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import (
+    READ_ANEW,
     FailureKind,
     FellBack,
     FinishReason,
@@ -17,6 +18,7 @@ from outrider.ports.model import (
     ModelRequest,
     ModelResponse,
     ProviderData,
+    ReadAnew,
     ReasoningDelta,
     Retried,
     Switched,
@@ -110,7 +112,12 @@ class RecordedModel:
             if event.data.get("messageId") != message_id:
                 continue
             withdrawn = event if event.type == "model.reset" else withdrawn
-            if event.type in _AGAIN:
+            if withdrawn is not None and withdrawn.data["reason"] == READ_ANEW:
+                yield TextDelta(withdrawn.data["text"])
+                await tape.fed_before(withdrawn)
+                yield ReadAnew()
+                withdrawn = None
+            elif event.type in _AGAIN:
                 if withdrawn is not None:
                     yield TextDelta(withdrawn.data["text"])
                 await tape.fed_before(withdrawn or event)

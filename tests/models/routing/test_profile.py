@@ -65,6 +65,7 @@ def test_prices_and_windows_of_the_table_count_only_where_the_maker_serves_it() 
     [
         ("qwen3-coder:30b", "qwen3-coder-xml"),
         ("Qwen/Qwen2.5-7B-Instruct", "hermes"),
+        ("qwen2.5-coder:7b", "bare-json"),
         ("NousResearch/Hermes-3-Llama-3.1-8B", "hermes"),
         ("meta-llama/Llama-4-Scout", "llama4-pythonic"),
         ("llama3.2:3b", "llama3-json"),

@@ -54,6 +54,7 @@ MARKUP = sorted(
             "</function>",
             "<think>",
             "</think>",
+            "</think>\n",
             "```json\n",
             "```",
             "~~~\n",

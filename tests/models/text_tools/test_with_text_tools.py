@@ -17,6 +17,7 @@ from outrider.ports.model import (
     ModelItem,
     ModelRequest,
     ModelResponse,
+    Part,
     ReasoningDelta,
     TextDelta,
     ToolCall,
@@ -123,7 +124,7 @@ def test_the_conversation_goes_back_as_text() -> None:
     assert request == ModelRequest(
         "main",
         [
-            Message("system", form.prompt(TOOLS)),
+            Message.of_parts("system", [Part("tools", form.prompt(TOOLS))]),
             Message("user", "Go."),
             Message("assistant", f"I look.\n\n{written}", reasoning="hm"),
             Message(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from outrider.models.text_tools import FORMATS, Call, Item, tool_of
-from outrider.ports.model import ReasoningDelta, TextDelta, ToolSpec
+from outrider.ports.model import ReadAnew, ReasoningDelta, TextDelta, ToolSpec
 
 DEFINITIONS: list[dict[str, Any]] = [
     {
@@ -42,7 +42,9 @@ def read(form: str, pieces: list[str], *, cut_off: bool = False) -> list[Item]:
 
 
 def outcome(items: list[Item]) -> dict[str, Any]:
-    """The same in the form of the cases."""
+    """The same in the form of the cases; what was withdrawn is not in it."""
+    begins = max((number for number, one in enumerate(items, 1) if isinstance(one, ReadAnew)), default=0)
+    items = items[begins:]
     return {
         "calls": [{"name": one.name, "arguments": one.arguments} for one in items if isinstance(one, Call)],
         "content": "".join(one.text for one in items if isinstance(one, TextDelta)),

@@ -679,6 +679,7 @@
 ---@field sections outrider.PromptSection[]
 ---@field sessionId string
 ---@field tokens integer
+---@field toolFormat? string
 ---@field tools outrider.ToolInfo[]
 
 --- A part of a request, and about how many tokens it has.

@@ -754,6 +754,7 @@ export interface PromptResult {
   sections: PromptSection[];
   sessionId: string;
   tokens: number;
+  toolFormat?: string;
   tools: ToolInfo[];
 }
 

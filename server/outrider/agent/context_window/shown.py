@@ -9,7 +9,9 @@ from outrider.agent.masking import masking_for
 from outrider.agent.offer import Offer, encoded
 from outrider.agent.services import Services
 from outrider.agent.state import SessionState
-from outrider.ports.model import Message, Tokens
+from outrider.models.text_tools import FORMATS
+from outrider.models.with_text_tools import as_text
+from outrider.ports.model import Message, ModelRequest, Tokens
 from outrider.tools.executor import wire_image
 from outrider_protocol.commands import PromptMessage, PromptResult, PromptSection, ToolInfo
 from outrider_protocol.events import WireToolCall
@@ -37,7 +39,10 @@ async def next_request(services: Services, state: SessionState, model: str | Non
     without_secrets = masking_for(services, state).without_secrets
     mode = turn.mode if turn is not None else "agent"
     tools = services.tools.offered(read_only=mode != "agent")
-    offered = {tool.name for tool in Offer([tool.spec() for tool in tools]).to(memory.edit_format)}
+    asked = memory.model or model
+    profile = services.catalog.profile(asked, state.tool_formats) if asked else None
+    suits = profile.edit_format if profile else None
+    offered = {tool.name for tool in Offer([tool.spec() for tool in tools]).to(suits)}
     specs = [tool.spec() for tool in tools if tool.name in offered]
     counter = Counter(tools=len(encoded(specs)))
     if memory.last is not None and memory.last.messages <= len(messages):
@@ -55,11 +60,15 @@ async def next_request(services: Services, state: SessionState, model: str | Non
         images = tuple(image for image, _ in await services.briefing.images(turn.prompt, turn.context))
         messages.append(replace(task, images=images).reworded(without_secrets))
     messages += [(await services.briefing.steering(text))[0] for text in state.steering.values()]
+    tokens, form = counter.tokens(messages), FORMATS.get(profile.tool_format) if profile else None
+    of_tools = [PromptSection(kind="tools", tokens=counter.of(counter.tools))]
+    if form is not None:
+        messages, of_tools = as_text(ModelRequest("main", messages, specs), form).messages, []
     told = [_told(message, counter) for message in messages]
-    of_tools = PromptSection(kind="tools", tokens=counter.of(counter.tools))
     return PromptResult(
         session_id=state.session_id,
-        model=memory.model or model,
+        model=asked,
+        tool_format=form and form.id,
         messages=told,
         tools=[
             ToolInfo(
@@ -71,8 +80,8 @@ async def next_request(services: Services, state: SessionState, model: str | Non
             for tool in tools
             if tool.name in offered
         ],
-        sections=[*_summed(told), of_tools],
-        tokens=counter.tokens(messages),
+        sections=[*_summed(told), *of_tools],
+        tokens=tokens,
         counted=memory.last and memory.last.input + memory.last.output,
         context_window=memory.context_window,
     )

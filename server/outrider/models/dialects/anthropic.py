@@ -28,7 +28,7 @@ from outrider.models.payload import (
     string,
     tool_name,
 )
-from outrider.ports.model import FinishReason, Message, ModelItem, ModelRequest, Tokens
+from outrider.ports.model import FinishReason, Message, ModelFailure, ModelItem, ModelRequest, Tokens
 
 _LONGEST_ID = 64
 _MARK = {"type": "ephemeral"}
@@ -125,7 +125,7 @@ def _blocks(message: Message, model: str, contents: Mapping[str, bytes]) -> list
                 blocks.append(dict(block.block))
             case TextBlock():
                 if block.text.strip():  # text of nothing but white space is refused
-                    blocks.append(_text(block.text))
+                    blocks.append({**_text(block.text), **block.extra})
             case CallBlock(call):
                 use = {"id": call_id(call.id, _LONGEST_ID), "name": tool_name(call.name)}
                 blocks.append({"type": "tool_use", **use, "input": object_of(call.arguments)})
@@ -171,7 +171,11 @@ class AnthropicDecoder(Decoder):
         """Calls whose arguments stood in their first event, which counts unless they come in pieces too."""
         self._kept: list[_Kept] = []
         self._growing: dict[int, _Kept] = {}
+        self._quotes: dict[int, dict[str, Any]] = {}
+        """What goes back with a text: the places it cites."""
         self._usage: dict[str, Any] = {}
+        self._begun = False
+        """Whether any block came."""
         self._stop: str | None = None
 
     @property
@@ -182,6 +186,10 @@ class AnthropicDecoder(Decoder):
     def _take(self, chunk: dict[str, Any], items: list[ModelItem]) -> None:
         number = index(chunk.get("index")) or 0
         match chunk.get("type"):
+            case "message_start" if self._begun and not self._done:
+                # A proxy asked again, and put the second answer behind what it had of the first one.
+                what = f"the stream of {self._source} began its answer anew"
+                items.append(ModelFailure("cut_stream", what))
             case "message_start":
                 self._take_message(mapping(chunk.get("message")), items)
             case "message":  # from a server that does not stream
@@ -213,11 +221,15 @@ class AnthropicDecoder(Decoder):
 
     def _begin(self, number: int, block: dict[str, Any], items: list[ModelItem]) -> None:
         kind = block.get("type")
+        self._begun = True
         self._calls.pop(number, None)
         self._growing.pop(number, None)
         self._given.discard(number)
+        self._quotes.pop(number, None)
         if kind == "text":
-            self._answer.begin_text()
+            cited = mappings(block.get("citations"))
+            self._quotes[number] = {"citations": cited} if cited else {}
+            self._answer.begin_text(self._quotes[number])
             self._answer.add_text(string(block.get("text")), items)
         elif kind == "tool_use":
             call = self._answer.begin_call(string(block.get("id")), string(block.get("name")))
@@ -248,10 +260,12 @@ class AnthropicDecoder(Decoder):
                 thought = string(delta.get("thinking"))
                 self._add(number, "thinking", thought)
                 self._answer.add_reasoning(thought, items)
-            case "signature_delta":
-                self._add(number, "signature", string(delta.get("signature")))
+            case "citations_delta" if number in self._quotes:
+                self._quotes[number].setdefault("citations", []).append(delta.get("citation"))
             case _:
-                pass
+                # Signatures, and whatever else blocks are made of that go back as they came.
+                for key in delta.keys() - {"type"}:
+                    self._add(number, key, string(delta[key]))
 
     def _add(self, number: int, key: str, piece: str) -> None:
         if (kept := self._growing.get(number)) and piece:

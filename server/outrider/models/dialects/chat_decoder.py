@@ -51,13 +51,15 @@ class ChatDecoder(Decoder):
         self._refused = False
         self._in_pieces = False
         """Whether the answer comes in deltas."""
+        self._came_whole = False
+        """Whether it came from a server that does not stream, which may leave out why it ended."""
         self._thinks_aloud = False
         """Whether its reasoning has a text of its own."""
 
     @property
     def is_whole(self) -> bool:
         """Whether the answer is complete, so that nothing is lost if the connection breaks now."""
-        return self._done or self._finish is not None
+        return self._done or self._finish is not None or self._came_whole
 
     def _end(self, items: list[ModelItem]) -> None:
         if self._finish == "error":
@@ -86,6 +88,7 @@ class ChatDecoder(Decoder):
             # `message` is what a server sends that does not stream; others repeat the whole answer in it at the end.
             delta = choice.get("delta") or (None if self._in_pieces else choice.get("message"))
             self._in_pieces = self._in_pieces or bool(choice.get("delta"))
+            self._came_whole = self._came_whole or ("delta" not in choice and bool(choice.get("message")))
             if isinstance(delta, dict):
                 self._feed_delta(cast("dict[str, Any]", delta), items)
         if usage:
@@ -221,10 +224,11 @@ def _begins_another(call: OpenCall, call_id: str, name: str, fragment: str) -> b
 
 
 def _join_pieces(kept: list[dict[str, Any]], pieces: list[dict[str, Any]]) -> None:
-    """Add pieces of blocks: one of the same type and index as the last one goes on with it."""
+    """Add pieces of blocks: one of the same type and index as the last one goes on with it, unless it has another id."""
     for piece in pieces:
         last = kept[-1] if kept else {}
         same = all(last.get(key) == piece.get(key) for key in ("type", "index"))
+        same = same and piece.get("id") in (None, "", last.get("id"))
         if not last or not same:
             kept.append(dict(piece))
             continue

@@ -12,10 +12,12 @@ from functools import cache
 from typing import Any, Final
 from urllib.parse import quote
 
+from outrider.models.dialects.answer import OpenCall
 from outrider.models.dialects.complete import completed
 from outrider.models.dialects.decoder import Decoder
 from outrider.models.dialects.http_model import Call, HttpModel
 from outrider.models.dialects.kept import CallBlock, TextBlock, Verbatim, blocks_of
+from outrider.models.dialects.partial_args import PIECE_KEYS, PartialArgs
 from outrider.models.failures import stream_failure
 from outrider.models.images import base64_of, behind_results
 from outrider.models.payload import count, encoded, mapping, mappings, object_of, string, tool_name
@@ -37,8 +39,19 @@ _FINISH_REASONS: dict[str, FinishReason] = {
     "PROHIBITED_CONTENT": "refused",
     "SPII": "refused",
     "IMAGE_SAFETY": "refused",
+    "IMAGE_PROHIBITED_CONTENT": "refused",
+    "IMAGE_RECITATION": "refused",
+    "MODEL_ARMOR": "refused",
 }
-_BROKEN = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MISSING_THOUGHT_SIGNATURE"})
+_BROKEN = frozenset(
+    {
+        "MALFORMED_FUNCTION_CALL",
+        "MALFORMED_RESPONSE",
+        "UNEXPECTED_TOOL_CALL",
+        "TOO_MANY_TOOL_CALLS",
+        "MISSING_THOUGHT_SIGNATURE",
+    }
+)
 """Reasons that mean the model's answer is not there, and may well be if it is asked again."""
 _NOT_TAKEN = frozenset({"image/gif"})
 _SCHEMA_KEYS = frozenset({"$schema", "$id", "$comment"})
@@ -164,6 +177,8 @@ class GeminiDecoder(Decoder):
         self._finish: str | None = None
         self._blocked: str | None = None
         self._in_text = False
+        self._growing: tuple[OpenCall, PartialArgs] | None = None
+        """A call whose arguments come in pieces."""
 
     @property
     def is_whole(self) -> bool:
@@ -197,11 +212,8 @@ class GeminiDecoder(Decoder):
         signed = string(_of(part, _SIGNATURE))
         signature = {_SIGNATURE: signed} if signed else {}
         text = part.get("text")
-        if called := mapping(_of(part, "functionCall")):
-            call = self._answer.begin_call(string(called.get("id")), string(called.get("name")))
-            given = called.get("args")
-            call.arguments.append(given if isinstance(given, str) else encoded(mapping(given)).decode())
-            call.extra |= signature
+        if (called := _of(part, "functionCall")) is not None:
+            self._take_call(mapping(called), signature)
             self._in_text = False
         elif part.get("thought") is True:
             self._answer.add_reasoning(string(text), items)
@@ -217,6 +229,23 @@ class GeminiDecoder(Decoder):
         elif part:
             self._answer.keep(part)  # what a tool of Google's own wrote or gave
             self._in_text = False
+
+    def _take_call(self, called: dict[str, Any], signature: Mapping[str, Any]) -> None:
+        pieces, goes_on = mappings(_of(called, "partialArgs")), _of(called, "willContinue") is True
+        if called.get("name") or (self._growing is None and called.get("args")):
+            call = self._answer.begin_call(string(called.get("id")), string(called.get("name")))
+            given = called.get("args")
+            call.arguments.append(given if isinstance(given, str) else encoded(mapping(given)).decode())
+            call.extra |= signature
+            self._growing = (call, PartialArgs(mapping(given))) if goes_on or pieces else None
+        if self._growing is not None:
+            call, arguments = self._growing
+            for piece in pieces:
+                arguments.add(
+                    {key: _of(piece, key) for key in PIECE_KEYS if {key, _snake(key)} & piece.keys()}
+                )
+            call.arguments[:] = [arguments.text(ended=not goes_on)]
+            self._growing = self._growing if goes_on else None
 
     def _end(self, items: list[ModelItem]) -> None:
         self._told = replace(self._told, finish_reason=self._finish)

@@ -30,6 +30,8 @@ class HttpModel(ABC):
 
     lines: bool = False
     """Whether answers come as lines, not as server-sent events."""
+    thinks_in_text: bool = False
+    """Whether thoughts may stand in the text of answers, as from servers that do not tell them apart."""
 
     def __init__(
         self, provider: HttpProvider, model: str, *, ids: Ids, settings: ProviderSettings | None = None

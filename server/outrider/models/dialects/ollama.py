@@ -31,6 +31,7 @@ class OllamaModel(HttpModel):
     """One model of a server, for one conversation at a time."""
 
     lines = True
+    thinks_in_text = True
     _known: dict[str, Any] | None = None
     """What the server told of the model."""
 

@@ -14,6 +14,8 @@ from outrider_protocol.settings import ProviderSettings
 class OpenAiChatModel(HttpModel):
     """One model of a provider, for one conversation at a time."""
 
+    thinks_in_text = True
+
     def __init__(
         self, provider: HttpProvider, model: str, *, ids: Ids, settings: ProviderSettings | None = None
     ) -> None:

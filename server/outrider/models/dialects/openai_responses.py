@@ -134,8 +134,8 @@ class _Item:
     extra: dict[str, Any] = field(default_factory=dict[str, Any])
     names: set[str] = field(default_factory=set[str])
     """What it is called: its id, and that of its call."""
-    shown: bool = False
-    """Whether any of its text came in pieces."""
+    shown: list[str] = field(default_factory=list[str])
+    """What came of its text."""
     thought: bool = False
     closed: bool = False
 
@@ -232,7 +232,7 @@ class ResponsesDecoder(Decoder):
             self._answer.keep(begun.kept)
 
     def _add_text(self, number: int, text: str, items: list[ModelItem]) -> None:
-        self._item(number, "message").shown = True
+        self._item(number, "message").shown.append(text)
         self._answer.add_text(text, items)
 
     def _add_thought(self, number: int, text: str, items: list[ModelItem]) -> None:
@@ -258,11 +258,11 @@ class ResponsesDecoder(Decoder):
                 self._answer.add_reasoning("\n\n".join(string(part.get("text")) for part in parts), items)
         else:
             known.extra |= {key: item[key] for key in _OF_MESSAGE if item.get(key) is not None}
-            for part in mappings(item.get("content")):
-                refusal = string(part.get("refusal"))
-                self._refused = self._refused or bool(refusal)
-                if not known.shown:
-                    self._answer.add_text(string(part.get("text")) or refusal, items)
+            parts = mappings(item.get("content"))
+            self._refused = self._refused or any(string(part.get("refusal")) for part in parts)
+            whole = "".join(string(part.get("text")) or string(part.get("refusal")) for part in parts)
+            if whole.startswith(shown := "".join(known.shown)):
+                self._answer.add_text(whole[len(shown) :], items)
 
     def _take_response(self, response: dict[str, Any], status: str, items: list[ModelItem]) -> None:
         if response.get("error"):

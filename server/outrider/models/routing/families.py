@@ -18,6 +18,10 @@ from outrider_protocol.settings import Price, ToolFormat
 
 _FORMATS: Final[tuple[tuple[str, ToolFormat], ...]] = (
     (r"qwen-?3(\.\d)?-?coder", "qwen3-coder-xml"),
+    (
+        r"qwen-?2(\.\d)?-?coder",
+        "bare-json",
+    ),  # for all its template says: JSON in a code block, often behind a text
     (r"qwen|qwq|hermes", "hermes"),
     (r"llama-?4", "llama4-pythonic"),
     (r"llama-?3", "llama3-json"),

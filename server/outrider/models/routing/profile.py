@@ -137,7 +137,13 @@ def _set(provider: ProviderSettings | None, name: str) -> object:
 def shown(profile: Profile) -> list[tuple[str, str, Source]]:
     """The profile for a person: name, value and source of each value."""
     return [
-        (one.name.replace("_", " "), _said(getattr(profile, one.name)), profile.sources[one.name])
+        (
+            one.name.replace("_", " "),
+            "any"
+            if one.name == "edit_format" and profile.edit_format is None
+            else _said(getattr(profile, one.name)),
+            profile.sources[one.name],
+        )
         for one in fields(profile)
         if one.name in profile.sources
     ]

@@ -14,6 +14,7 @@ from outrider.models.images import as_shown, has_images
 from outrider.models.routing.profile import Profile
 from outrider.models.text_tools.formats import FORMATS
 from outrider.models.with_text_tools import TextToolModel
+from outrider.models.with_thoughts import ThinkingModel
 from outrider.models.wrapper import Wrapper
 from outrider.ports.clock import Clock
 from outrider.ports.ids import Ids
@@ -24,6 +25,7 @@ from outrider.ports.model import (
     ModelItem,
     ModelRequest,
     ModelResponse,
+    ReadAnew,
     ReasoningDelta,
     Retried,
     Switched,
@@ -49,6 +51,7 @@ class ProfiledModel(Wrapper):
         on_use: Callable[[str], None],
         on_latency: Callable[[str, Latency], None],
         on_switch: Callable[[str, ToolFormat], None],
+        opened: set[str],
     ) -> None:
         """Make it.
 
@@ -60,6 +63,7 @@ class ProfiledModel(Wrapper):
             on_use: Is told of each request.
             on_latency: Is told how fast each answer was.
             on_switch: Is told when it turns out that it does not take tools.
+            opened: The names of models whose answers begin within a thought, as far as that showed.
         """
         self._inner = model
         self._profile = profile
@@ -68,6 +72,7 @@ class ProfiledModel(Wrapper):
         self._on_use = on_use
         self._on_latency = on_latency
         self._on_switch = on_switch
+        self._opened = opened
         self._refused_images = False
         """Whether an image was refused in this turn."""
 
@@ -127,13 +132,18 @@ class ProfiledModel(Wrapper):
     async def _timed(self, request: ModelRequest) -> AsyncGenerator[ModelItem, None]:
         began, first = self._clock.monotonic(), None
         form = self.tool_format
-        model = self._inner
+        model, opened = self._inner, self.name in self._opened
         if form is not None and _has_to_do_with_tools(request):
-            model = TextToolModel(self._inner, FORMATS[form], ids=self._ids)
+            model = TextToolModel(self._inner, FORMATS[form], ids=self._ids, opened=opened)
+        elif isinstance(self._inner, HttpModel) and self._inner.thinks_in_text:
+            model = ThinkingModel(self._inner, ids=self._ids, opened=opened)
         async with aclosing(model.stream(request)) as items:
             async for item in items:
                 if first is None and isinstance(item, TextDelta | ReasoningDelta | ModelResponse):
                     first = self._clock.monotonic()
+                if isinstance(item, ReadAnew):
+                    # What showed of this answer is expected of the next one.
+                    self._opened ^= {self.name}
                 if isinstance(item, ModelResponse):
                     latency = _latency(began, first or began, self._clock.monotonic(), item.tokens)
                     self._on_latency(self.name, latency)

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from outrider.models.text_tools import FORMATS, Call, Format, tool_of
 from outrider.models.text_tools.literal import listed
-from outrider.ports.model import TextDelta
+from outrider.ports.model import ReadAnew, TextDelta
 
 
 def main(arguments: Sequence[str], source: TextIO, target: TextIO, errors: TextIO) -> int:
@@ -61,6 +61,8 @@ def _result(form: Format, text: str, definitions: list[Any] | None, *, stream: b
     parser = form.parser(tools)
     items = [item for piece in (text if stream else [text]) for item in parser.feed(piece)]
     items += parser.finish()
+    withdrawn = max((number for number, one in enumerate(items) if isinstance(one, ReadAnew)), default=-1)
+    items = items[withdrawn + 1 :]
     return {
         "calls": [{"name": one.name, "arguments": one.arguments} for one in items if isinstance(one, Call)],
         "content": "".join(item.text for item in items if isinstance(item, TextDelta)),

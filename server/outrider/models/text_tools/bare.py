@@ -30,7 +30,7 @@ _PYTHON_TAG = "<|python_tag|>"
 def bare_json(reading: Reading) -> Wait[None]:
     """Reads a message whose calls are plain JSON."""
     listed = {"[TOOL_CALLS]": _behind("[TOOL_CALLS]"), **TOOL_CALL}
-    yield from prose(reading, listed, whole=_WHOLE)
+    yield from prose(reading, listed, whole=_WHOLE, fenced_behind_text=True)
 
 
 def _behind(marker: str) -> Handler:

@@ -29,7 +29,7 @@ class Ends:
 
     def __init__(self, tokens: tuple[str, ...]) -> None:
         """Leave out `tokens`."""
-        self._stops = Stops(tokens)
+        self._stops = Stops(tokens) if tokens else None
         self._held: list[str] = []
         """Tokens, and the white space behind them, that nothing followed so far."""
         self._begun = ""
@@ -37,6 +37,8 @@ class Ends:
 
     def feed(self, text: str) -> str:
         """Take what came; gives what is known to be text."""
+        if self._stops is None:
+            return text
         text, given, at = self._begun + text, list[str](), 0
         while at < len(text):
             token = self._stops.pattern.match(text, at)

@@ -16,7 +16,7 @@ from outrider.models.text_tools import (
     tokens,
     writing,
 )
-from outrider.models.text_tools.reading import Call, Item, Reading
+from outrider.models.text_tools.reading import Call, Item, Reading, prose
 from outrider.models.text_tools.source import Wait
 from outrider.models.text_tools.tools import Tools
 from outrider.ports.model import ToolSpec
@@ -35,6 +35,8 @@ class TextToolParser:
         read: Callable[[Reading], Wait[None]],
         tools: Iterable[ToolSpec] | None,
         end_tokens: tuple[str, ...] = ends.ANY,
+        *,
+        opened: bool = False,
     ) -> None:
         """Make a parser.
 
@@ -42,9 +44,10 @@ class TextToolParser:
             read: Reads a message in its format.
             tools: What may be called; None if nothing is known of it.
             end_tokens: What may end the message, and is left out.
+            opened: Whether it begins within a thought.
         """
         self._ends = ends.Ends(end_tokens)
-        self._reading = Reading(Tools(tools))
+        self._reading = Reading(Tools(tools), opened=opened)
         self._sink = self._reading.sink
         self._steps = read(self._reading)
 
@@ -63,6 +66,10 @@ class TextToolParser:
         self._reading.source.push(text)
         next(self._steps)
         return self._sink.taken()
+
+    def told_apart(self) -> None:
+        """Say that who serves the model gives its reasoning apart, so that the text is nothing but the answer."""
+        self._sink.thinks = True
 
     def finish(self, *, cut_off: bool = False) -> list[Item]:
         """Read to the end.
@@ -95,14 +102,15 @@ class Format:
     end_tokens: tuple[str, ...] = ends.ANY
     """With which models of this format end a message."""
 
-    def parser(self, tools: Iterable[ToolSpec] | None) -> TextToolParser:
+    def parser(self, tools: Iterable[ToolSpec] | None, *, opened: bool = False) -> TextToolParser:
         """What reads one message.
 
         Args:
             tools: What may be called. Calls without markup count only if they are of one of them; None if
                 nothing is known of it, so that every name counts.
+            opened: Whether the message begins within a thought.
         """
-        return TextToolParser(self.read, tools, self.end_tokens)
+        return TextToolParser(self.read, tools, self.end_tokens, opened=opened)
 
     def prompt(self, tools: Sequence[ToolSpec]) -> str:
         """What tells a model of its tools and of this format, for the system message."""
@@ -213,10 +221,23 @@ FORMATS: dict[str, Format] = {one.id: one for one in _ALL}
 """All formats, by id."""
 
 
+def thoughts_parser(*, opened: bool = False) -> TextToolParser:
+    """What reads a message without calls, to tell its thoughts from the answer.
+
+    Args:
+        opened: Whether the message begins within a thought.
+    """
+    return TextToolParser(_no_calls, [], (), opened=opened)
+
+
+def _no_calls(reading: Reading) -> Wait[None]:
+    yield from prose(reading, {})
+
+
 def read_message(form: Format, text: str, tools: Iterable[ToolSpec] | None) -> list[Item]:
     """Read a message that is there as a whole."""
     parser = form.parser(tools)
     return [*parser.feed(text), *parser.finish()]
 
 
-__all__ = ["FORMATS", "Call", "Format", "Item", "TextToolParser", "read_message"]
+__all__ = ["FORMATS", "Call", "Format", "Item", "TextToolParser", "read_message", "thoughts_parser"]

@@ -11,7 +11,7 @@ Sources: NousResearch/Hermes-Function-Calling; chat templates of Qwen 2.5 and 3,
 
 import re
 
-from outrider.models.text_tools.reading import Handler, Reading, prose, section, section_end
+from outrider.models.text_tools.reading import Handler, Reading, prose, section, section_end, standing
 from outrider.models.text_tools.shapes import json_calls
 from outrider.models.text_tools.source import Mismatch, Wait
 from outrider.models.text_tools.xml import FUNCTION, Tags, tagged, tagged_call
@@ -32,6 +32,8 @@ def in_tag(opening: str, end: str, *, known: bool = False) -> Handler:
         if (yield from source.peek()) == "<":
             yield from tagged_call(reading, FUNCTION)
         else:
+            if (yield from standing(source, ("{{",))):
+                source.take(1)  # as early templates showed it
             yield from json_calls(reading, known=known, bare=True)
             while (yield from source.behind_space(also=",;")) == "{":
                 yield from source.run(_BETWEEN)

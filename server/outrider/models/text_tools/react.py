@@ -22,12 +22,17 @@ from outrider.models.text_tools import literal
 from outrider.models.text_tools.python_calls import call_of_text
 from outrider.models.text_tools.reading import (
     FENCES,
+    THOUGHT_END,
+    THOUGHTS,
     Handler,
     Reading,
     attempt,
     closing_calls,
     code_block,
+    opened_thought,
     standing,
+    thought,
+    thought_end,
 )
 from outrider.models.text_tools.shapes import arguments_of, named, take
 from outrider.models.text_tools.source import Mismatch, Source, Stops, Wait
@@ -36,7 +41,8 @@ from outrider.models.text_tools.tools import Tools
 _LABELS = ("Thought:", "Action:", "Action Input:", "Observation:", "Final Answer:")
 _FORMS = {label: (label, f"**{label}**", f"**{label[:-1]}**:") for label in _LABELS}
 _ALL_FORMS = tuple(form for forms in _FORMS.values() for form in forms)
-_STOPS = Stops([*_ALL_FORMS, *FENCES, "{"])
+_STOPS = Stops([*_ALL_FORMS, *FENCES, *THOUGHTS, THOUGHT_END, "{"])
+_THOUGHT_ENDS = {opening: Stops([end]) for opening, end in THOUGHTS.items()}
 _NEXT_LABEL = Stops("\n" + form for form in _ALL_FORMS)
 _LINE = re.compile(r"[^\n]*")
 _LINE_SPACE = re.compile(r"[ \t]*")
@@ -52,12 +58,18 @@ _NAME_MARKS = " \t\r`*\"'"
 def react(reading: Reading) -> Wait[None]:
     """Reads a message in labelled lines."""
     source, sink = reading.source, reading.sink
+    if reading.opened:
+        yield from opened_thought(reading, Stops([THOUGHT_END]))
     while True:
         stop = yield from source.until(_STOPS, sink.text)
         if not stop:
             return
         label = stop.replace("*", "")
-        if not source.on_blank_line:
+        if stop in THOUGHTS:
+            yield from thought(reading, stop, _THOUGHT_ENDS[stop])
+        elif stop == THOUGHT_END:
+            yield from thought_end(reading)
+        elif not source.on_blank_line:
             sink.text(source.take(len(stop)))
         elif label == "Thought:":
             source.take(len(stop))

@@ -8,7 +8,7 @@ from typing import Any
 
 from outrider.models.text_tools.source import Mismatch, Source, Stops, Torn, Wait
 from outrider.models.text_tools.tools import Tools
-from outrider.ports.model import ReasoningDelta, TextDelta
+from outrider.ports.model import ReadAnew, ReasoningDelta, TextDelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Call:
         return json.dumps(self.arguments)
 
 
-Item = TextDelta | ReasoningDelta | Call
+Item = TextDelta | ReasoningDelta | ReadAnew | Call
 
 
 class _Line:
@@ -95,11 +95,17 @@ class Sink:
         """White space between the last text and the calls after it."""
         self._texts = False
         self._others = False
+        self._given = False
+        """Whether anything was taken."""
+        self._said: list[str] = []
+        """The whole text so far."""
         self._line = _Line()
         self.fresh = True
         """Whether no text stands since the beginning or the last call, white space aside."""
         self.calls = 0
         """How many calls were found."""
+        self.thinks = False
+        """Whether reasoning is told apart, by this text or by who serves it, so that the end of a thought alone says nothing."""
 
     @property
     def in_code(self) -> bool:
@@ -119,6 +125,7 @@ class Sink:
     def text(self, text: str) -> None:
         """Text of the answer."""
         self._line.follow(text)
+        self._said.append(text)
         body = text.rstrip()
         if not body:
             self._space.append(text)
@@ -132,7 +139,7 @@ class Sink:
 
     def reasoning(self, text: str) -> None:
         """Text of the reasoning."""
-        self._others = True
+        self._others = self.thinks = True
         if text:
             self._items.append(ReasoningDelta(text))
 
@@ -145,9 +152,23 @@ class Sink:
         self._others = self.fresh = True
         self.calls += 1
 
+    def rethink(self) -> None:
+        """All that was found so far was reasoning: its text is given as such, and calls in it are none."""
+        said = "".join(self._said).strip()
+        self.forget()
+        self.reasoning(said)
+
+    def forget(self) -> None:
+        """Withdraw what was found so far."""
+        self._items = [ReadAnew()] if self._given else []
+        self._space, self._said, self._gap = [], [], ""
+        self._texts = self._others = self.thinks = False
+        self.fresh, self.calls = True, 0
+
     def taken(self) -> list[Item]:
         """What was found since the last time."""
         items, self._items = self._items, []
+        self._given = self._given or bool(items)
         return items
 
     def end(self) -> None:
@@ -168,6 +189,8 @@ class Reading:
     """Whether the message ended at a limit, not by itself; known at its end only."""
     held: str = ""
     """Markup that becomes text if no call follows it."""
+    opened: bool = False
+    """Whether the message begins within a thought, as the prompt ended with its beginning."""
 
 
 Handler = Callable[[Reading], Wait[None]]
@@ -183,6 +206,11 @@ THOUGHTS = {
 }
 """Reasoning inside the text: how it begins and ends."""
 
+THOUGHT_END = "</think>"
+"""Alone it ends a thought that began in the prompt, as many templates have it."""
+_OF_PROSE = " \t,.;:!?)\"'`"
+"""What follows that tag where it is only spoken of."""
+
 FENCES = ("```", "~~~")
 _FENCE_RUN = {fence: re.compile(f"[{fence[0]}]*") for fence in FENCES}
 _FENCE_STOPS = {fence: Stops([fence]) for fence in FENCES}
@@ -196,39 +224,44 @@ def prose(
     reading: Reading,
     handlers: Mapping[str, Handler],
     *,
-    fenced: Mapping[str, Handler] | None = None,
     whole: Mapping[str, Handler] | None = None,
+    fenced_behind_text: bool = False,
     waking: Iterable[str] = (),
 ) -> Wait[None]:
     """Read a whole message: text goes out at once, calls are handled, code blocks are left alone.
 
-    A code block that is nothing but calls, with nothing after it, is how some models write them. In code within a
-    line, or in a line that quotes, there are none.
+    A message that is nothing but a code block of calls is how some models write them; behind text a code block shows
+    something. In code within a line, or in a line that quotes, there are none.
 
     Args:
         reading: The message.
         handlers: By the marker with which a call begins.
-        fenced: How calls may begin in such a code block; None for all of the other two.
         whole: How calls may begin that count only at the beginning of a line, with nothing after them.
+        fenced_behind_text: Whether a code block of calls with nothing after it counts behind text too.
         waking: Markers that end a thought although its own end is missing.
     """
     source, sink = reading.source, reading.sink
     whole = whole or {}
-    inside = fenced if fenced is not None else {**handlers, **whole}
-    stops = Stops({*handlers, *whole, *THOUGHTS, *FENCES})
+    inside = {**handlers, **whole}
+    stops = Stops({*handlers, *whole, *THOUGHTS, THOUGHT_END, *FENCES})
     ends = {opening: Stops([end, *waking]) for opening, end in THOUGHTS.items()}
+    if reading.opened:
+        yield from opened_thought(reading, Stops([THOUGHT_END, *waking]))
     while True:
         stop = yield from source.until(stops, sink.text)
         if not stop:
             return
         in_code, blank_line = source.last == "`" and sink.in_code, source.on_blank_line
         if stop in THOUGHTS:
-            yield from _thought(reading, stop, ends[stop])
+            yield from thought(reading, stop, ends[stop])
         elif stop in FENCES:
             if blank_line:
-                yield from code_block(reading, stop, inside)
+                shown = not (sink.fresh or fenced_behind_text)
+                yield from code_block(reading, stop, {} if shown else inside)
             else:
                 sink.text(source.take(len(stop)))
+        elif stop == THOUGHT_END:
+            yield from thought_end(reading)
         elif sink.quotes:
             sink.text(source.take(len(stop)))
         elif stop in whole and stop not in handlers:
@@ -294,7 +327,7 @@ def put(found: Iterable[Item], sink: Sink) -> None:
             sink.call(item.name, item.arguments)
         elif isinstance(item, TextDelta):
             sink.text(item.text)
-        else:
+        elif isinstance(item, ReasoningDelta):
             sink.reasoning(item.text)
 
 
@@ -349,16 +382,47 @@ def standing(source: Source, markers: Iterable[str]) -> Wait[str]:
     return found
 
 
-def _thought(reading: Reading, opening: str, ends: Stops) -> Wait[None]:
+def thought(reading: Reading, opening: str, ends: Stops) -> Wait[None]:
+    """Read a thought that begins here with `opening`; behind text it is none."""
     source, sink = reading.source, reading.sink
     marker = source.take(len(opening))
     if not sink.fresh:
         sink.text(marker)
+        sink.thinks = True  # it is spoken of, and so is its end
         return
     sink.reasoning("")
     yield from source.space()
     yield from source.until(ends, sink.reasoning)
     yield from source.literal(THOUGHTS[opening])
+
+
+def thought_end(reading: Reading) -> Wait[None]:
+    """Read the end of a thought whose beginning is not there: all before it was the thought, unless it is spoken of."""
+    source, sink = reading.source, reading.sink
+    begins_line = source.on_blank_line
+    quoted = sink.thinks or sink.quotes or sink.in_code
+    tag = source.take(len(THOUGHT_END))
+    if quoted or ((yield from source.peek()) in tuple(_OF_PROSE) and not begins_line):
+        sink.text(tag)
+    else:
+        sink.rethink()
+
+
+def opened_thought(reading: Reading, ends: Stops) -> Wait[None]:
+    """Read a thought that began in the prompt. If it never ends it was none, but for a message that was cut off."""
+    source, sink = reading.source, reading.sink
+    source.record()
+    yield from source.space()
+    yield from source.literal("<think>")
+    yield from source.space()
+    sink.reasoning("")
+    end = yield from source.until(ends, sink.reasoning)
+    whole = source.recorded()
+    if end or reading.cut_off:
+        yield from source.literal(THOUGHT_END)
+    else:
+        sink.forget()
+        source.again(whole)
 
 
 def code_block(reading: Reading, fence: str, handlers: Mapping[str, Handler]) -> Wait[None]:

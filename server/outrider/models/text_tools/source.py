@@ -62,6 +62,11 @@ class Source:
         self._text = self._text[self._at :] + text
         self._at = 0
 
+    def again(self, text: str) -> None:
+        """Have all that was read so far, which is `text`, read again."""
+        self.push(text)
+        self.last, self.on_blank_line = "", True
+
     def end(self) -> None:
         """There is no more."""
         self._ended = True

@@ -1,0 +1,119 @@
+"""An answer that is one text, read as it comes: what of it is said, thought and called.
+
+A server may tell the reasoning apart by itself; then nothing in the text is taken for it.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Iterable
+
+from outrider.models.text_tools import Call, Item, TextToolParser
+from outrider.ports.ids import Ids
+from outrider.ports.model import (
+    FinishReason,
+    ModelItem,
+    ModelResponse,
+    ReadAnew,
+    ReasoningDelta,
+    TextDelta,
+    ToolCall,
+)
+
+MakeParser = Callable[[bool], TextToolParser]
+"""Makes what reads an answer; it is told whether the answer begins within a thought."""
+
+
+async def read_answer(
+    items: AsyncGenerator[ModelItem, None], parser: MakeParser, ids: Ids, *, opened: bool
+) -> AsyncGenerator[ModelItem, None]:
+    """Read an answer.
+
+    Args:
+        items: What the model says; closed by who gives them.
+        parser: Makes what reads it.
+        ids: Makes the ids of calls.
+        opened: Whether the answers of this model begin within a thought.
+
+    Yields:
+        Deltas of text and reasoning, `ReadAnew` where one was shown as the other, then the response; all else as it came.
+    """
+    answer = _Answer(parser, ids, opened=opened)
+    async for item in items:
+        match item:
+            case TextDelta(text):
+                for found in answer.text(text):
+                    yield found
+            case ReasoningDelta(text):
+                answer.reasoning(text)
+                yield item
+            case ModelResponse():
+                for found in answer.end(item):
+                    yield found
+            case _:
+                yield item
+
+
+class _Answer:
+    """One answer being read."""
+
+    def __init__(self, parser: MakeParser, ids: Ids, *, opened: bool) -> None:
+        self._make = parser
+        self._ids = ids
+        self._opened = opened
+        self._parser: TextToolParser | None = None
+        self._texts: list[str] = []
+        self._thoughts: list[str] = []
+        self._calls: list[ToolCall] = []
+
+    def text(self, text: str) -> list[ModelItem]:
+        return self._sorted(self._reader().feed(text))
+
+    def reasoning(self, text: str) -> None:
+        """Take what the server gave as such."""
+        self._thoughts.append(text)
+        self._opened = False
+        self._reader().told_apart()
+
+    def end(self, response: ModelResponse) -> list[ModelItem]:
+        items: list[ModelItem] = []
+        if self._parser is None:
+            items += self.text(response.text)
+        cut_off = response.finish_reason == "length"
+        items += self._sorted(self._reader().finish(cut_off=cut_off))
+        calls = (*response.tool_calls, *self._calls)
+        reason: FinishReason = response.finish_reason
+        if calls and not cut_off:
+            reason = "tool_calls"
+        elif not calls and reason == "tool_calls":
+            reason = "stop"
+        text = "".join(self._texts)
+        items.append(
+            ModelResponse(
+                text,
+                calls,
+                reason,
+                "".join(self._thoughts) or response.reasoning,
+                response.tokens,
+                response.provider_data if text == response.text else None,
+            )
+        )
+        return items
+
+    def _reader(self) -> TextToolParser:
+        if self._parser is None:
+            self._parser = self._make(self._opened)
+        return self._parser
+
+    def _sorted(self, found: Iterable[Item]) -> list[ModelItem]:
+        items: list[ModelItem] = []
+        for item in found:
+            match item:
+                case Call():
+                    self._calls.append(ToolCall(self._ids.new("call"), item.name, item.arguments_json))
+                    continue
+                case TextDelta():
+                    self._texts.append(item.text)
+                case ReasoningDelta():
+                    self._thoughts.append(item.text)
+                case ReadAnew():
+                    self._texts, self._thoughts, self._calls = [], [], []
+            items.append(item)
+        return items
