@@ -285,6 +285,50 @@ def test_hunks_are_decided_in_the_diff(begin: Begin) -> None:
         bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
 
 
+def test_a_hunk_is_rewritten_in_the_diff_and_the_model_is_told(begin: Begin) -> None:
+    whole = {"name": "write_file", "input": {"path": "tariff.py", "content": AFTER, "overwrite": True}}
+    told = {"last_message_contains": ["hours * RATE", "says nothing"]}
+    turns = [{"tool_calls": [whole]}, {"text": "As you like.", "expect": told}]
+    # What the settings say of files is not for what is proposed.
+    odd = {"[python]": {"files.encoding": "utf16le"}}
+    with begin(turns, settings=odd) as bench:
+        (bench.folder / "tariff.py").write_text(BEFORE, encoding="utf-16-le")
+        bench.open("tariff.py")
+        give(bench, "Make the price what its docstring says")
+        asked(bench, "Edit tariff.py (+2 −1)")
+        bench.focus_editor()
+        bench.to_line(6)
+        chord(bench, "m")
+        bench.page.locator(".tab.active", has_text="tariff.py (proposed)").wait_for()
+        bench.until(bench.has_diff_focus, "the diff has the keyboard")
+        bench.until(lambda: "Ln 6," in bench.position(), "the hunk in the diff")
+        bench.page.keyboard.press("End")
+        bench.page.keyboard.press("Backspace")
+        bench.page.keyboard.type("RATE")
+        bench.until(lambda: any("rewritten" in lens for lens in bench.lenses()), "the lens says it")
+        bench.until(lambda: "you rewrote 1" in plain(bench.view_text()), "the view says it too")
+        bench.shot("rewrite")
+
+        # What is no proposed line cannot go along.
+        bench.page.keyboard.press("Control+Home")
+        bench.page.keyboard.type("#")
+        chord(bench, "y")
+        bench.until(lambda: any("more than the proposed lines" in one for one in bench.toasts()), "a no")
+        bench.until(bench.has_diff_focus, "the diff has the keyboard still")
+        bench.page.keyboard.press("Control+z")
+        bench.until(lambda: bench.text().startswith('"""What'), "the text without it")
+
+        bench.to_line(10)
+        chord(bench, "w")
+        bench.type_input("it says nothing")
+        bench.until(lambda: any("2 of 2, left out" in lens for lens in bench.lenses()), "the second is out")
+        chord(bench, "y")
+        bench.until(lambda: "As you like." in bench.view_text(), "the answer of the model")
+        bench.until(lambda: not bench.page.locator(".tab", has_text="proposed").count(), "the diff is closed")
+        bench.until(lambda: bench.text() == BEFORE.replace("* 3", "* RATE"), "the edit as it was rewritten")
+        assert not bench.page.locator(".monaco-dialog-box").count()
+
+
 def test_an_undo_asks_about_what_was_changed_since(begin: Begin) -> None:
     with begin([edit("hours * 3", "hours * 2"), {"text": "Done."}]) as bench:
         bench.open("tariff.py")
@@ -334,7 +378,7 @@ def test_a_file_is_renamed_while_its_diff_is_open(begin: Begin) -> None:
     with begin([edit("* 3", "* 2"), {"text": "It is gone."}]) as bench:
         give(bench, "Two an hour")
         asked(bench, "Edit tariff.py (+1 −1)")
-        bench.view.locator(".card button", has_text="Show diff").click()
+        bench.view.locator(".card button", has_text="Review…").click()
         bench.page.locator(".tab.active", has_text="tariff.py (proposed)").wait_for()
         (bench.folder / "tariff.py").rename(bench.folder / "prices.py")
         bench.view.locator(".card button", has_text="Allow once").click()
@@ -384,16 +428,27 @@ def test_a_question_that_is_open_is_asked_again_after_a_reload(begin: Begin) -> 
         bench.open("tariff.py")
         give(bench, "Two an hour")
         asked(bench, "Edit tariff.py (+1 −1)")
+        bench.focus_editor()
+        chord(bench, "d")
+        bench.until(bench.has_diff_focus, "the diff has the keyboard")
+        bench.page.keyboard.press("End")
+        bench.page.keyboard.type("  # for now")
+        bench.until(lambda: any("rewritten" in lens for lens in bench.lenses()), "what was written")
         bench.page.reload()
         bench.until(lambda: "needs you" in bench.status(), "the question after the reload", 60)
+        diff = bench.page.locator(".tab", has_text="tariff.py (proposed)")
+        diff.click()
+        bench.until(lambda: any("rewritten" in lens for lens in bench.lenses()), "what was written is there still")
+        bench.shot("reloaded")
         bench.open("tariff.py")  # the window may come back without it
         bench.until(
             lambda: any("Allow once" in lens for lens in bench.lenses()), "the lenses after the reload"
         )
         bench.focus_editor()
         chord(bench, "y")
-        bench.until(lambda: "hours * 2" in bench.text(), "the edit")
+        bench.until(lambda: "hours * 2  # for now" in bench.text(), "the edit, as it was rewritten")
         bench.until(lambda: "needs you" not in bench.status(), "a status bar at rest")
+        bench.until(lambda: not diff.count(), "the diff is closed")
 
 
 def test_a_server_that_is_killed_is_started_again_and_the_session_goes_on(begin: Begin) -> None:

@@ -40,17 +40,13 @@ export function activate(context: vscode.ExtensionContext): void {
     started,
   );
   const reviews = new Reviews();
-  const proposals = new Proposals(book, reviews);
+  const proposals = new Proposals(book, reviews, () => {
+    view.update();
+  });
   const view = new SessionView(context.extensionUri, now, (message) => {
     tell(log, receive(house, message));
   });
-  const answers: Answers = new Answers(
-    book,
-    reviews,
-    own,
-    (item) => proposals.showDiff(item),
-    () => view.isVisible,
-  );
+  const answers: Answers = new Answers(book, reviews, own, proposals, () => view.isVisible);
   const status = new StatusBar();
   const befores = new Befores();
   const seenTurns = new Set<string>();
@@ -162,9 +158,9 @@ async function receive(house: House, message: FromView): Promise<void> {
     case "answer":
       await house.answers.answer(message.id, message.answer);
       break;
-    case "diff": {
+    case "review": {
       const item = house.answers.find(message.id);
-      if (item !== undefined) await house.proposals.showDiff(item);
+      if (item !== undefined) await house.answers.review(item);
       break;
     }
     case "file": {

@@ -2,7 +2,7 @@
 
 import type { Entry } from "./entries.js";
 import type { Reviews } from "./review.js";
-import type { OpenItem, SessionState } from "./session.js";
+import { type OpenItem, type SessionState, canReview } from "./session.js";
 import { type Next, type ServerState, modeOf } from "./status.js";
 import type { Decision } from "./titles.js";
 import type { Mode } from "./words.js";
@@ -21,8 +21,8 @@ export interface OpenView {
   readonly detail: string;
   readonly options: readonly string[];
   readonly allowFreeForm: boolean;
-  /** How many files have a diff to look at. */
-  readonly diffs: number;
+  /** Whether there is more to look at than `detail`, and single hunks to decide about. */
+  readonly canReview: boolean;
   /** What was decided about single hunks so far, in words. */
   readonly review: string;
 }
@@ -63,7 +63,7 @@ export type FromView =
   | { readonly type: "send"; readonly text: string; readonly mode: Mode }
   | { readonly type: "decide"; readonly id: string; readonly decision: Decision; readonly note: string }
   | { readonly type: "answer"; readonly id: string; readonly answer: string }
-  | { readonly type: "diff"; readonly id: string }
+  | { readonly type: "review"; readonly id: string }
   | { readonly type: "file"; readonly path: string }
   | { readonly type: "command"; readonly command: ViewCommand };
 
@@ -102,7 +102,7 @@ function openView(item: OpenItem, reviews: Reviews): OpenView {
     detail: shortened(item.detail ?? ""),
     options: item.options ?? [],
     allowFreeForm: item.allowFreeForm ?? false,
-    diffs: item.proposals.filter((proposal) => proposal.operation !== "rename").length,
+    canReview: canReview(item),
     review: reviews.said(item),
   };
 }
@@ -125,6 +125,6 @@ function shortened(text: string): string {
     .slice(0, MOST_LINES)
     .map((line) => (line.length > MOST_COLUMNS ? `${line.slice(0, MOST_COLUMNS)}…` : line));
   if (lines.length > MOST_LINES)
-    shown.push(`… ${String(lines.length - MOST_LINES)} more lines; the diff shows them all.`);
+    shown.push(`… ${String(lines.length - MOST_LINES)} more lines; Review… shows them all.`);
   return shown.join("\n");
 }

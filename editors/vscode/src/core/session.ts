@@ -3,6 +3,7 @@
 import type { CallEntry, Entry } from "./entries.js";
 import { Changes, type Written } from "./changes.js";
 import { countsOf } from "./hunks.js";
+import { REVIEW } from "./titles.js";
 import { visible } from "./visible.js";
 import { type Mode, oneLine, reasonOf } from "./words.js";
 import type {
@@ -22,6 +23,16 @@ export const OUTPUT_KEPT = 16_000;
 /** An open item, with the changes it is about. */
 export interface OpenItem extends Open {
   readonly proposals: readonly EditProposed[];
+}
+
+/** The changes of an item that have a diff: those that do more than name a file anew. */
+export function diffsOf(item: Pick<OpenItem, "proposals">): EditProposed[] {
+  return item.proposals.filter(({ operation }) => operation !== "rename");
+}
+
+/** Whether an item can be looked at in a diff, or else in a document of the server. */
+export function canReview(item: OpenItem): boolean {
+  return diffsOf(item).length > 0 || (item.options ?? []).includes(REVIEW);
 }
 
 export interface Running {
