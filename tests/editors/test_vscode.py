@@ -433,7 +433,7 @@ def test_a_question_that_is_open_is_asked_again_after_a_reload(begin: Begin) -> 
         bench.until(bench.has_diff_focus, "the diff has the keyboard")
         bench.page.keyboard.press("End")
         bench.page.keyboard.type("  # for now")
-        bench.until(lambda: any("rewritten" in lens for lens in bench.lenses()), "what was written")
+        bench.until(lambda: "You rewrote it" in bench.view_text(), "what was written")
         bench.page.reload()
         bench.until(lambda: "needs you" in bench.status(), "the question after the reload", 60)
         diff = bench.page.locator(".tab", has_text="tariff.py (proposed)")

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import { SessionBook } from "./core/book.js";
 import { type FromView, frameOf } from "./core/messages.js";
-import { Reviews } from "./core/review.js";
+import { type Kept, Reviews } from "./core/review.js";
 import type { SessionState } from "./core/session.js";
 import { Answers } from "./editor/answers.js";
 import { Connection } from "./editor/connection.js";
@@ -23,6 +23,7 @@ import { cancel, run, steer, taskCommands } from "./editor/tasks.js";
 import { SessionView, VIEW } from "./editor/view.js";
 
 const LAST_SESSION = "outrider.session";
+const REVIEWS = "outrider.reviews";
 
 let connection: Connection | undefined;
 
@@ -39,7 +40,9 @@ export function activate(context: vscode.ExtensionContext): void {
     },
     started,
   );
-  const reviews = new Reviews();
+  const reviews = new Reviews(context.workspaceState.get<Kept[]>(REVIEWS), (kept) => {
+    void context.workspaceState.update(REVIEWS, kept);
+  });
   const proposals = new Proposals(book, reviews, () => {
     view.update();
   });

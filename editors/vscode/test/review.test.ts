@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { placesAfter, withHunks } from "../src/core/hunks.js";
 import { frameOf } from "../src/core/messages.js";
-import { type ItemHunk, Reviews, asDecided, hunksOf, nextOf } from "../src/core/review.js";
+import { type ItemHunk, type Kept, Reviews, asDecided, hunksOf, nextOf } from "../src/core/review.js";
 import { type OpenItem, SessionState } from "../src/core/session.js";
 import type { EditProposed } from "../src/protocol/types.js";
 import { Log } from "./events.js";
@@ -140,6 +140,24 @@ test("the view says what is decided, and an item that is answered is forgotten",
   reviews.decide(open, hunk(open, "chg_1#1"), "reject");
   const frame = frameOf("running", session, { model: "", permissionMode: undefined }, reviews);
   assert.match(frame.open[0]?.review ?? "", /1 left out/);
+  reviews.keepOnly(["open_1"]);
   reviews.keepOnly([]);
   assert.equal(reviews.hasBegun("open_1"), false);
+});
+
+test("what is decided is there again in the next window, until the item is answered", () => {
+  let stored: string | undefined;
+  const keep = (kept: readonly Kept[]): void => {
+    stored = JSON.stringify(kept);
+  };
+  const edit = item(EDIT);
+  const reviews = new Reviews([], keep);
+  reviews.decide(edit, hunk(edit, "chg_1#1"), "reject", "no");
+  reviews.rewrite(edit, hunk(edit, "chg_1#2"), "mine\n");
+  const next = new Reviews(JSON.parse(stored ?? "") as Kept[], keep);
+  next.keepOnly([]); // nothing is known yet of what is open
+  assert.deepEqual(next.answer(edit), reviews.answer(edit));
+  next.keepOnly(["open_1"]);
+  next.keepOnly([]);
+  assert.equal(stored, "[]");
 });

@@ -31,16 +31,42 @@ export function hunksOf(item: Pick<OpenItem, "proposals">): ItemHunk[] {
   return found;
 }
 
+/** What is decided about one item, in a form that can be stored. */
+export interface Kept {
+  readonly id: string;
+  readonly decided: readonly ReviewedHunk[];
+  readonly texts: readonly (readonly [string, string])[];
+}
+
+// Of sessions that are not opened again nobody says when their items are answered.
+const MOST_KEPT = 20;
+
 /** The decisions about single hunks, of all items, and what the person wrote in their place. */
 export class Reviews {
   private readonly decided = new Map<string, Map<string, ReviewedHunk>>();
   private readonly texts = new Map<string, Map<string, string>>();
+  private seen = new Set<string>();
+
+  /**
+   * @param kept what was decided in a window of before, of items that may be open still
+   * @param keep told what is to be kept, whenever that changes
+   */
+  constructor(
+    kept: readonly Kept[] = [],
+    private readonly keep: (kept: readonly Kept[]) => void = () => undefined,
+  ) {
+    for (const { id, decided, texts } of kept) {
+      if (decided.length > 0) this.decided.set(id, new Map(decided.map((said) => [said.id, said])));
+      if (texts.length > 0) this.texts.set(id, new Map(texts));
+    }
+  }
 
   /** Decide about a hunk; a decision of before is replaced. */
   decide(item: OpenItem, hunk: ItemHunk, decision: ReviewedHunk["decision"], reason = ""): void {
     const said = this.decided.get(item.id) ?? new Map<string, ReviewedHunk>();
     said.set(hunk.id, { id: hunk.id, decision, ...(reason.trim() === "" ? {} : { reason: reason.trim() }) });
     this.decided.set(item.id, said);
+    this.kept();
   }
 
   /** Have a text of the person stand in the place of what a hunk puts in. Gives whether that is something new. */
@@ -51,7 +77,9 @@ export class Reviews {
     else texts.set(hunk.id, text);
     if (texts.size > 0) this.texts.set(item.id, texts);
     else this.texts.delete(item.id);
-    return this.textOf(item, hunk) !== before;
+    const isNew = this.textOf(item, hunk) !== before;
+    if (isNew) this.kept();
+    return isNew;
   }
 
   /** What the person wrote in the place of what a hunk puts in; undefined where they wrote nothing. */
@@ -112,10 +140,27 @@ export class Reviews {
     return { id: item.id, decision: "reject", ...(reasons.length === 0 ? {} : { review: reasons }), ...more };
   }
 
-  /** Forget what was decided about items that are not open any more. */
+  /** Forget what was decided about items that were open and are not any more. */
   keepOnly(open: Iterable<string>): void {
     const ids = new Set(open);
-    for (const known of [this.decided, this.texts]) for (const id of known.keys()) if (!ids.has(id)) known.delete(id);
+    const gone = [...this.seen].filter((id) => !ids.has(id) && this.hasBegun(id));
+    this.seen = ids;
+    for (const id of gone) {
+      this.decided.delete(id);
+      this.texts.delete(id);
+    }
+    if (gone.length > 0) this.kept();
+  }
+
+  private kept(): void {
+    const ids = [...new Set([...this.decided.keys(), ...this.texts.keys()])];
+    this.keep(
+      ids.slice(-MOST_KEPT).map((id) => ({
+        id,
+        decided: [...(this.decided.get(id)?.values() ?? [])],
+        texts: [...(this.texts.get(id) ?? [])],
+      })),
+    );
   }
 
   /** The hunks that are not left out, with what the person wrote, and whether that takes them back. */
