@@ -651,3 +651,62 @@ def test_two_folders_of_one_name(begin: Begin, tmp_path: Path) -> None:
         bench.focus_editor()
         chord(bench, "y")
         bench.until(lambda: bench.text().strip() == "LINES = 4", "the edit in the second folder")
+
+
+LAG = """
+() => {
+    window.lag = 0;
+    let last = performance.now();
+    setInterval(() => {
+        const now = performance.now();
+        window.lag = Math.max(window.lag, now - last);
+        last = now;
+    }, 20);
+}
+"""
+"""Counts for how long the page of the view answered nothing."""
+
+
+def test_a_session_of_100_000_lines_can_be_looked_through_while_it_runs(begin: Begin) -> None:
+    lines = "".join(f"line {number}\n\n" for number in range(100_000))
+    reads = [
+        {"name": "search", "input": {"pattern": f"nothing {number}"}, "id": f"c{number}"}
+        for number in range(1700)
+    ]
+    steps = [{"tool_calls": reads[at : at + 50]} for at in range(0, len(reads), 50)]
+    turns = [*steps, {"text": lines, "chunk": 5_000, "delay": 0.01}]
+    many = {"outrider.limits": {"steps": 100, "toolCalls": 2000}}
+    with begin(turns, settings=many) as bench:
+        bench.command("Outrider: Show Session View")
+        bench.view.locator("#root").evaluate(LAG)
+        give(bench, "Go on and on")
+        bench.view.get_by_text("characters before").first.wait_for()
+        bench.view.locator("#task").fill("I can write meanwhile")
+        bench.shot("long-running")
+        bench.view.locator(".entry.end").wait_for(timeout=120_000)
+        bench.shot("long")
+        feed = bench.view.locator("#feed")
+        entries = feed.locator(".entry")
+        assert feed.evaluate("() => window.lag") < 1500
+        assert feed.evaluate("() => performance.memory.usedJSHeapSize") < 400e6
+        assert max(process.memory_info().rss for process in bench.extension_hosts()) < 800e6
+        assert bench.view.locator("#task").input_value() == "I can write meanwhile"
+        assert entries.count() == 1500
+
+        # Back to the first step and on to the last one, and what is in sight stays there.
+        scroller = bench.view.locator("#scroller")
+        scroller.evaluate("scroller => { scroller.scrollTop = 0; }")
+        first = entries.first
+        key = first.get_attribute("data-key")
+        above = "(entry, top) => entry.offsetTop - document.querySelector('#scroller').scrollTop"
+        before = first.evaluate(above)
+        bench.view.get_by_role("button", name="Show earlier steps").click()
+        task = bench.view.locator(".entry.task")
+        task.wait_for()
+        again = feed.locator(f'[data-key="{key}"]')
+        assert abs(again.evaluate(above) - before) < 40
+        assert entries.count() == 1500
+        bench.shot("long-earlier")
+        bench.view.get_by_role("button", name="Go to the latest").click()
+        bench.view.locator(".entry.end").wait_for()
+        assert task.count() == 0

@@ -245,6 +245,15 @@ class Workbench:
                     return process
         return None
 
+    def extension_hosts(self) -> list[psutil.Process]:
+        """The processes that run the extension."""
+        found = []
+        for process in self._process.children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                if "--type=extensionHost" in process.cmdline():
+                    found.append(process)
+        return found
+
     def click_toast(self, title: str) -> None:
         """Click a button of a message."""
         self.page.locator(".notification-toast .monaco-button", has_text=title).first.click()

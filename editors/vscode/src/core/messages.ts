@@ -8,8 +8,8 @@ import type { Decision } from "./titles.js";
 import type { Mode } from "./words.js";
 import type { PlanItem, Usage } from "../protocol/types.js";
 
-const MOST_LIVE = 20_000;
-const MOST_TEXT = 200_000;
+const MOST_LIVE = 8_000;
+const MOST_TEXT = 50_000;
 const MOST_LINES = 400;
 const MOST_COLUMNS = 1000;
 
@@ -44,22 +44,29 @@ export interface Frame {
   readonly queue: readonly string[];
 }
 
+/** An entry, and which one of the session it is, from 0. */
+export interface Placed {
+  readonly at: number;
+  readonly entry: Entry;
+}
+
 /** To the view. */
 export type ToView =
   | {
       readonly type: "state";
       readonly frame: Frame;
       /** New and changed entries, in their order; all that are shown, with `reset`. */
-      readonly entries: readonly Entry[];
+      readonly entries: readonly Placed[];
       readonly reset: boolean;
-      /** With `reset`: how many earlier entries there are. */
-      readonly hidden: number;
+      /** How many entries there are before those that are shown, and behind them. */
+      readonly before: number;
+      readonly behind: number;
     }
   | { readonly type: "focus"; readonly what: "composer" | "open" };
 
 /** From the view. */
 export type FromView =
-  | { readonly type: "ready" | "earlier" | "cancel" }
+  | { readonly type: "ready" | "earlier" | "later" | "latest" | "cancel" }
   | { readonly type: "send"; readonly text: string; readonly mode: Mode }
   | { readonly type: "decide"; readonly id: string; readonly decision: Decision; readonly note: string }
   | { readonly type: "answer"; readonly id: string; readonly answer: string }
