@@ -438,7 +438,9 @@ def test_a_question_that_is_open_is_asked_again_after_a_reload(begin: Begin) -> 
         bench.until(lambda: "needs you" in bench.status(), "the question after the reload", 60)
         diff = bench.page.locator(".tab", has_text="tariff.py (proposed)")
         diff.click()
-        bench.until(lambda: any("rewritten" in lens for lens in bench.lenses()), "what was written is there still")
+        bench.until(
+            lambda: any("rewritten" in lens for lens in bench.lenses()), "what was written is there still"
+        )
         bench.shot("reloaded")
         bench.open("tariff.py")  # the window may come back without it
         bench.until(
@@ -651,6 +653,101 @@ def test_two_folders_of_one_name(begin: Begin, tmp_path: Path) -> None:
         bench.focus_editor()
         chord(bench, "y")
         bench.until(lambda: bench.text().strip() == "LINES = 4", "the edit in the second folder")
+
+
+THEMES = {
+    "vscode-light": "Default Light Modern",
+    "vscode-high-contrast": "Default High Contrast",
+    "vscode-high-contrast-light": "Default High Contrast Light",
+    "vscode-dark": "Default Dark Modern",
+}
+
+CONTRAST = """
+() => {
+    const page = getComputedStyle(document.body).getPropertyValue("--vscode-sideBar-background").trim();
+    const base = page.slice(1).match(/../g).slice(0, 3).map(two => parseInt(two, 16));
+    const parts = text => (text.match(/[\\d.]+/g) ?? []).map(Number);
+    const light = ([r, g, b]) => [r, g, b]
+        .map(one => one / 255)
+        .map(one => (one <= 0.03928 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, one, at) => sum + one * [0.2126, 0.7152, 0.0722][at], 0);
+    const over = ([r, g, b, a = 1], under) => [r, g, b].map((one, at) => one * a + under[at] * (1 - a));
+    const behind = element => {
+        const own = parts(getComputedStyle(element).backgroundColor);
+        const under = element.parentElement ? behind(element.parentElement) : base;
+        return own.length ? over(own, under) : under;
+    };
+    const bad = [];
+    for (const element of document.querySelectorAll("#root *")) {
+        const own = [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
+        if (!own || !element.checkVisibility() || element.closest(".unseen")) continue;
+        const back = behind(element);
+        const [one, other] = [light(over(parts(getComputedStyle(element).color), back)), light(back)];
+        const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+        if (contrast < (element.matches(".sign") ? 3 : 4.5)) bad.push(`${element.className || element.tagName} ${element.innerText}: ${contrast}`);
+    }
+    return bad;
+}
+"""
+"""What of the view is hard to see on its background, by the rules of WCAG for text and for signs."""
+
+FOCUSED = """
+() => {
+    const element = document.activeElement;
+    return element.getAttribute("aria-label") || element.innerText || element.tagName;
+}
+"""
+
+
+def test_the_view_can_be_read_in_every_theme_by_a_screen_reader_and_by_keyboard(begin: Begin) -> None:
+    with begin(WHOLE_TASK) as bench:
+        bench.open("tariff.py")
+        give(bench, "Make the price what its docstring says")
+        asked(bench, "Edit tariff.py (+2 −1)")
+        bench.until(bench.lenses, "the lenses at the lines")
+        bad = {}
+        for kind, theme in THEMES.items():
+            bench.change_setting("workbench.colorTheme", theme)
+            bench.until(lambda kind=kind: bench.theme() == kind, theme)
+            asked(bench, "Edit tariff.py (+2 −1)")
+            bench.until(bench.lenses, "the lenses at the lines")
+            bench.shot(kind)
+            if found := bench.view.locator("body").evaluate(CONTRAST):
+                bad[theme] = found
+        assert not bad
+
+        tree = bench.view.locator("#root").aria_snapshot()
+        for said in (
+            'heading "Make the price what its docstring says" [level=1]',
+            'toolbar "Session"',
+            "listitem: Correct the price (in progress)",
+            'feed "Steps"',
+            'article "write_file tariff.py, waiting"',
+            'region "Outrider needs you: Edit tariff.py (+2 −1)"',
+            'form "Give a task"',
+            'button "Permission mode: ask"',
+            'status: "Outrider needs you: Edit tariff.py (+2 −1)"',
+        ):
+            assert said in tree, tree
+        chord(bench, "v")
+        box = bench.view.locator("#task")
+        bench.until(lambda: box.evaluate("box => box === document.activeElement"), "the keyboard in the view")
+        order = []
+        while "Stop" not in order and len(order) < 30:
+            bench.page.keyboard.press("Shift+Tab")
+            order.append(plain(bench.view.locator("body").evaluate(FOCUSED)))
+        for name in (
+            "A note for the model, with your decision",
+            "Review…",
+            "Reject",
+            "Allow once",
+            "The proposed change",
+            "Steps",
+            "Undo turn",
+            "Stop",
+        ):
+            assert name in order, order
+            del order[: order.index(name) + 1]
 
 
 LAG = """

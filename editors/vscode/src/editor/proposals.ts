@@ -26,6 +26,7 @@ export class Proposals implements vscode.CodeLensProvider {
   private readonly diffs: Diffs;
   private readonly disposables: { dispose(): unknown }[];
   private readonly removed: vscode.TextEditorDecorationType;
+  private readonly outlined: vscode.TextEditorDecorationType;
   private readonly added: vscode.TextEditorDecorationType;
   private shown = "";
   private hasKeyboard = false;
@@ -47,7 +48,13 @@ export class Proposals implements vscode.CodeLensProvider {
       backgroundColor: new vscode.ThemeColor("diffEditor.removedLineBackground"),
       ...ruler,
     });
-    const ghost = { color: new vscode.ThemeColor("editorGhostText.foreground"), margin: "0 0 0 2em" };
+    // Themes of high contrast have neither a colour of their own for ghost text nor a background for removed lines.
+    this.outlined = vscode.window.createTextEditorDecorationType({
+      isWholeLine: true,
+      border: "1px dashed",
+      borderColor: new vscode.ThemeColor("diffEditor.removedTextBorder"),
+    });
+    const ghost = { color: new vscode.ThemeColor("editorCodeLens.foreground"), margin: "0 0 0 2em" };
     this.added = vscode.window.createTextEditorDecorationType({ after: ghost, ...ruler });
     this.disposables = [
       vscode.workspace.registerFileSystemProvider(PROPOSAL, this.diffs, { isCaseSensitive: true }),
@@ -61,7 +68,11 @@ export class Proposals implements vscode.CodeLensProvider {
       vscode.workspace.onDidChangeTextDocument(({ document }) => {
         this.textChanged(document);
       }),
+      vscode.window.onDidChangeActiveColorTheme(() => {
+        this.decorate();
+      }),
       this.removed,
+      this.outlined,
       this.added,
       this.diffs,
       this.lenses,
@@ -210,10 +221,9 @@ export class Proposals implements vscode.CodeLensProvider {
         .filter(({ item, hunk }) => this.reviews.verdict(item, hunk) !== "left out")
         .map(({ item, hunk }) => ({ ...hunk.hunk, added: this.reviews.textOf(item, hunk) ?? hunk.hunk.added }));
       const taken = hunks.filter((hunk) => hunk.removed !== "");
-      editor.setDecorations(
-        this.removed,
-        taken.map((hunk) => ({ range: rangeOf(hunk), hoverMessage: hover(hunk) })),
-      );
+      const places = taken.map((hunk) => ({ range: rangeOf(hunk), hoverMessage: hover(hunk) }));
+      editor.setDecorations(this.removed, places);
+      editor.setDecorations(this.outlined, isHighContrast() ? places : []);
       editor.setDecorations(
         this.added,
         hunks.filter((hunk) => hunk.added !== "").map((hunk) => ghostOf(hunk, editor.document)),
@@ -265,6 +275,11 @@ export class Proposals implements vscode.CodeLensProvider {
       ...(hunk.index > 0 ? [] : [one(rest, "allow"), one("Reject all…", "reject")]),
     ];
   }
+}
+
+function isHighContrast(): boolean {
+  const { HighContrast, HighContrastLight } = vscode.ColorThemeKind;
+  return [HighContrast, HighContrastLight].includes(vscode.window.activeColorTheme.kind);
 }
 
 function rangeOf(hunk: WireHunk): vscode.Range {

@@ -65,7 +65,7 @@ const later = h(
 );
 const feed = h("div", { id: "feed", role: "feed", "aria-label": "Steps", tabindex: 0 });
 const empty = h("div", { class: "empty" });
-const open = h("div", { id: "open" });
+const open = h("div", { id: "open", role: "group", "aria-label": "What waits for you" });
 const text = h("textarea", { id: "task", rows: 2, "aria-label": "Task", dir: "auto" });
 const mode = h(
   "select",
@@ -80,7 +80,7 @@ const permission = button("", command("choosePermissionMode"), {
   class: "link",
   title: "Choose what may happen without a question",
 });
-const said = h("div", { class: "said", role: "status", "aria-live": "polite" });
+const said = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
 
 document.getElementById("root")?.append(
   h("header", {}, title, facts, toolbar, plan),
@@ -90,6 +90,7 @@ document.getElementById("root")?.append(
     "form",
     {
       class: "composer",
+      "aria-label": "Give a task",
       on: {
         submit: (event) => {
           event.preventDefault();
@@ -190,9 +191,12 @@ function showFrame(now: Frame): void {
   mode.hidden = steering;
   model.textContent = now.model === "" ? "choose a model" : shortModel(now.model);
   model.title = `${now.model} (choose another)`;
+  model.setAttribute("aria-label", `Model: ${model.textContent}`);
   permission.textContent = now.permissionMode;
+  permission.setAttribute("aria-label", `Permission mode: ${now.permissionMode}`);
   const [first] = now.open;
   if (first !== undefined && before?.open[0]?.id !== first.id) said.textContent = `Outrider needs you: ${first.title}`;
+  else if (now.server === "failed" && before?.server !== "failed") said.textContent = "The server is not running.";
   else if (before?.running === true && !now.running) said.textContent = "The turn has ended.";
 }
 
@@ -207,7 +211,9 @@ function showPlan({ plan: items }: Frame): void {
     h(
       "li",
       { class: status ?? "pending", "aria-current": status === "in_progress" ? "step" : undefined, dir: "auto" },
-      `${SIGNS[status ?? "pending"]} ${text}`,
+      h("span", { "aria-hidden": "true" }, `${SIGNS[status ?? "pending"]} `),
+      text,
+      h("span", { class: "unseen" }, ` (${(status ?? "pending").replace("_", " ")})`),
     ),
   );
   plan.replaceChildren(h("summary", {}, `Plan: ${String(done)} of ${String(items.length)} done`), h("ol", {}, ...rows));

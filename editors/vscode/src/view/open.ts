@@ -75,7 +75,7 @@ export function card(item: OpenView, send: (message: FromView) => void): HTMLEle
 
 /** The detail of an item: a diff in its colours, else the text. */
 function detail(text: string): HTMLElement {
-  const lines = text.split("\n");
+  const lines = text.trimEnd().split("\n");
   const isDiff = lines.some((line) => line.startsWith("@@"));
   const shown = lines.filter((line) => !isDiff || !/^(---|\+\+\+) /.test(line));
   const rows = shown.map((line) => h("div", { class: isDiff ? kindOf(line) : "" }, line === "" ? " " : line));
