@@ -2,20 +2,16 @@
 
 import json
 import re
-import sys
 
 import pytest
 from neovim_driver import INSTALLED
-from terminal import Terminal
+from terminal_editor import AFTER, BEFORE, EDIT, Editor, call, place, starting
 
 EMACS = INSTALLED / "emacs"
 
 pytestmark = pytest.mark.skipif(
     not EMACS.exists(), reason="Emacs is not installed: .ci/install-terminal-editors does that, on Debian"
 )
-
-BEFORE = "# outrider: two for each hour\ndef price(hours):\n    return hours * 3\n"
-AFTER = BEFORE.replace("* 3", "* 2")
 
 SETUP = """
 (setq inhibit-startup-screen t make-backup-files nil create-lockfiles nil native-comp-jit-compilation nil)
@@ -40,23 +36,19 @@ PICK = "[eglot] Pick an action"
 END = "\x1b>"
 
 
-class Emacs(Terminal):
+class Emacs(Editor):
     """An instance set up as `editors/README.md` says, with a file that holds an instruction comment."""
 
     def __init__(self, folder, turns):
-        script = folder / "script.json"
-        script.write_text(json.dumps({"turns": turns}))
-        self.file = folder / "workspace" / "tariff.py"
-        self.file.parent.mkdir()
-        self.file.write_text(BEFORE)
+        here = place(folder, turns)
+        self.file = here.file
         init = folder / "init.el"
-        server = [sys.executable, "-m", "outrider", "serve"]
         # Strings of JSON are strings of Emacs Lisp.
         init.write_text(
             SETUP.format(
-                command=" ".join(map(json.dumps, server)),
-                model=json.dumps(f"scripted:{script}"),
-                state=json.dumps(str(folder / "state")),
+                command=" ".join(map(json.dumps, here.command)),
+                model=json.dumps(here.model),
+                state=json.dumps(here.state),
             )
         )
         # Of a terminal by the name of xterm it asks more than there is to answer.
@@ -73,9 +65,6 @@ class Emacs(Terminal):
         (mode_line,) = [number for number, line in enumerate(self.lines) if " F1  tariff.py" in line]
         lines = [line[2:] for line in self.lines[1:mode_line]]
         return "\n".join(lines).rstrip() + "\n"
-
-    def wait_for_buffer(self, text):
-        self.wait(lambda: self.buffer == text)
 
     def actions(self):
         """Ask for the code actions at the cursor: Emacs asks which one then."""
@@ -105,24 +94,7 @@ class Emacs(Terminal):
         return re.findall(r"Server reports \(type=\d\): (.*)", said.read_text())
 
 
-@pytest.fixture
-def emacs(tmp_path):
-    running = []
-
-    def start(*turns):
-        running.append(Emacs(tmp_path, turns))
-        return running[0]
-
-    yield start
-    for one in running:
-        one.close()
-
-
-def call(name, **arguments):
-    return {"tool_calls": [{"name": name, "input": arguments}]}
-
-
-EDIT = call("edit_file", path="tariff.py", old="hours * 3", new="hours * 2")
+emacs = starting(Emacs)
 TASK = (call("read_file", path="tariff.py"), EDIT, {"text": "Fixed."})
 
 

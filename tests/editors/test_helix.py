@@ -1,14 +1,10 @@
 """A real Helix in a terminal, as it comes: a person's keys, no plugin. One that asks, and one that cannot."""
 
 import json
-import sys
 
 import pytest
 from neovim_driver import INSTALLED
-from terminal import Terminal
-
-BEFORE = "# outrider: two for each hour\ndef price(hours):\n    return hours * 3\n"
-AFTER = BEFORE.replace("* 3", "* 2")
+from terminal_editor import AFTER, BEFORE, EDIT, Editor, call, place, starting
 
 LANGUAGES = """
 [language-server.outrider]
@@ -29,19 +25,16 @@ CHANGED = '"method":"textDocument/didChange"'
 ESCAPE, RETURN, NEXT = "\x1b", "\r", "\x0e"
 
 
-class Helix(Terminal):
+class Helix(Editor):
     """An instance set up as `editors/README.md` says, with a file that holds an instruction comment."""
 
     def __init__(self, program, folder, turns):
-        script = folder / "script.json"
-        script.write_text(json.dumps({"turns": turns}))
-        self.file = folder / "workspace" / "tariff.py"
-        (self.file.parent / ".git").mkdir(parents=True)
-        self.file.write_text(BEFORE)
+        here = place(folder, turns)
+        self.file = here.file
         languages = folder / "config" / "helix" / "languages.toml"
         languages.parent.mkdir(parents=True)
         # Strings of JSON are strings of TOML.
-        values = {"command": sys.executable, "model": f"scripted:{script}", "state": str(folder / "state")}
+        values = {"command": here.command[0], "model": here.model, "state": here.state}
         languages.write_text(LANGUAGES.format_map({key: json.dumps(value) for key, value in values.items()}))
         self._log = folder / "helix.log"
         super().__init__(
@@ -66,9 +59,6 @@ class Helix(Terminal):
         """What the window shows of the buffer, without the line numbers."""
         lines = [line for line in self.lines if line[:5].strip().isdigit()]
         return "".join(f"{line[7:]}\n" for line in lines)
-
-    def wait_for_buffer(self, text):
-        self.wait(lambda: self.buffer == text)
 
     def type(self, text):
         """Type no faster than it is told of: 25.01 sends changes that follow each other at once in any order."""
@@ -95,33 +85,19 @@ class Helix(Terminal):
 def helix(name):
     """A fixture that starts the Helix of a name."""
 
-    @pytest.fixture
-    def start(tmp_path):
+    def make(folder, turns):
         program = INSTALLED / name
         if not program.exists():
             pytest.skip("Helix is not installed: .ci/install-terminal-editors does that, on Debian")
-        running = []
+        return Helix(program, folder, turns)
 
-        def one(*turns):
-            running.append(Helix(program, tmp_path, turns))
-            return running[0]
-
-        yield one
-        for editor in running:
-            editor.close()
-
-    return start
+    return starting(make)
 
 
 asking = helix("hx")
 silent = helix("hx-25.01")
 
 
-def call(name, **arguments):
-    return {"tool_calls": [{"name": name, "input": arguments}]}
-
-
-EDIT = call("edit_file", path="tariff.py", old="hours * 3", new="hours * 2")
 DO = "Outrider: do “two for each hour”"
 
 

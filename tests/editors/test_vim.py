@@ -4,12 +4,11 @@ import json
 import os
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 from neovim_driver import INSTALLED
-from terminal import Terminal
+from terminal_editor import AFTER, BEFORE, EDIT, Editor, call, place, starting
 
 VIM = shutil.which("vim")
 VIM_LSP = Path(os.environ.get("OUTRIDER_VIM_LSP", INSTALLED / "vim-lsp"))
@@ -22,9 +21,6 @@ pytestmark = [
         reason="vim-lsp is not there: OUTRIDER_VIM_LSP says in which folder it is",
     ),
 ]
-
-BEFORE = "# outrider: two for each hour\ndef price(hours):\n    return hours * 3\n"
-AFTER = BEFORE.replace("* 3", "* 2")
 
 SETUP = """
 set nocompatible hidden noswapfile
@@ -55,22 +51,19 @@ ESCAPE, RETURN = "\x1b", "\r"
 MENU, CHOOSE, MORE = "╔Code actions", "Type number and <Enter>", "Press ENTER"
 
 
-class Vim(Terminal):
+class Vim(Editor):
     """An instance set up as `editors/README.md` says, with a file that holds an instruction comment."""
 
     def __init__(self, folder, turns):
-        script = folder / "script.json"
-        script.write_text(json.dumps({"turns": turns}))
-        self.file = folder / "workspace" / "tariff.py"
-        (self.file.parent / ".git").mkdir(parents=True)
-        self.file.write_text(BEFORE)
+        here = place(folder, turns)
+        self.file = here.file
         log = folder / "vim-lsp.log"
         vimrc = folder / "vimrc"
         # Strings and lists of JSON are those of Vim script.
         values = {
-            "command": [sys.executable, "-m", "outrider", "serve"],
-            "model": f"scripted:{script}",
-            "state": str(folder / "state"),
+            "command": here.command,
+            "model": here.model,
+            "state": here.state,
             "log": str(log),
         }
         vimrc.write_text(
@@ -132,24 +125,7 @@ class Vim(Terminal):
         self.wait(lambda: CHOOSE not in self.text)
 
 
-@pytest.fixture
-def vim(tmp_path):
-    running = []
-
-    def start(*turns):
-        running.append(Vim(tmp_path, turns))
-        return running[0]
-
-    yield start
-    for one in running:
-        one.close()
-
-
-def call(name, **arguments):
-    return {"tool_calls": [{"name": name, "input": arguments}]}
-
-
-EDIT = call("edit_file", path="tariff.py", old="hours * 3", new="hours * 2")
+vim = starting(Vim)
 DO = "do “two for each hour”"
 
 

@@ -285,6 +285,50 @@ def test_hunks_are_decided_in_the_diff(begin: Begin) -> None:
         bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
 
 
+def test_a_hunk_is_rewritten_in_the_diff_and_the_model_is_told(begin: Begin) -> None:
+    whole = {"name": "write_file", "input": {"path": "tariff.py", "content": AFTER, "overwrite": True}}
+    told = {"last_message_contains": ["hours * RATE", "says nothing"]}
+    turns = [{"tool_calls": [whole]}, {"text": "As you like.", "expect": told}]
+    # What the settings say of files is not for what is proposed.
+    odd = {"[python]": {"files.encoding": "utf16le"}}
+    with begin(turns, settings=odd) as bench:
+        (bench.folder / "tariff.py").write_text(BEFORE, encoding="utf-16-le")
+        bench.open("tariff.py")
+        give(bench, "Make the price what its docstring says")
+        asked(bench, "Edit tariff.py (+2 −1)")
+        bench.focus_editor()
+        bench.to_line(6)
+        chord(bench, "m")
+        bench.page.locator(".tab.active", has_text="tariff.py (proposed)").wait_for()
+        bench.until(bench.has_diff_focus, "the diff has the keyboard")
+        bench.until(lambda: "Ln 6," in bench.position(), "the hunk in the diff")
+        bench.page.keyboard.press("End")
+        bench.page.keyboard.press("Backspace")
+        bench.page.keyboard.type("RATE")
+        bench.until(lambda: any("rewritten" in lens for lens in bench.lenses()), "the lens says it")
+        bench.until(lambda: "you rewrote 1" in plain(bench.view_text()), "the view says it too")
+        bench.shot("rewrite")
+
+        # What is no proposed line cannot go along.
+        bench.page.keyboard.press("Control+Home")
+        bench.page.keyboard.type("#")
+        chord(bench, "y")
+        bench.until(lambda: any("more than the proposed lines" in one for one in bench.toasts()), "a no")
+        bench.until(bench.has_diff_focus, "the diff has the keyboard still")
+        bench.page.keyboard.press("Control+z")
+        bench.until(lambda: bench.text().startswith('"""What'), "the text without it")
+
+        bench.to_line(10)
+        chord(bench, "w")
+        bench.type_input("it says nothing")
+        bench.until(lambda: any("2 of 2, left out" in lens for lens in bench.lenses()), "the second is out")
+        chord(bench, "y")
+        bench.until(lambda: "As you like." in bench.view_text(), "the answer of the model")
+        bench.until(lambda: not bench.page.locator(".tab", has_text="proposed").count(), "the diff is closed")
+        bench.until(lambda: bench.text() == BEFORE.replace("* 3", "* RATE"), "the edit as it was rewritten")
+        assert not bench.page.locator(".monaco-dialog-box").count()
+
+
 def test_an_undo_asks_about_what_was_changed_since(begin: Begin) -> None:
     with begin([edit("hours * 3", "hours * 2"), {"text": "Done."}]) as bench:
         bench.open("tariff.py")
@@ -334,7 +378,7 @@ def test_a_file_is_renamed_while_its_diff_is_open(begin: Begin) -> None:
     with begin([edit("* 3", "* 2"), {"text": "It is gone."}]) as bench:
         give(bench, "Two an hour")
         asked(bench, "Edit tariff.py (+1 −1)")
-        bench.view.locator(".card button", has_text="Show diff").click()
+        bench.view.locator(".card button", has_text="Review…").click()
         bench.page.locator(".tab.active", has_text="tariff.py (proposed)").wait_for()
         (bench.folder / "tariff.py").rename(bench.folder / "prices.py")
         bench.view.locator(".card button", has_text="Allow once").click()
@@ -384,16 +428,29 @@ def test_a_question_that_is_open_is_asked_again_after_a_reload(begin: Begin) -> 
         bench.open("tariff.py")
         give(bench, "Two an hour")
         asked(bench, "Edit tariff.py (+1 −1)")
+        bench.focus_editor()
+        chord(bench, "d")
+        bench.until(bench.has_diff_focus, "the diff has the keyboard")
+        bench.page.keyboard.press("End")
+        bench.page.keyboard.type("  # for now")
+        bench.until(lambda: "You rewrote it" in bench.view_text(), "what was written")
         bench.page.reload()
         bench.until(lambda: "needs you" in bench.status(), "the question after the reload", 60)
+        diff = bench.page.locator(".tab", has_text="tariff.py (proposed)")
+        diff.click()
+        bench.until(
+            lambda: any("rewritten" in lens for lens in bench.lenses()), "what was written is there still"
+        )
+        bench.shot("reloaded")
         bench.open("tariff.py")  # the window may come back without it
         bench.until(
             lambda: any("Allow once" in lens for lens in bench.lenses()), "the lenses after the reload"
         )
         bench.focus_editor()
         chord(bench, "y")
-        bench.until(lambda: "hours * 2" in bench.text(), "the edit")
+        bench.until(lambda: "hours * 2  # for now" in bench.text(), "the edit, as it was rewritten")
         bench.until(lambda: "needs you" not in bench.status(), "a status bar at rest")
+        bench.until(lambda: not diff.count(), "the diff is closed")
 
 
 def test_a_server_that_is_killed_is_started_again_and_the_session_goes_on(begin: Begin) -> None:
@@ -596,3 +653,157 @@ def test_two_folders_of_one_name(begin: Begin, tmp_path: Path) -> None:
         bench.focus_editor()
         chord(bench, "y")
         bench.until(lambda: bench.text().strip() == "LINES = 4", "the edit in the second folder")
+
+
+THEMES = {
+    "vscode-light": "Default Light Modern",
+    "vscode-high-contrast": "Default High Contrast",
+    "vscode-high-contrast-light": "Default High Contrast Light",
+    "vscode-dark": "Default Dark Modern",
+}
+
+CONTRAST = """
+() => {
+    const page = getComputedStyle(document.body).getPropertyValue("--vscode-sideBar-background").trim();
+    const base = page.slice(1).match(/../g).slice(0, 3).map(two => parseInt(two, 16));
+    const parts = text => (text.match(/[\\d.]+/g) ?? []).map(Number);
+    const light = ([r, g, b]) => [r, g, b]
+        .map(one => one / 255)
+        .map(one => (one <= 0.03928 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, one, at) => sum + one * [0.2126, 0.7152, 0.0722][at], 0);
+    const over = ([r, g, b, a = 1], under) => [r, g, b].map((one, at) => one * a + under[at] * (1 - a));
+    const behind = element => {
+        const own = parts(getComputedStyle(element).backgroundColor);
+        const under = element.parentElement ? behind(element.parentElement) : base;
+        return own.length ? over(own, under) : under;
+    };
+    const bad = [];
+    for (const element of document.querySelectorAll("#root *")) {
+        const own = [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
+        if (!own || !element.checkVisibility() || element.closest(".unseen")) continue;
+        const back = behind(element);
+        const [one, other] = [light(over(parts(getComputedStyle(element).color), back)), light(back)];
+        const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+        if (contrast < (element.matches(".sign") ? 3 : 4.5)) bad.push(`${element.className || element.tagName} ${element.innerText}: ${contrast}`);
+    }
+    return bad;
+}
+"""
+"""What of the view is hard to see on its background, by the rules of WCAG for text and for signs."""
+
+FOCUSED = """
+() => {
+    const element = document.activeElement;
+    return element.getAttribute("aria-label") || element.innerText || element.tagName;
+}
+"""
+
+
+def test_the_view_can_be_read_in_every_theme_by_a_screen_reader_and_by_keyboard(begin: Begin) -> None:
+    with begin(WHOLE_TASK) as bench:
+        bench.open("tariff.py")
+        give(bench, "Make the price what its docstring says")
+        asked(bench, "Edit tariff.py (+2 −1)")
+        bench.until(bench.lenses, "the lenses at the lines")
+        bad = {}
+        for kind, theme in THEMES.items():
+            bench.change_setting("workbench.colorTheme", theme)
+            bench.until(lambda kind=kind: bench.theme() == kind, theme)
+            asked(bench, "Edit tariff.py (+2 −1)")
+            bench.until(bench.lenses, "the lenses at the lines")
+            bench.shot(kind)
+            if found := bench.view.locator("body").evaluate(CONTRAST):
+                bad[theme] = found
+        assert not bad
+
+        tree = bench.view.locator("#root").aria_snapshot()
+        for said in (
+            'heading "Make the price what its docstring says" [level=1]',
+            'toolbar "Session"',
+            "listitem: Correct the price (in progress)",
+            'feed "Steps"',
+            'article "write_file tariff.py, waiting"',
+            'region "Outrider needs you: Edit tariff.py (+2 −1)"',
+            'form "Give a task"',
+            'button "Permission mode: ask"',
+            'status: "Outrider needs you: Edit tariff.py (+2 −1)"',
+        ):
+            assert said in tree, tree
+        chord(bench, "v")
+        box = bench.view.locator("#task")
+        bench.until(lambda: box.evaluate("box => box === document.activeElement"), "the keyboard in the view")
+        order = []
+        while "Stop" not in order and len(order) < 30:
+            bench.page.keyboard.press("Shift+Tab")
+            order.append(plain(bench.view.locator("body").evaluate(FOCUSED)))
+        for name in (
+            "A note for the model, with your decision",
+            "Review…",
+            "Reject",
+            "Allow once",
+            "The proposed change",
+            "Steps",
+            "Undo turn",
+            "Stop",
+        ):
+            assert name in order, order
+            del order[: order.index(name) + 1]
+
+
+LAG = """
+() => {
+    window.lag = 0;
+    let last = performance.now();
+    setInterval(() => {
+        const now = performance.now();
+        window.lag = Math.max(window.lag, now - last);
+        last = now;
+    }, 20);
+}
+"""
+"""Counts for how long the page of the view answered nothing."""
+
+
+def test_a_session_of_100_000_lines_can_be_looked_through_while_it_runs(begin: Begin) -> None:
+    lines = "".join(f"line {number}\n\n" for number in range(100_000))
+    reads = [
+        {"name": "search", "input": {"pattern": f"nothing {number}"}, "id": f"c{number}"}
+        for number in range(1700)
+    ]
+    steps = [{"tool_calls": reads[at : at + 50]} for at in range(0, len(reads), 50)]
+    turns = [*steps, {"text": lines, "chunk": 5_000, "delay": 0.01}]
+    many = {"outrider.limits": {"steps": 100, "toolCalls": 2000}}
+    with begin(turns, settings=many) as bench:
+        bench.command("Outrider: Show Session View")
+        bench.view.locator("#root").evaluate(LAG)
+        give(bench, "Go on and on")
+        bench.view.get_by_text("characters before").first.wait_for()
+        bench.view.locator("#task").fill("I can write meanwhile")
+        bench.shot("long-running")
+        bench.view.locator(".entry.end").wait_for(timeout=120_000)
+        bench.shot("long")
+        feed = bench.view.locator("#feed")
+        entries = feed.locator(".entry")
+        assert feed.evaluate("() => window.lag") < 1500
+        assert feed.evaluate("() => performance.memory.usedJSHeapSize") < 400e6
+        assert max(process.memory_info().rss for process in bench.extension_hosts()) < 800e6
+        assert bench.view.locator("#task").input_value() == "I can write meanwhile"
+        assert entries.count() == 1500
+
+        # Back to the first step and on to the last one, and what is in sight stays there.
+        scroller = bench.view.locator("#scroller")
+        scroller.evaluate("scroller => { scroller.scrollTop = 0; }")
+        first = entries.first
+        key = first.get_attribute("data-key")
+        above = "(entry, top) => entry.offsetTop - document.querySelector('#scroller').scrollTop"
+        before = first.evaluate(above)
+        bench.view.get_by_role("button", name="Show earlier steps").click()
+        task = bench.view.locator(".entry.task")
+        task.wait_for()
+        again = feed.locator(f'[data-key="{key}"]')
+        assert abs(again.evaluate(above) - before) < 40
+        assert entries.count() == 1500
+        bench.shot("long-earlier")
+        bench.view.get_by_role("button", name="Go to the latest").click()
+        bench.view.locator(".entry.end").wait_for()
+        assert task.count() == 0

@@ -91,9 +91,12 @@ def install_extension(extensions: Path) -> None:
 class Workbench:
     """One window on a folder. Waits for what is to be seen; never for a time."""
 
-    def __init__(self, page: Any, folder: Path, process: psutil.Process, shots: Path | None) -> None:
+    def __init__(
+        self, page: Any, folder: Path, data: Path, process: psutil.Process, shots: Path | None
+    ) -> None:
         self.page = page
         self._process = process
+        self._data = data
         self.folder = folder
         self._shots = shots
 
@@ -167,6 +170,10 @@ class Workbench:
         except _playwright().Error as error:  # a frame that is just being replaced
             return f"({error})"
 
+    def theme(self) -> str:
+        """What kind of theme the session view has."""
+        return str(self.view.locator("body").get_attribute("data-vscode-theme-kind"))
+
     # Doing
 
     def command(self, title: str) -> None:
@@ -214,13 +221,20 @@ class Workbench:
         page.set_default_timeout(SECONDS * 1000)
         try:
             page.goto(self.page.url)
-            yield _started(page, self.folder, self._process, self._shots)
+            yield _started(page, self.folder, self._data, self._process, self._shots)
         finally:
             page.close()
 
     def has_diff_focus(self) -> bool:
         """Whether the keyboard is in a diff."""
         return bool(self.page.evaluate("document.activeElement.closest('.monaco-diff-editor') !== null"))
+
+    def change_setting(self, name: str, value: Any) -> None:
+        """Change a setting of the person, and load the window again."""
+        for path in self._data.glob("*/settings.json"):
+            settings = {**json.loads(path.read_text(encoding="utf-8")), name: value}
+            path.write_text(json.dumps(settings), encoding="utf-8")
+        self.page.reload()
 
     def focus_editor(self) -> None:
         """Put the keyboard into the active editor."""
@@ -244,6 +258,15 @@ class Workbench:
                 if process.cmdline()[-1:] == ["serve"]:
                     return process
         return None
+
+    def extension_hosts(self) -> list[psutil.Process]:
+        """The processes that run the extension."""
+        found = []
+        for process in self._process.children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                if "--type=extensionHost" in process.cmdline():
+                    found.append(process)
+        return found
 
     def click_toast(self, title: str) -> None:
         """Click a button of a message."""
@@ -309,7 +332,7 @@ def workbench(
             _wait_for(port, process)
             kind = "folder" if folder.is_dir() else "workspace"
             with _page(f"http://127.0.0.1:{port}/?{kind}={folder}") as page:
-                yield _started(page, folder, psutil.Process(process.pid), shots)
+                yield _started(page, folder, data, psutil.Process(process.pid), shots)
         finally:
             os.killpg(process.pid, signal.SIGTERM)
             try:
@@ -319,8 +342,8 @@ def workbench(
                 process.wait(10)
 
 
-def _started(page: Any, folder: Path, process: psutil.Process, shots: Path | None) -> Workbench:
-    bench = Workbench(page, folder, process, shots)
+def _started(page: Any, folder: Path, data: Path, process: psutil.Process, shots: Path | None) -> Workbench:
+    bench = Workbench(page, folder, data, process, shots)
     page.locator(".monaco-workbench .statusbar").wait_for(timeout=60_000)
     bench.until(lambda: "Outrider" in bench.status(), "the status bar item", 60)
     return bench

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import { SessionBook } from "./core/book.js";
 import { type FromView, frameOf } from "./core/messages.js";
-import { Reviews } from "./core/review.js";
+import { type Kept, Reviews } from "./core/review.js";
 import type { SessionState } from "./core/session.js";
 import { Answers } from "./editor/answers.js";
 import { Connection } from "./editor/connection.js";
@@ -23,6 +23,7 @@ import { cancel, run, steer, taskCommands } from "./editor/tasks.js";
 import { SessionView, VIEW } from "./editor/view.js";
 
 const LAST_SESSION = "outrider.session";
+const REVIEWS = "outrider.reviews";
 
 let connection: Connection | undefined;
 
@@ -39,18 +40,16 @@ export function activate(context: vscode.ExtensionContext): void {
     },
     started,
   );
-  const reviews = new Reviews();
-  const proposals = new Proposals(book, reviews);
+  const reviews = new Reviews(context.workspaceState.get<Kept[]>(REVIEWS), (kept) => {
+    void context.workspaceState.update(REVIEWS, kept);
+  });
+  const proposals = new Proposals(book, reviews, () => {
+    view.update();
+  });
   const view = new SessionView(context.extensionUri, now, (message) => {
     tell(log, receive(house, message));
   });
-  const answers: Answers = new Answers(
-    book,
-    reviews,
-    own,
-    (item) => proposals.showDiff(item),
-    () => view.isVisible,
-  );
+  const answers: Answers = new Answers(book, reviews, own, proposals, () => view.isVisible);
   const status = new StatusBar();
   const befores = new Befores();
   const seenTurns = new Set<string>();
@@ -162,9 +161,9 @@ async function receive(house: House, message: FromView): Promise<void> {
     case "answer":
       await house.answers.answer(message.id, message.answer);
       break;
-    case "diff": {
+    case "review": {
       const item = house.answers.find(message.id);
-      if (item !== undefined) await house.proposals.showDiff(item);
+      if (item !== undefined) await house.answers.review(item);
       break;
     }
     case "file": {

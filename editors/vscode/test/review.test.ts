@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { placesAfter, withHunks } from "../src/core/hunks.js";
 import { frameOf } from "../src/core/messages.js";
-import { type ItemHunk, Reviews, asDecided, hunksOf, nextOf } from "../src/core/review.js";
+import { type ItemHunk, type Kept, Reviews, asDecided, hunksOf, nextOf } from "../src/core/review.js";
 import { type OpenItem, SessionState } from "../src/core/session.js";
 import type { EditProposed } from "../src/protocol/types.js";
 import { Log } from "./events.js";
@@ -64,6 +64,38 @@ test("a decision can be changed until all are made", () => {
   assert.deepEqual(reviews.answer(edit), { id: "open_1", decision: "allow_once" });
 });
 
+test("a hunk that is rewritten is taken with the text of the person, unless it is left out", () => {
+  const [edit, reviews] = [item(EDIT), new Reviews()];
+  assert.equal(reviews.rewrite(edit, hunk(edit, "chg_1#1"), "mine\n"), true);
+  assert.equal(reviews.rewrite(edit, hunk(edit, "chg_1#1"), "mine\n"), false);
+  assert.equal(reviews.hasBegun("open_1"), true);
+  assert.equal(
+    reviews.said(edit),
+    "Of 2 hunks 0 taken, 0 left out, 2 open; you rewrote 1. Allow once takes what is open.",
+  );
+  assert.equal(withHunks(TEXT, asDecided(reviews, edit, "chg_1")), "mine\nb\nd\n");
+  const review = [{ id: "chg_1#1", decision: "take", text: "mine\n" }];
+  assert.deepEqual(reviews.answer(edit), { id: "open_1", decision: "allow_once", review });
+  reviews.decide(edit, hunk(edit, "chg_1#2"), "reject", "no");
+  assert.deepEqual(reviews.answer(edit).review, [{ id: "chg_1#2", decision: "reject", reason: "no" }, ...review]);
+  reviews.decide(edit, hunk(edit, "chg_1#1"), "reject");
+  assert.equal(reviews.answer(edit).decision, "reject");
+});
+
+test("a text that is again what was proposed is none, whatever ends its lines", () => {
+  const [edit, reviews] = [item(EDIT), new Reviews()];
+  reviews.rewrite(edit, hunk(edit, "chg_1#1"), "mine\n");
+  assert.equal(reviews.rewrite(edit, hunk(edit, "chg_1#1"), "A\r\nA\r\n"), true);
+  assert.equal(reviews.hasBegun("open_1"), false);
+  const one = item({ ...EDIT, hunks: EDIT.hunks.slice(0, 1) });
+  reviews.rewrite(one, hunk(one, "chg_1#1"), "");
+  assert.equal(reviews.said(one), "You rewrote it. Allow once takes it so.");
+  assert.deepEqual(reviews.answer(one).review, [{ id: "chg_1#1", decision: "take", text: "" }]);
+  // As the arrow of the diff does it.
+  reviews.rewrite(one, hunk(one, "chg_1#1"), "a\r\n");
+  assert.deepEqual(reviews.answer(one), { id: "open_1", decision: "reject" });
+});
+
 test("an edit of which nothing is left is rejected, with the reasons alone", () => {
   const [edit, reviews] = [item(EDIT), new Reviews()];
   reviews.decide(edit, hunk(edit, "chg_1#1"), "reject", "no");
@@ -108,6 +140,24 @@ test("the view says what is decided, and an item that is answered is forgotten",
   reviews.decide(open, hunk(open, "chg_1#1"), "reject");
   const frame = frameOf("running", session, { model: "", permissionMode: undefined }, reviews);
   assert.match(frame.open[0]?.review ?? "", /1 left out/);
+  reviews.keepOnly(["open_1"]);
   reviews.keepOnly([]);
   assert.equal(reviews.hasBegun("open_1"), false);
+});
+
+test("what is decided is there again in the next window, until the item is answered", () => {
+  let stored: string | undefined;
+  const keep = (kept: readonly Kept[]): void => {
+    stored = JSON.stringify(kept);
+  };
+  const edit = item(EDIT);
+  const reviews = new Reviews([], keep);
+  reviews.decide(edit, hunk(edit, "chg_1#1"), "reject", "no");
+  reviews.rewrite(edit, hunk(edit, "chg_1#2"), "mine\n");
+  const next = new Reviews(JSON.parse(stored ?? "") as Kept[], keep);
+  next.keepOnly([]); // nothing is known yet of what is open
+  assert.deepEqual(next.answer(edit), reviews.answer(edit));
+  next.keepOnly(["open_1"]);
+  next.keepOnly([]);
+  assert.equal(stored, "[]");
 });

@@ -73,6 +73,31 @@ test("usage is the sum of the answers, and a cost that is unknown stays unknown"
   assert.equal(folded(other).usage.cost, undefined);
 });
 
+test("a session of 100 000 lines is taken in a moment, and keeps little of what the calls gave", () => {
+  const log = new Log();
+  log.add("turn.started", { prompt: "Go on", mode: "agent", model: "my/model" }, "turn_1");
+  const session = folded(log);
+  const content = "x".repeat(20_000);
+  const began = performance.now();
+  for (let call = 0; call < 33_333; call++) {
+    const callId = `c${String(call)}`;
+    const ts = "2026-01-01T00:00:00Z";
+    const add = (type: string, data: Record<string, unknown>): void => {
+      session.apply({ v: 1, seq: session.nextSeq, ts, sessionId: "ses_1", turnId: "turn_1", type, data });
+    };
+    add("tool.requested", { callId, name: "read_file", input: { path: "a.py" } });
+    add("tool.started", { callId });
+    add("tool.finished", { callId, status: "ok", content: content + callId });
+  }
+  assert.ok(performance.now() - began < 5000);
+  assert.equal(session.entries.length, 33_334);
+  const kept = session.entries.reduce((sum, entry) => sum + (entry.kind === "call" ? entry.output.length : 0), 0);
+  assert.ok(kept < 50_000_000, String(kept));
+  const [, oldest] = session.entries;
+  assert.match(oldest?.kind === "call" ? oldest.output : "", /only the end is kept here.*x+c0$/s);
+  assert.match(JSON.stringify(session.entries.at(-1)), /"output":"x{15000,}c33332"/);
+});
+
 test("live text grows, is withdrawn by a reset, and gives way to the whole", () => {
   const session = new SessionState("ses_1");
   const frame = { sessionId: "ses_1", turnId: "turn_1", messageId: "m", kind: "text" as const };

@@ -106,7 +106,10 @@ test("the mode is that of the running turn, and else that of the next", () => {
 
 test("the view gets what stands around the steps", () => {
   const frame = frameOf("running", asking(), NEXT, new Reviews());
-  assert.deepEqual([frame.title, frame.running, frame.model, frame.open[0]?.diffs], ["Fix it", true, "my/model", 1]);
+  assert.deepEqual(
+    [frame.title, frame.running, frame.model, frame.open[0]?.canReview],
+    ["Fix it", true, "my/model", true],
+  );
   assert.equal(frameOf("failed", undefined, { ...NEXT, model: "m" }, new Reviews()).model, "m");
 });
 

@@ -4,7 +4,9 @@ export type Span = { readonly kind: "text" | "code" | "bold"; readonly text: str
 
 export type Block =
   | { readonly kind: "code"; readonly language: string; readonly text: string }
-  | { readonly kind: "heading" | "item" | "paragraph"; readonly spans: readonly Span[] };
+  | { readonly kind: "heading" | "paragraph"; readonly spans: readonly Span[] }
+  /** With the sign that stands before it, and how many columns it is indented. */
+  | { readonly kind: "item"; readonly sign: string; readonly indent: number; readonly spans: readonly Span[] };
 
 /** Divide a text into blocks. Anything it does not know stays as it is written; a fence that is still open is code. */
 export function parse(text: string): Block[] {
@@ -28,14 +30,15 @@ export function parse(text: string): Block[] {
       continue;
     }
     const heading = /^#{1,6}\s+(.*)$/.exec(line);
-    const item = /^\s*(?:[-*+]|\d+[.)])\s+(.*)$/.exec(line);
+    const item = /^(\s*)([-*+]|\d+[.)])\s+(.*)$/.exec(line);
     if (line.trim() === "") flush();
     else if (heading !== null) {
       flush();
       blocks.push({ kind: "heading", spans: spansOf(heading[1] ?? "") });
     } else if (item !== null) {
       flush();
-      blocks.push({ kind: "item", spans: spansOf(item[1] ?? "") });
+      const [, indent = "", sign = "", text = ""] = item;
+      blocks.push({ kind: "item", sign: /\d/.test(sign) ? sign : "•", indent: indent.length, spans: spansOf(text) });
     } else paragraph.push(line);
   }
   flush();

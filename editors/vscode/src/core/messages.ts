@@ -2,14 +2,14 @@
 
 import type { Entry } from "./entries.js";
 import type { Reviews } from "./review.js";
-import type { OpenItem, SessionState } from "./session.js";
+import { type OpenItem, type SessionState, canReview } from "./session.js";
 import { type Next, type ServerState, modeOf } from "./status.js";
 import type { Decision } from "./titles.js";
 import type { Mode } from "./words.js";
 import type { PlanItem, Usage } from "../protocol/types.js";
 
-const MOST_LIVE = 20_000;
-const MOST_TEXT = 200_000;
+const MOST_LIVE = 8_000;
+const MOST_TEXT = 50_000;
 const MOST_LINES = 400;
 const MOST_COLUMNS = 1000;
 
@@ -21,8 +21,8 @@ export interface OpenView {
   readonly detail: string;
   readonly options: readonly string[];
   readonly allowFreeForm: boolean;
-  /** How many files have a diff to look at. */
-  readonly diffs: number;
+  /** Whether there is more to look at than `detail`, and single hunks to decide about. */
+  readonly canReview: boolean;
   /** What was decided about single hunks so far, in words. */
   readonly review: string;
 }
@@ -44,26 +44,33 @@ export interface Frame {
   readonly queue: readonly string[];
 }
 
+/** An entry, and which one of the session it is, from 0. */
+export interface Placed {
+  readonly at: number;
+  readonly entry: Entry;
+}
+
 /** To the view. */
 export type ToView =
   | {
       readonly type: "state";
       readonly frame: Frame;
       /** New and changed entries, in their order; all that are shown, with `reset`. */
-      readonly entries: readonly Entry[];
+      readonly entries: readonly Placed[];
       readonly reset: boolean;
-      /** With `reset`: how many earlier entries there are. */
-      readonly hidden: number;
+      /** How many entries there are before those that are shown, and behind them. */
+      readonly before: number;
+      readonly behind: number;
     }
   | { readonly type: "focus"; readonly what: "composer" | "open" };
 
 /** From the view. */
 export type FromView =
-  | { readonly type: "ready" | "earlier" | "cancel" }
+  | { readonly type: "ready" | "earlier" | "later" | "latest" | "cancel" }
   | { readonly type: "send"; readonly text: string; readonly mode: Mode }
   | { readonly type: "decide"; readonly id: string; readonly decision: Decision; readonly note: string }
   | { readonly type: "answer"; readonly id: string; readonly answer: string }
-  | { readonly type: "diff"; readonly id: string }
+  | { readonly type: "review"; readonly id: string }
   | { readonly type: "file"; readonly path: string }
   | { readonly type: "command"; readonly command: ViewCommand };
 
@@ -102,7 +109,7 @@ function openView(item: OpenItem, reviews: Reviews): OpenView {
     detail: shortened(item.detail ?? ""),
     options: item.options ?? [],
     allowFreeForm: item.allowFreeForm ?? false,
-    diffs: item.proposals.filter((proposal) => proposal.operation !== "rename").length,
+    canReview: canReview(item),
     review: reviews.said(item),
   };
 }
@@ -125,6 +132,6 @@ function shortened(text: string): string {
     .slice(0, MOST_LINES)
     .map((line) => (line.length > MOST_COLUMNS ? `${line.slice(0, MOST_COLUMNS)}…` : line));
   if (lines.length > MOST_LINES)
-    shown.push(`… ${String(lines.length - MOST_LINES)} more lines; the diff shows them all.`);
+    shown.push(`… ${String(lines.length - MOST_LINES)} more lines; Review… shows them all.`);
   return shown.join("\n");
 }

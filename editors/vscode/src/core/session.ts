@@ -3,6 +3,7 @@
 import type { CallEntry, Entry } from "./entries.js";
 import { Changes, type Written } from "./changes.js";
 import { countsOf } from "./hunks.js";
+import { REVIEW } from "./titles.js";
 import { visible } from "./visible.js";
 import { type Mode, oneLine, reasonOf } from "./words.js";
 import type {
@@ -18,10 +19,23 @@ import type {
 
 /** Characters of a command's output that are kept to be shown while it runs. */
 export const OUTPUT_KEPT = 16_000;
+/** Of how many calls so much is kept; of older ones the end is. */
+export const OUTPUTS_KEPT = 500;
+const OLD_OUTPUT_KEPT = 1000;
 
 /** An open item, with the changes it is about. */
 export interface OpenItem extends Open {
   readonly proposals: readonly EditProposed[];
+}
+
+/** The changes of an item that have a diff: those that do more than name a file anew. */
+export function diffsOf(item: Pick<OpenItem, "proposals">): EditProposed[] {
+  return item.proposals.filter(({ operation }) => operation !== "rename");
+}
+
+/** Whether an item can be looked at in a diff, or else in a document of the server. */
+export function canReview(item: OpenItem): boolean {
+  return diffsOf(item).length > 0 || (item.options ?? []).includes(REVIEW);
 }
 
 export interface Running {
@@ -49,7 +63,8 @@ export class SessionState {
   readonly changes = new Changes();
   readonly entries: Entry[] = [];
 
-  private readonly byKey = new Map<string, Entry>();
+  private readonly places = new Map<string, number>();
+  private readonly outputs: CallEntry[] = [];
   private readonly changed = new Set<string>();
   private readonly proposals = new Map<string, EditProposed[]>();
   private readonly jobs = new Map<string, string>();
@@ -64,8 +79,14 @@ export class SessionState {
     return keys;
   }
 
+  /** Where among `entries` the one of a key is. */
+  placeOf(key: string): number | undefined {
+    return this.places.get(key);
+  }
+
   entry(key: string): Entry | undefined {
-    return this.byKey.get(key);
+    const place = this.places.get(key);
+    return place === undefined ? undefined : this.entries[place];
   }
 
   /** Take the next event; one of an unknown type changes nothing. */
@@ -77,7 +98,7 @@ export class SessionState {
   /** Take a piece of live text. */
   stream(frame: Frame): void {
     if (frame.kind === "output") {
-      const call = this.byKey.get(`call:${frame.callId ?? ""}`);
+      const call = this.entry(`call:${frame.callId ?? ""}`);
       if (call?.kind !== "call") return;
       call.output = (call.output + frame.text).slice(-OUTPUT_KEPT);
       this.changed.add(call.key);
@@ -175,8 +196,10 @@ export class SessionState {
         this.updateCall(event.data.callId, (call) => {
           call.status = event.data.status;
           if (call.began !== undefined) call.seconds = Math.max(0, (time - call.began) / 1000);
-          call.output = event.data.content.slice(-OUTPUT_KEPT);
+          call.output = endOf(event.data.content, OUTPUT_KEPT);
+          this.outputs.push(call);
         });
+        if (this.outputs.length > OUTPUTS_KEPT) this.shortenOldest();
         break;
       case "approval.requested":
         this.ask(event.data, turnId);
@@ -270,7 +293,7 @@ export class SessionState {
   private changedFile(data: Written, turnId: string, merged: boolean): void {
     const first = this.changes.take(data, turnId);
     if (first !== undefined) {
-      const entry = this.byKey.get(`edit:${first}`);
+      const entry = this.entry(`edit:${first}`);
       if (entry?.kind !== "edit") return;
       entry.undone = this.changes.isUndone(first);
       this.changed.add(entry.key);
@@ -308,7 +331,7 @@ export class SessionState {
 
   private answer(messageId: string): Extract<Entry, { kind: "answer" }> {
     const key = `answer:${messageId}`;
-    const known = this.byKey.get(key);
+    const known = this.entry(key);
     if (known?.kind === "answer") return known;
     const entry: Entry = { kind: "answer", key, text: "", reasoning: "", done: false };
     this.put(entry);
@@ -316,9 +339,16 @@ export class SessionState {
   }
 
   private updateCall(callId: string, change: (call: CallEntry) => void): void {
-    const call = this.byKey.get(`call:${callId}`);
+    const call = this.entry(`call:${callId}`);
     if (call?.kind !== "call") return;
     change(call);
+    this.changed.add(call.key);
+  }
+
+  private shortenOldest(): void {
+    const call = this.outputs.shift();
+    if (call === undefined || call.output.length <= OLD_OUTPUT_KEPT) return;
+    call.output = `(only the end is kept here; the log has all of it)\n${endOf(call.output, OLD_OUTPUT_KEPT)}`;
     this.changed.add(call.key);
   }
 
@@ -327,15 +357,19 @@ export class SessionState {
   }
 
   private put(entry: Entry): void {
-    const known = this.byKey.get(entry.key);
-    if (known === undefined) this.entries.push(entry);
-    else this.entries[this.entries.indexOf(known)] = entry;
-    this.byKey.set(entry.key, entry);
+    const place = this.places.get(entry.key) ?? this.entries.length;
+    this.entries[place] = entry;
+    this.places.set(entry.key, place);
     this.changed.add(entry.key);
   }
 }
 
 type EndEntryOutcome = Extract<Entry, { kind: "end" }>["outcome"];
+
+/** The end of a text, as a text of its own: a slice would keep all of the text in memory. */
+function endOf(text: string, most: number): string {
+  return text.length <= most ? text : structuredClone(text.slice(-most));
+}
 
 const SAID = {
   allow_once: "yes, once",

@@ -9,6 +9,7 @@ export const ALWAYS_ALLOW = "Always allow…";
 export const ALWAYS_HERE = "Always in this workspace";
 export const ALWAYS_EVERYWHERE = "Always everywhere";
 export const REJECT = "Reject";
+export const REVIEW = "Review…";
 export const SAVE_AND_CONTINUE = "Save and continue";
 
 export type Decision = NonNullable<AnswerParams["decision"]>;

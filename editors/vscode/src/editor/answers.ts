@@ -4,12 +4,13 @@ import * as vscode from "vscode";
 
 import type { SessionBook } from "../core/book.js";
 import type { Reviews } from "../core/review.js";
-import type { OpenItem, SessionState } from "../core/session.js";
+import { type OpenItem, type SessionState, canReview, diffsOf } from "../core/session.js";
 import {
   ALLOW_ONCE,
   ALWAYS_EVERYWHERE,
   ALWAYS_HERE,
   REJECT,
+  REVIEW,
   RUN_OUTSIDE,
   SAVE_AND_CONTINUE,
   type Decision,
@@ -19,9 +20,9 @@ import { oneLine, ruleText } from "../core/words.js";
 import type { AnswerParams, Open } from "../protocol/types.js";
 import { CommandFailure, type Connection } from "./connection.js";
 import { uriOf } from "./places.js";
+import type { Proposals } from "./proposals.js";
 import { saveOne } from "./saving.js";
 
-const SHOW_DIFF = "Show Diff";
 const SHOW = "Show";
 const OTHER = "Something else…";
 
@@ -32,14 +33,13 @@ export class Answers {
   private readonly settling = new Map<string, (() => void)[]>();
 
   /**
-   * @param showDiff shows the changes an item is about
    * @param isShown whether the person sees the session view
    */
   constructor(
     private readonly book: SessionBook,
     private readonly reviews: Reviews,
     private readonly connection: Connection,
-    private readonly showDiff: (item: OpenItem) => Promise<void>,
+    private readonly proposals: Proposals,
     private readonly isShown: () => boolean,
   ) {}
 
@@ -100,12 +100,16 @@ export class Answers {
   /** Decide on an approval. For one that is to hold always the person sees the rules and says where; Esc leaves it open. */
   async decide(id: string, decision: Decision, note = ""): Promise<void> {
     const item = this.find(id);
+    if (item !== undefined && decision !== "reject" && this.proposals.hasStray(item)) {
+      await this.tellOfStray(item);
+      return;
+    }
     if (item !== undefined && decision !== "reject" && this.reviews.hasBegun(id)) {
-      // What the person left out stays out, and no yes for later can say that.
+      // What the person left out or rewrote stays so, and no yes for later can say that.
       if (decision === "allow_once") await this.send(this.reviews.answer(item, note));
       else
         void vscode.window.showInformationMessage(
-          "Outrider: single hunks are decided already, so this can only be allowed once.",
+          "Outrider: you decided about single hunks, so this can only be allowed once.",
         );
       return;
     }
@@ -116,6 +120,21 @@ export class Answers {
     }
     const scope = await this.where(id);
     if (scope !== undefined) await this.send({ ...params, scope });
+  }
+
+  /** Show what an item is about: in diffs where hunks can be decided about and rewritten, else in a document. */
+  async review(item: OpenItem): Promise<void> {
+    if (diffsOf(item).length > 0) await this.proposals.showDiff(item);
+    else if (canReview(item)) await this.connection.execute("outrider.open", { what: "review", id: item.id });
+    else await vscode.commands.executeCommand("outrider.client.showView");
+  }
+
+  private async tellOfStray(item: OpenItem): Promise<void> {
+    const chosen = await vscode.window.showWarningMessage(
+      "Outrider: in the diff you changed more than the proposed lines, which cannot be a part of this edit. Take that back there, and write it in the file itself.",
+      REVIEW,
+    );
+    if (chosen === REVIEW) await this.review(item);
   }
 
   private async where(id: string): Promise<AnswerParams["scope"]> {
@@ -167,10 +186,7 @@ export class Answers {
 
   private async ask(item: OpenItem): Promise<void> {
     const options = (item.options ?? []).filter((title) => item.kind !== "approval" || decisionOf(title) !== undefined);
-    const more = [
-      ...(item.proposals.length > 0 ? [SHOW_DIFF] : []),
-      ...(item.allowFreeForm || item.kind === "tool" ? [OTHER] : []),
-    ];
+    const more = [...(canReview(item) ? [REVIEW] : []), ...(item.allowFreeForm || item.kind === "tool" ? [OTHER] : [])];
     const chosen =
       options.length + more.length === 1 && more[0] === OTHER
         ? OTHER
@@ -180,7 +196,7 @@ export class Answers {
             ignoreFocusOut: true,
           });
     if (chosen === undefined) return;
-    if (chosen === SHOW_DIFF) await this.showDiff(item);
+    if (chosen === REVIEW) await this.review(item);
     else if (chosen === REJECT) await this.reject(item);
     else if (chosen === OTHER) {
       const text = await vscode.window.showInputBox({ title: oneLine(item.title, 200), ignoreFocusOut: true });
@@ -202,17 +218,13 @@ export class Answers {
     const options = item.options ?? [];
     const buttons =
       item.kind === "approval"
-        ? [
-            options.includes(RUN_OUTSIDE) ? RUN_OUTSIDE : ALLOW_ONCE,
-            ...(item.proposals.length > 0 ? [SHOW_DIFF] : [SHOW]),
-            REJECT,
-          ]
+        ? [options.includes(RUN_OUTSIDE) ? RUN_OUTSIDE : ALLOW_ONCE, canReview(item) ? REVIEW : SHOW, REJECT]
         : options.length > 0 && options.length <= 3
           ? [...options]
           : [SHOW];
     const chosen = await vscode.window.showInformationMessage(`Outrider: ${oneLine(item.title, 300)}`, ...buttons);
     if (chosen === undefined) return;
-    if (chosen === SHOW_DIFF) await this.showDiff(item);
+    if (chosen === REVIEW) await this.review(item);
     else if (chosen === SHOW && !options.includes(SHOW))
       await vscode.commands.executeCommand("outrider.client.answerPending");
     else await this.take(item, chosen);

@@ -27,7 +27,7 @@ export function decidingCommands({ answers, proposals }: House): CommandTable {
       else void vscode.window.showInformationMessage("Outrider: this can only be allowed once.");
     }),
     reject: withItem((item) => answers.reject(item)),
-    showDiff: withItem((item) => proposals.showDiff(item)),
+    review: withItem((item) => answers.review(item)),
     answerPending: () => answers.choose(),
   };
 }

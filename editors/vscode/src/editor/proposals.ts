@@ -1,24 +1,17 @@
-/** Proposed changes, before anything is written: their diffs, and their hunks at the lines of the file. */
+/** Proposed changes, before anything is written: their hunks at the lines of the file, and their diffs. */
 
 import * as vscode from "vscode";
 
 import type { SessionBook } from "../core/book.js";
-import { type Place, asDiff, countsOf, linesOf, placeBefore, placesAfter, withHunks } from "../core/hunks.js";
+import { type Place, asDiff, countsOf, linesOf, placeBefore, placesAfter } from "../core/hunks.js";
 import { type ItemHunk, type Reviews, asDecided, hunksOf } from "../core/review.js";
-import type { OpenItem } from "../core/session.js";
+import { type OpenItem, diffsOf } from "../core/session.js";
 import { visible } from "../core/visible.js";
 import type { EditProposed, WireHunk } from "../protocol/types.js";
-import { textOf, uriOf } from "./places.js";
-
-export const PROPOSAL = "outrider-proposal";
+import { Diffs, PROPOSAL, type Proposed, isBefore } from "./diffs.js";
+import { uriOf } from "./places.js";
 
 const AGAIN_MILLISECONDS = 1500;
-
-/** A proposed change, and the item that is to be answered for it. */
-interface Proposed {
-  readonly item: OpenItem;
-  readonly change: EditProposed;
-}
 
 /** Where a hunk stands in an editor. */
 export interface Standing {
@@ -27,23 +20,25 @@ export interface Standing {
   readonly place: Place;
 }
 
-export class Proposals implements vscode.TextDocumentContentProvider, vscode.CodeLensProvider {
-  private readonly contents = new vscode.EventEmitter<vscode.Uri>();
-  readonly onDidChange = this.contents.event;
+export class Proposals implements vscode.CodeLensProvider {
   private readonly lenses = new vscode.EventEmitter<void>();
   readonly onDidChangeCodeLenses = this.lenses.event;
-  private readonly lastGood = new Map<string, string>();
+  private readonly diffs: Diffs;
   private readonly disposables: { dispose(): unknown }[];
   private readonly removed: vscode.TextEditorDecorationType;
+  private readonly outlined: vscode.TextEditorDecorationType;
   private readonly added: vscode.TextEditorDecorationType;
   private shown = "";
   private hasKeyboard = false;
   private again: NodeJS.Timeout | undefined;
 
+  /** @param rewrote told when the person wrote something in the place of a hunk */
   constructor(
     private readonly book: SessionBook,
     private readonly reviews: Reviews,
+    private readonly rewrote: () => void,
   ) {
+    this.diffs = new Diffs((uri) => this.at(uri)[0], reviews);
     const ruler = {
       overviewRulerColor: new vscode.ThemeColor("editorOverviewRuler.modifiedForeground"),
       overviewRulerLane: vscode.OverviewRulerLane.Left,
@@ -53,10 +48,16 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Cod
       backgroundColor: new vscode.ThemeColor("diffEditor.removedLineBackground"),
       ...ruler,
     });
-    const ghost = { color: new vscode.ThemeColor("editorGhostText.foreground"), margin: "0 0 0 2em" };
+    // Themes of high contrast have neither a colour of their own for ghost text nor a background for removed lines.
+    this.outlined = vscode.window.createTextEditorDecorationType({
+      isWholeLine: true,
+      border: "1px dashed",
+      borderColor: new vscode.ThemeColor("diffEditor.removedTextBorder"),
+    });
+    const ghost = { color: new vscode.ThemeColor("editorCodeLens.foreground"), margin: "0 0 0 2em" };
     this.added = vscode.window.createTextEditorDecorationType({ after: ghost, ...ruler });
     this.disposables = [
-      vscode.workspace.registerTextDocumentContentProvider(PROPOSAL, this),
+      vscode.workspace.registerFileSystemProvider(PROPOSAL, this.diffs, { isCaseSensitive: true }),
       vscode.languages.registerCodeLensProvider(
         [{ scheme: "file" }, { scheme: "untitled" }, { scheme: PROPOSAL }],
         this,
@@ -67,9 +68,13 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Cod
       vscode.workspace.onDidChangeTextDocument(({ document }) => {
         this.textChanged(document);
       }),
+      vscode.window.onDidChangeActiveColorTheme(() => {
+        this.decorate();
+      }),
       this.removed,
+      this.outlined,
       this.added,
-      this.contents,
+      this.diffs,
       this.lenses,
     ];
   }
@@ -91,7 +96,12 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Cod
       this.lenses.fire();
     }, AGAIN_MILLISECONDS);
     this.decorate();
-    void this.closeDecided();
+    const keepsFocus = !this.hasKeyboard;
+    this.hasKeyboard = false;
+    void this.diffs.closeDecided(keepsFocus);
+    // A diff that came back with its window is empty until now.
+    for (const { uri } of vscode.workspace.textDocuments)
+      if (uri.scheme === PROPOSAL) for (const proposed of this.at(uri)) void this.diffs.refresh(proposed);
     void vscode.commands.executeCommand("setContext", "outrider.proposal", this.all.length > 0);
   }
 
@@ -102,18 +112,18 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Cod
 
   /** Something was decided about a hunk of an item: show it as it stands now. */
   decided(item: OpenItem): void {
-    for (const change of item.proposals) this.contents.fire(this.uri({ item, change }, "after"));
+    for (const change of item.proposals) void this.diffs.refresh({ item, change });
     this.lenses.fire();
     this.decorate();
   }
 
   /** Show the changes of an item in the editor's diff view, the first of them in front. */
   async showDiff(item: OpenItem): Promise<void> {
-    const shown = item.proposals.filter((change) => change.operation !== "rename");
+    const shown = diffsOf(item);
     for (const change of [...shown].reverse()) {
       const line = this.places(item, change, "after")[0]?.line ?? 0;
       const selection = new vscode.Range(line, 0, line, 0);
-      await this.openDiff({ item, change }, { preview: shown.length === 1, selection });
+      await this.diffs.open({ item, change }, { preview: shown.length === 1, selection });
     }
   }
 
@@ -131,18 +141,23 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Cod
     const { change } = hunk;
     const isEdit = (change.operation ?? "edit") === "edit";
     const uri = isEdit && editor?.document.uri.scheme !== PROPOSAL ? uriOf(change.path) : undefined;
-    if (uri === undefined) {
-      const line = this.places(item, change, "after")[hunk.index]?.line ?? 0;
-      await this.openDiff({ item, change }, { preview: true, selection: new vscode.Range(line, 0, line, 0) });
-    } else {
+    if (uri === undefined) await this.goInDiff(item, hunk);
+    else {
       const { line } = placeBefore(hunk.hunk);
       await vscode.window.showTextDocument(uri, { preview: true, selection: new vscode.Range(line, 0, line, 0) });
     }
   }
 
-  private async openDiff(proposed: Proposed, options: vscode.TextDocumentShowOptions): Promise<void> {
-    const [before, after] = [this.uri(proposed, "before"), this.uri(proposed, "after")];
-    await vscode.commands.executeCommand("vscode.diff", before, after, `${proposed.change.path} (proposed)`, options);
+  /** Bring a hunk before the person in the diff, where they can write it anew. */
+  async goInDiff(item: OpenItem, hunk: ItemHunk): Promise<void> {
+    const line = this.places(item, hunk.change, "after")[hunk.index]?.line ?? 0;
+    const selection = new vscode.Range(line, 0, line, 0);
+    await this.diffs.open({ item, change: hunk.change }, { preview: true, selection });
+  }
+
+  /** Whether something was written in the diff of an item that can be no part of the edit. */
+  hasStray(item: OpenItem): boolean {
+    return this.diffs.hasStray(item);
   }
 
   /** The hunks that stand in a document: a file, or a side of a diff. */
@@ -169,15 +184,6 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Cod
     const active = vscode.window.activeTextEditor?.document.uri;
     if (active === undefined) return undefined;
     return this.at(active)[0]?.item;
-  }
-
-  async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
-    const proposed = this.at(uri)[0];
-    const target = proposed === undefined ? undefined : uriOf(proposed.change.path);
-    const now = proposed === undefined ? undefined : this.sideOf(uri, proposed, target && (await textOf(target)));
-    if (now !== undefined) this.lastGood.set(uri.toString(), now);
-    // Where the text is not what the change was worked out for any more, it will be asked again if it is allowed.
-    return now ?? this.lastGood.get(uri.toString()) ?? "";
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
@@ -208,22 +214,16 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Cod
     return this.all.filter(({ change }) => uriOf(change.path)?.toString() === uri.toString());
   }
 
-  private uri({ item, change }: Proposed, side: "before" | "after"): vscode.Uri {
-    const query = new URLSearchParams({ item: item.id, change: change.changeId, side }).toString();
-    return vscode.Uri.from({ scheme: PROPOSAL, path: `/${change.path.replace(/^\//, "")}`, query });
-  }
-
   private decorate(): void {
     for (const editor of vscode.window.visibleTextEditors) {
       if (editor.document.uri.scheme === PROPOSAL) continue;
       const hunks = this.standing(editor.document)
         .filter(({ item, hunk }) => this.reviews.verdict(item, hunk) !== "left out")
-        .map(({ hunk }) => hunk.hunk);
+        .map(({ item, hunk }) => ({ ...hunk.hunk, added: this.reviews.textOf(item, hunk) ?? hunk.hunk.added }));
       const taken = hunks.filter((hunk) => hunk.removed !== "");
-      editor.setDecorations(
-        this.removed,
-        taken.map((hunk) => ({ range: rangeOf(hunk), hoverMessage: hover(hunk) })),
-      );
+      const places = taken.map((hunk) => ({ range: rangeOf(hunk), hoverMessage: hover(hunk) }));
+      editor.setDecorations(this.removed, places);
+      editor.setDecorations(this.outlined, isHighContrast() ? places : []);
       editor.setDecorations(
         this.added,
         hunks.filter((hunk) => hunk.added !== "").map((hunk) => ghostOf(hunk, editor.document)),
@@ -232,42 +232,24 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Cod
   }
 
   private textChanged(document: vscode.TextDocument): void {
-    for (const proposed of this.at(document.uri)) {
-      if (document.uri.scheme === PROPOSAL) continue;
-      for (const side of ["before", "after"] as const) this.contents.fire(this.uri(proposed, side));
+    if (document.uri.scheme === PROPOSAL) {
+      if (this.diffs.take(document) !== true) return;
+      this.decorate();
+      this.lenses.fire();
+      this.rewrote();
+      return;
     }
-  }
-
-  private async closeDecided(): Promise<void> {
-    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-    const decided = tabs.filter(
-      ({ input }) =>
-        input instanceof vscode.TabInputTextDiff &&
-        input.modified.scheme === PROPOSAL &&
-        this.at(input.modified).length === 0,
-    );
-    const keepsFocus = !this.hasKeyboard;
-    this.hasKeyboard = false;
-    if (decided.length > 0) await vscode.window.tabGroups.close(decided, keepsFocus);
-    for (const key of this.lastGood.keys()) if (this.at(vscode.Uri.parse(key)).length === 0) this.lastGood.delete(key);
-  }
-
-  /** One side of a diff, from the text as it is now; undefined where the change does not fit it. */
-  private sideOf(uri: vscode.Uri, { item, change }: Proposed, text: string | undefined): string | undefined {
-    if (isBefore(uri)) return change.operation === "create" ? "" : text;
-    const hunks = asDecided(this.reviews, item, change.changeId);
-    const [whole] = hunksOf(item).filter((hunk) => hunk.change.changeId === change.changeId);
-    const isOut = whole !== undefined && this.reviews.verdict(item, whole) === "left out";
-    if (change.operation === "delete") return isOut ? text : "";
-    if (change.operation === "create") return isOut ? "" : hunks.map((hunk) => hunk.added).join("");
-    return text === undefined ? undefined : withHunks(text, hunks);
+    for (const proposed of this.at(document.uri)) void this.diffs.refresh(proposed);
   }
 
   private lensesOf({ item, hunk }: Standing, isDiff: boolean): vscode.Command[] {
-    const { added, removed } = countsOf([hunk.hunk]);
+    const own = this.reviews.textOf(item, hunk);
+    const { added, removed } = countsOf([{ ...hunk.hunk, added: own ?? hunk.hunk.added }]);
     const count = hunksOf(item).length;
     const verdict = this.reviews.verdict(item, hunk);
-    const show = { command: "outrider.client.showDiff", arguments: [item.id] };
+    const said = [...(verdict === "open" ? [] : [verdict]), ...(own === undefined ? [] : ["rewritten"])];
+    const canRewrite = !isDiff && !["delete", "rename"].includes(hunk.change.operation ?? "edit");
+    const show = { command: "outrider.client.review", arguments: [item.id] };
     const one = (title: string, command: string): vscode.Command => ({
       title,
       command: `outrider.client.${command}`,
@@ -275,26 +257,29 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Cod
     });
     if (count === 1) {
       return [
-        { title: `Outrider: +${String(added)} −${String(removed)}`, ...show },
+        { title: [`Outrider: +${String(added)} −${String(removed)}`, ...said].join(", "), ...show },
         one("$(check) Allow once", "allow"),
         one("$(close) Reject…", "reject"),
-        ...(isDiff ? [] : [{ title: "$(diff) Show diff", ...show }]),
+        ...(canRewrite ? [one("$(edit) Rewrite", "rewriteHunk")] : []),
+        ...(isDiff ? [] : [{ title: "$(diff) Review…", ...show }]),
       ];
     }
-    const which = `${String(hunk.number)} of ${String(count)}${verdict === "open" ? "" : `, ${verdict}`}`;
+    const which = [`${String(hunk.number)} of ${String(count)}`, ...said].join(", ");
     const rest = this.reviews.hasBegun(item.id) ? "Allow the rest" : "Allow all once";
     return [
       { title: `Outrider: +${String(added)} −${String(removed)} (${which})`, ...show },
       ...(verdict === "taken" ? [] : [one("$(check) Take", "acceptHunk")]),
       ...(verdict === "left out" ? [] : [one("$(circle-slash) Leave out", "rejectHunk")]),
+      one("Because…", "rejectHunkBecause"),
+      ...(canRewrite && verdict !== "left out" ? [one("$(edit) Rewrite", "rewriteHunk")] : []),
       ...(hunk.index > 0 ? [] : [one(rest, "allow"), one("Reject all…", "reject")]),
-      ...(hunk.index > 0 || isDiff ? [] : [{ title: "$(diff) Show diff", ...show }]),
     ];
   }
 }
 
-function isBefore(uri: vscode.Uri): boolean {
-  return uri.scheme === PROPOSAL && new URLSearchParams(uri.query).get("side") === "before";
+function isHighContrast(): boolean {
+  const { HighContrast, HighContrastLight } = vscode.ColorThemeKind;
+  return [HighContrast, HighContrastLight].includes(vscode.window.activeColorTheme.kind);
 }
 
 function rangeOf(hunk: WireHunk): vscode.Range {

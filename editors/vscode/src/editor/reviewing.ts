@@ -1,4 +1,4 @@
-/** Commands that decide about an edit hunk by hunk: at the lines, in the diff, by keys. */
+/** Commands that decide about an edit hunk by hunk, and bring the person to where they can rewrite one. */
 
 import * as vscode from "vscode";
 
@@ -69,6 +69,11 @@ export function reviewCommands({ answers, proposals, reviews, view }: House): Co
         ignoreFocusOut: true,
       });
       if (reason !== undefined) await decide(meant, "reject", reason);
+    }),
+    rewriteHunk: withHunk(async ({ item, hunk }) => {
+      if (["delete", "rename"].includes(hunk.change.operation ?? "edit"))
+        void vscode.window.showInformationMessage("Outrider: this hunk puts in no lines that could be rewritten.");
+      else await proposals.goInDiff(item, hunk);
     }),
     nextHunk: move(1),
     previousHunk: move(-1),

@@ -5,17 +5,19 @@ import * as vscode from "vscode";
 
 import type { SessionState } from "../core/session.js";
 import { type Frame, type FromView, type ToView, shownEntry } from "../core/messages.js";
+import { Stretch } from "../core/stretch.js";
 
 export const VIEW = "outrider.session";
 
-const SHOWN_AT_ONCE = 300;
 const FLUSH_MILLISECONDS = 60;
 
 export class SessionView implements vscode.WebviewViewProvider {
   private view: vscode.WebviewView | undefined;
   private ready = false;
-  private shown: string | undefined;
-  private limit = SHOWN_AT_ONCE;
+  private shown = "";
+  /** Whether the view has all it has to show but for what changed since. */
+  private isWhole = false;
+  private readonly stretch = new Stretch();
   private timer: NodeJS.Timeout | undefined;
   private focusWanted: "composer" | "open" | undefined;
 
@@ -68,12 +70,17 @@ export class SessionView implements vscode.WebviewViewProvider {
   }
 
   private receive(message: FromView): void {
-    if (message.type === "ready" || message.type === "earlier") {
-      this.ready = true;
-      this.shown = undefined;
-      if (message.type === "earlier") this.limit += SHOWN_AT_ONCE;
-      this.flush();
-    } else this.handle(message);
+    const { type } = message;
+    if (type !== "ready" && type !== "earlier" && type !== "later" && type !== "latest") {
+      this.handle(message);
+      return;
+    }
+    const total = this.now().session?.entries.length ?? 0;
+    if (type === "earlier" || type === "later") this.stretch[type](total);
+    else this.stretch.latest(total);
+    this.ready = true;
+    this.isWhole = false;
+    this.flush();
   }
 
   private flush(): void {
@@ -82,14 +89,23 @@ export class SessionView implements vscode.WebviewViewProvider {
       this.view.badge =
         frame.open.length === 0 ? undefined : { value: frame.open.length, tooltip: "Outrider needs you" };
     if (this.view === undefined || !this.ready) return;
-    const changed = session?.takeChanged() ?? [];
-    const reset = this.shown === undefined || this.shown !== (session?.sessionId ?? "");
     const all = session?.entries ?? [];
-    if (reset && this.shown !== undefined) this.limit = SHOWN_AT_ONCE;
-    const wanted = reset ? all.slice(-this.limit) : changed.flatMap((key) => session?.entry(key) ?? []);
-    const entries = wanted.map(shownEntry);
-    this.shown = session?.sessionId ?? "";
-    this.post({ type: "state", frame, entries, reset, hidden: Math.max(0, all.length - entries.length) });
+    if (this.shown !== (session?.sessionId ?? "")) {
+      this.shown = session?.sessionId ?? "";
+      this.isWhole = false;
+      this.stretch.latest(all.length);
+    }
+    const { first, end } = this.stretch.range(all.length);
+    const changed = (session?.takeChanged() ?? []).flatMap((key) => session?.placeOf(key) ?? []);
+    const places = this.isWhole
+      ? changed.filter((at) => first <= at && at < end)
+      : Array.from({ length: end - first }, (_, index) => first + index);
+    const entries = places.flatMap((at) => {
+      const entry = all[at];
+      return entry === undefined ? [] : [{ at, entry: shownEntry(entry) }];
+    });
+    this.post({ type: "state", frame, entries, reset: !this.isWhole, before: first, behind: all.length - end });
+    this.isWhole = true;
     if (this.focusWanted !== undefined && this.view.visible) {
       this.post({ type: "focus", what: this.focusWanted });
       this.focusWanted = undefined;

@@ -167,7 +167,12 @@ function block(part: Block): Node {
     case "heading":
       return h("h3", {}, ...part.spans.map(span));
     case "item":
-      return h("p", { class: "item" }, ...part.spans.map(span));
+      return h(
+        "p",
+        { class: `item deep${String(Math.min(3, Math.floor(part.indent / 2)))}` },
+        h("span", { class: "mark" }, part.sign),
+        h("span", {}, ...part.spans.map(span)),
+      );
     case "paragraph":
       return h("p", {}, ...part.spans.map(span));
   }

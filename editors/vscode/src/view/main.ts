@@ -13,7 +13,6 @@ declare function acquireVsCodeApi(): {
   setState(state: unknown): void;
 };
 
-const MOST_ENTRIES = 1500;
 const api = acquireVsCodeApi();
 const send = (message: FromView): void => {
   api.postMessage(message);
@@ -42,13 +41,31 @@ const plan = h("details", { class: "plan", open: true });
 const earlier = button(
   "Show earlier steps",
   () => {
-    send({ type: "earlier" });
+    look("earlier");
   },
   { class: "secondary" },
 );
+const later = h(
+  "div",
+  { class: "buttons later" },
+  button(
+    "Show later steps",
+    () => {
+      look("later");
+    },
+    { class: "secondary" },
+  ),
+  button(
+    "Go to the latest",
+    () => {
+      send({ type: "latest" });
+    },
+    { class: "secondary" },
+  ),
+);
 const feed = h("div", { id: "feed", role: "feed", "aria-label": "Steps", tabindex: 0 });
 const empty = h("div", { class: "empty" });
-const open = h("div", { id: "open" });
+const open = h("div", { id: "open", role: "group", "aria-label": "What waits for you" });
 const text = h("textarea", { id: "task", rows: 2, "aria-label": "Task", dir: "auto" });
 const mode = h(
   "select",
@@ -63,16 +80,17 @@ const permission = button("", command("choosePermissionMode"), {
   class: "link",
   title: "Choose what may happen without a question",
 });
-const said = h("div", { class: "said", role: "status", "aria-live": "polite" });
+const said = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
 
 document.getElementById("root")?.append(
   h("header", {}, title, facts, toolbar, plan),
-  h("div", { id: "scroller" }, earlier, empty, feed),
+  h("div", { id: "scroller" }, earlier, empty, feed, later),
   open,
   h(
     "form",
     {
       class: "composer",
+      "aria-label": "Give a task",
       on: {
         submit: (event) => {
           event.preventDefault();
@@ -87,6 +105,10 @@ document.getElementById("root")?.append(
 );
 const scroller = document.getElementById("scroller") ?? document.body;
 
+/** The steps on the page, by their keys. */
+const drawn = new Map<string, HTMLElement>();
+/** A step that is to stay where it is, so far below the upper edge. */
+let anchor: { key: string; above: number } | undefined;
 let frame: Frame | undefined;
 let cards = "";
 
@@ -100,26 +122,45 @@ function submit(): void {
 
 function showState(message: Extract<ToView, { type: "state" }>): void {
   const atEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 40;
+  const focused = document.activeElement?.closest<HTMLElement>(".entry")?.dataset["key"];
   if (message.reset) {
     feed.replaceChildren();
-    earlier.hidden = message.hidden === 0;
+    drawn.clear();
   }
-  for (const entry of message.entries) {
-    const before = feed.querySelector<HTMLElement>(`:scope > [data-key="${CSS.escape(entry.key)}"]`) ?? undefined;
+  for (const { at, entry } of message.entries) {
+    const before = drawn.get(entry.key);
     const hadFocus = before !== undefined && before === document.activeElement;
     const element = draw(entry, before, (path) => {
       send({ type: "file", path });
     });
+    element.setAttribute("aria-posinset", String(at + 1));
+    element.setAttribute("aria-setsize", "-1");
+    drawn.set(entry.key, element);
     if (before === undefined) feed.append(element);
     else before.replaceWith(element);
     if (hadFocus) element.focus();
   }
-  while (feed.childElementCount > MOST_ENTRIES) {
-    feed.firstElementChild?.remove();
-    earlier.hidden = false;
+  for (let first = feed.firstElementChild; first instanceof HTMLElement; first = feed.firstElementChild) {
+    if (Number(first.getAttribute("aria-posinset")) > message.before) break;
+    drawn.delete(first.dataset["key"] ?? "");
+    first.remove();
   }
+  earlier.hidden = message.before === 0;
+  later.hidden = message.behind === 0;
   showFrame(message.frame);
-  if (atEnd || message.reset) scroller.scrollTop = scroller.scrollHeight;
+  if (message.reset && focused !== undefined) drawn.get(focused)?.focus({ preventScroll: true });
+  const still = message.reset ? drawn.get(anchor?.key ?? "") : undefined;
+  if (still !== undefined) scroller.scrollTop = still.offsetTop - (anchor?.above ?? 0);
+  else if (atEnd || message.reset) scroller.scrollTop = scroller.scrollHeight;
+  if (message.reset) anchor = undefined;
+}
+
+/** Have other steps shown, and the first one that is in sight stay where it is. */
+function look(type: "earlier" | "later"): void {
+  const top = scroller.scrollTop;
+  const first = [...drawn].find(([, element]) => !element.hidden && element.offsetTop + element.offsetHeight > top);
+  anchor = first === undefined ? undefined : { key: first[0], above: first[1].offsetTop - top };
+  send({ type });
 }
 
 function showFrame(now: Frame): void {
@@ -150,9 +191,12 @@ function showFrame(now: Frame): void {
   mode.hidden = steering;
   model.textContent = now.model === "" ? "choose a model" : shortModel(now.model);
   model.title = `${now.model} (choose another)`;
+  model.setAttribute("aria-label", `Model: ${model.textContent}`);
   permission.textContent = now.permissionMode;
+  permission.setAttribute("aria-label", `Permission mode: ${now.permissionMode}`);
   const [first] = now.open;
   if (first !== undefined && before?.open[0]?.id !== first.id) said.textContent = `Outrider needs you: ${first.title}`;
+  else if (now.server === "failed" && before?.server !== "failed") said.textContent = "The server is not running.";
   else if (before?.running === true && !now.running) said.textContent = "The turn has ended.";
 }
 
@@ -167,7 +211,9 @@ function showPlan({ plan: items }: Frame): void {
     h(
       "li",
       { class: status ?? "pending", "aria-current": status === "in_progress" ? "step" : undefined, dir: "auto" },
-      `${SIGNS[status ?? "pending"]} ${text}`,
+      h("span", { "aria-hidden": "true" }, `${SIGNS[status ?? "pending"]} `),
+      text,
+      h("span", { class: "unseen" }, ` (${(status ?? "pending").replace("_", " ")})`),
     ),
   );
   plan.replaceChildren(h("summary", {}, `Plan: ${String(done)} of ${String(items.length)} done`), h("ol", {}, ...rows));

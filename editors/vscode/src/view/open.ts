@@ -1,7 +1,7 @@
 /** Draws what waits for the person: an approval with its diff and buttons, a question with its options. */
 
 import type { FromView, OpenView } from "../core/messages.js";
-import { type Decision, decisionOf } from "../core/titles.js";
+import { type Decision, REVIEW, decisionOf } from "../core/titles.js";
 import { button, h } from "./dom.js";
 
 /** The keys of the decisions, while the card has the keyboard. */
@@ -36,12 +36,13 @@ export function card(item: OpenView, send: (message: FromView) => void): HTMLEle
     const kind = decision === "allow_once" || (decision === undefined && index === 0) ? "primary" : "secondary";
     buttons.push(button(title, act, { class: kind, "aria-keyshortcuts": key, title: `${title} (${key})` }));
   }
-  if (item.diffs > 0) {
-    const show = (): void => {
-      send({ type: "diff", id: item.id });
+  if (item.canReview) {
+    const review = (): void => {
+      send({ type: "review", id: item.id });
     };
-    byKey.set("d", show);
-    buttons.push(button("Show diff", show, { class: "secondary", "aria-keyshortcuts": "d", title: "Show diff (d)" }));
+    byKey.set("d", review);
+    const help = "See all of it; of an edit take, leave out or rewrite single hunks (d)";
+    buttons.push(button(REVIEW, review, { class: "secondary", "aria-keyshortcuts": "d", title: help }));
   }
   const own = item.kind === "approval" ? "Tell the model why, with your decision" : "Answer in your own words";
   if (item.kind === "approval" || item.allowFreeForm || item.kind === "tool") {
@@ -74,7 +75,7 @@ export function card(item: OpenView, send: (message: FromView) => void): HTMLEle
 
 /** The detail of an item: a diff in its colours, else the text. */
 function detail(text: string): HTMLElement {
-  const lines = text.split("\n");
+  const lines = text.trimEnd().split("\n");
   const isDiff = lines.some((line) => line.startsWith("@@"));
   const shown = lines.filter((line) => !isDiff || !/^(---|\+\+\+) /.test(line));
   const rows = shown.map((line) => h("div", { class: isDiff ? kindOf(line) : "" }, line === "" ? " " : line));

@@ -1,0 +1,65 @@
+"""What the tests of Emacs, Helix and Vim share: a file with an instruction comment, a script for the model, an end."""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from terminal import Terminal
+
+BEFORE = "# outrider: two for each hour\ndef price(hours):\n    return hours * 3\n"
+AFTER = BEFORE.replace("* 3", "* 2")
+
+
+def call(name, **arguments):
+    return {"tool_calls": [{"name": name, "input": arguments}]}
+
+
+EDIT = call("edit_file", path="tariff.py", old="hours * 3", new="hours * 2")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A workspace with a file, and what a server for it is told."""
+
+    file: Path
+    command: tuple[str, ...]
+    model: str
+    state: str
+
+
+def place(folder, turns):
+    """Make a workspace in a folder, and a script for the model beside it."""
+    script = folder / "script.json"
+    script.write_text(json.dumps({"turns": turns}))
+    file = folder / "workspace" / "tariff.py"
+    (file.parent / ".git").mkdir(parents=True)
+    file.write_text(BEFORE)
+    command = (sys.executable, "-m", "outrider", "serve")
+    return Place(file, command, f"scripted:{script}", str(folder / "state"))
+
+
+class Editor(Terminal):
+    """An editor with a window on a file. `buffer` is what it shows of it."""
+
+    def wait_for_buffer(self, text):
+        self.wait(lambda: self.buffer == text)
+
+
+def starting(make):
+    """A fixture that starts an editor by `make(folder, turns)`, and ends it."""
+
+    @pytest.fixture
+    def start(tmp_path):
+        running = []
+
+        def one(*turns):
+            running.append(make(tmp_path, turns))
+            return running[-1]
+
+        yield one
+        for editor in running:
+            editor.close()
+
+    return start
