@@ -6,7 +6,7 @@ import sys
 import pytest
 from scripting import DONE, call, step
 
-from outrider.agent.below import REASON
+from outrider.agent.undo.below import REASON
 from outrider.testing.answers import Dismiss
 from outrider.workspace.editing import UNSAVED
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from outrider.agent.services import Services
-from outrider.agent.standing import catch_up, histories_of, locate
+from outrider.agent.undo.standing import catch_up, histories_of, locate
 from outrider.ports.text import one_line
 from outrider.tools.changes import wire_hunks
 from outrider.workspace.diff import split_lines

@@ -8,7 +8,7 @@ from operator import itemgetter
 
 from outrider.agent.changed import LOST, texts_of
 from outrider.agent.services import Services
-from outrider.agent.standing import catch_up, histories_of, is_elsewhere, locate, mode_now
+from outrider.agent.undo.standing import catch_up, histories_of, is_elsewhere, locate, mode_now
 from outrider.ports.text import TextEncoding, one_line
 from outrider.workspace.encoding import BOM, encode
 from outrider.workspace.history.histories import TAKEN, FileHistory, Histories

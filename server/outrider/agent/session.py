@@ -14,10 +14,10 @@ from outrider.agent.context import TurnContext
 from outrider.agent.inbox import Channel, Inbox, Refusal, decision_title
 from outrider.agent.record import Record
 from outrider.agent.services import Services
-from outrider.agent.standing import Standing
 from outrider.agent.state import TurnState
 from outrider.agent.turn import Turn
-from outrider.agent.undo import take_back
+from outrider.agent.undo.standing import Standing
+from outrider.agent.undo.taking_back import take_back
 from outrider.models.catalog import ModelProblem
 from outrider.permissions.decide import narrowest
 from outrider.permissions.ledger import LedgerProblem

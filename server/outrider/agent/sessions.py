@@ -14,9 +14,9 @@ from outrider.agent.record import Record
 from outrider.agent.review_paper import UnderReview
 from outrider.agent.services import Services
 from outrider.agent.session import Refused, Session, wait_result
-from outrider.agent.standing import Standing, standing, stands_in
 from outrider.agent.state import SessionState
-from outrider.agent.undo import lasting
+from outrider.agent.undo.standing import Standing, standing, stands_in
+from outrider.agent.undo.taking_back import lasting
 from outrider.models.catalog import ModelProblem
 from outrider.ports.events import LoggedEvent
 from outrider.store.locks import SessionLock

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from outrider.agent.context import TurnContext
-from outrider.agent.undo_folders import brought_back, emptied, made_for, modes_around
+from outrider.agent.undo.folders import brought_back, emptied, made_for, modes_around
 from outrider.tools import changes
 from outrider.tools.changes import Making, TakesBack
 from outrider.workspace.change import Change, NotWritten, Written

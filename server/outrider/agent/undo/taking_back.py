@@ -9,14 +9,14 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from outrider.agent.below import below_documents, with_those
 from outrider.agent.context import TurnContext
 from outrider.agent.services import Services
-from outrider.agent.standing import Standing, locate, look_at, standing, stands_in, text_of, what_is_left
 from outrider.agent.state import SessionState
-from outrider.agent.undo_by_hand import NOT_BY_UNDO, NOT_THERE, gone_by_hand
-from outrider.agent.undo_questions import Questions, Seen, can_go_over, cut, place_of
-from outrider.agent.undo_writing import Switching, Writing
+from outrider.agent.undo.below import below_documents, with_those
+from outrider.agent.undo.by_hand import NOT_BY_UNDO, NOT_THERE, gone_by_hand
+from outrider.agent.undo.questions import Questions, Seen, can_go_over, cut, place_of
+from outrider.agent.undo.standing import Standing, locate, look_at, standing, stands_in, text_of, what_is_left
+from outrider.agent.undo.writing import Switching, Writing
 from outrider.ports.text import one_line
 from outrider.tools import changes
 from outrider.workspace.change import Change, NotWritten, Written
