@@ -290,7 +290,12 @@ async def test_the_doctor_looks_at_every_model_that_may_be_asked(settings, statu
         (
             [REFUSAL, Said(written(("c", "report_ready", {"word": "ready"})))],
             "ok",
-            "in the format hermes; to have it so from the start set models.my/qwen.toolFormat",
+            'in the format hermes; to have it so from the start set models."my/qwen".toolFormat = "hermes"',
+        ),
+        (
+            [REFUSAL, Said("I am ready.")],
+            "warn",
+            "in the format hermes, and made none; another `toolFormat` may",
         ),
     ],
 )
