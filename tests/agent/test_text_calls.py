@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
+from outrider.models.chat_servers import ChatServer
 from outrider.testing.scenario import embedded, start_session
 from provider_server import ProviderServer, Said, fails, pauses, tells
 from replayed import assert_replays
@@ -164,6 +165,19 @@ async def test_thoughts_that_began_in_the_prompt_are_taken_back_and_are_no_answe
     assert (await editor.run("Hi", sessionId=editor.session_id))["summary"] == "At once."
     assert data_of(editor, "model.responded")[-1].get("reasoning") is None
     assert "think" not in json.dumps(server.bodies[-1]["messages"][1:])
+
+
+@pytest.mark.parametrize(
+    ("leaves", "said"), [(True, "as you see."), (False, "It ends with\n</think>\nas you see.")]
+)
+async def test_thoughts_are_looked_for_where_a_server_may_leave_them_in_the_text(
+    leaves, said, begin, monkeypatch
+):
+    server = ChatServer(thoughts_in_text=leaves)
+    monkeypatch.setattr("outrider.models.dialects.openai_chat.chat_server", lambda _: server)
+    editor, provider = await begin()
+    provider.plays("openai-chat", Said("It ends with\n</think>\nas you see."))
+    assert (await editor.run("How?"))["summary"] == said
 
 
 async def test_the_prompt_of_a_model_without_tools_is_what_it_is_sent(begin, workspace):
