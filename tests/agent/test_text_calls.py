@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
+from outrider.models.chat_servers import ChatServer
 from outrider.testing.scenario import embedded, start_session
 from provider_server import ProviderServer, Said, fails, pauses, tells
 from replayed import assert_replays
@@ -166,6 +167,19 @@ async def test_thoughts_that_began_in_the_prompt_are_taken_back_and_are_no_answe
     assert "think" not in json.dumps(server.bodies[-1]["messages"][1:])
 
 
+@pytest.mark.parametrize(
+    ("leaves", "said"), [(True, "as you see."), (False, "It ends with\n</think>\nas you see.")]
+)
+async def test_thoughts_are_looked_for_where_a_server_may_leave_them_in_the_text(
+    leaves, said, begin, monkeypatch
+):
+    server = ChatServer(thoughts_in_text=leaves)
+    monkeypatch.setattr("outrider.models.dialects.openai_chat.chat_server", lambda _: server)
+    editor, provider = await begin()
+    provider.plays("openai-chat", Said("It ends with\n</think>\nas you see."))
+    assert (await editor.run("How?"))["summary"] == said
+
+
 async def test_the_prompt_of_a_model_without_tools_is_what_it_is_sent(begin, workspace):
     (workspace / "README.md").write_text("Hello.\n")
     editor, server = await begin(models={"my/tiny": {"toolFormat": "hermes", "editFormat": "replace"}})
@@ -290,7 +304,12 @@ async def test_the_doctor_looks_at_every_model_that_may_be_asked(settings, statu
         (
             [REFUSAL, Said(written(("c", "report_ready", {"word": "ready"})))],
             "ok",
-            "in the format hermes; to have it so from the start set models.my/qwen.toolFormat",
+            'in the format hermes; to have it so from the start set models."my/qwen".toolFormat = "hermes"',
+        ),
+        (
+            [REFUSAL, Said("I am ready.")],
+            "warn",
+            "in the format hermes, and made none; another `toolFormat` may",
         ),
     ],
 )

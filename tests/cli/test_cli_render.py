@@ -98,6 +98,12 @@ def test_withdrawn_text_is_followed_by_the_whole_of_the_new_one():
     assert shown.lines == ["wrong", "(the text above is withdrawn: cut off)", "right"]
 
 
+def test_thoughts_that_were_shown_as_text_are_said_to_be_no_answer():
+    shown = Shown().event("model.requested", messageId="m1").frame("text", "Hm.")
+    shown.event("model.reset", messageId="m1", text="Hm.", reason="read_anew").responded("right")
+    assert shown.lines == ["Hm.", "(the text above was no answer yet)", "right"]
+
+
 def test_answers_for_other_purposes_are_not_shown():
     shown = Shown().event(
         "model.responded", purpose="title", messageId="m9", text="A title", toolCalls=[], finishReason="stop"

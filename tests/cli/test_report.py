@@ -235,6 +235,16 @@ def test_what_happened_between_the_steps_is_told():
     assert [link for link in page.links if link.startswith("#t2")] == ["#t2"]
 
 
+def test_thoughts_that_were_shown_as_text_are_no_withdrawn_text():
+    reset = {"messageId": "msg_1", "text": "So be it", "reason": "read_anew"}
+    page = told(log(STARTED, TASK, requested(), ("model.reset", reset), responded(1, "First.")))
+    assert "withdrawn" not in page.text
+    assert (
+        "withdrawn"
+        in told(log(STARTED, TASK, requested(), ("model.reset", {**reset, "reason": "cut_stream"}))).text
+    )
+
+
 def test_cost_that_nobody_told_is_unknown():
     unpriced = {"inputTokens": 5, "outputTokens": 5}
     assert "Costunknown" in told(log(STARTED, TASK, requested(), responded(1, usage=unpriced))).text

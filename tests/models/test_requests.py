@@ -322,6 +322,13 @@ def test_servers_are_known_by_their_address(url, name):
     assert chat_server(url).name == name
 
 
+def test_servers_that_never_leave_thoughts_in_a_text_are_known():
+    addresses = ("api.openai.com", "api.deepseek.com", "api.moonshot.ai", "api.x.ai")
+    assert not any(chat_server(f"https://{address}/v1").thoughts_in_text for address in addresses)
+    others = ("127.0.0.1:8000", "api.groq.com", "openrouter.ai", "mine.services.ai.azure.com")
+    assert all(chat_server(f"https://{address}/v1").thoughts_in_text for address in others)
+
+
 async def test_mistral_takes_short_ids_and_no_text_right_after_results(sent):
     body = await sent("openai-chat", host="https://api.mistral.ai/v1")
     assert "stream_options" not in body

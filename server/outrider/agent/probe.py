@@ -49,12 +49,13 @@ async def try_tools(services: Services, reference: str) -> Check:
     if isinstance(model, ModelProblem):
         return check("fail", model.message)
     request = ModelRequest("probe", [Message("user", _TASK)], [_TOOL])
-    form, answer = model.tool_format, None
+    form, answer, keep = model.tool_format, None, ""
     try:
         async with services.deadlines.timeout(PROBE_SECONDS), aclosing(model.stream(request)) as items:
             async for item in items:
                 if isinstance(item, Switched):
                     form = item.tool_format
+                    keep = f'; to have it so from the start set models."{reference}".toolFormat = "{form}"'
                 elif isinstance(item, ModelResponse | ModelFailure):
                     answer = item
     except TimeoutError:
@@ -64,7 +65,7 @@ async def try_tools(services: Services, reference: str) -> Check:
     if not isinstance(answer, ModelResponse):
         return check("fail", answer.message if answer is not None else "it ended without an answer")
     how = "as its provider has them" if form is None else f"as text, in the format {form}"
-    keep = "" if form is None else f"; to have it so from the start set models.{reference}.toolFormat"
     if any(call.name == _TOOL.name for call in answer.tool_calls):
         return check("ok", f"calls tools {how}{keep}")
-    return check("warn", f"was asked for a call, {how}, and made none{keep}")
+    other = "" if form is None else "; another `toolFormat` may suit it"
+    return check("warn", f"was asked for a call, {how}, and made none{other}")

@@ -29,12 +29,17 @@ class ChatServer:
     """Where the reasoning goes back with an answer, for a server that refuses calls whose reasoning is missing."""
     id_length: int | None = None
     """Characters that the id of a call may have; with `SHORT_ID` it must have as many."""
+    thoughts_in_text: bool = True
+    """Whether it may leave thoughts in the text; where it never does, their tags are what the model wrote of them."""
     answer_after_tools: str | None = None
     """What stands between results and a text of the person, for a server that refuses one right after the other."""
 
 
 CHAT_SERVERS: tuple[tuple[tuple[str, ...], ChatServer], ...] = (
-    (("api.openai.com",), ChatServer("openai", id_length=40, answer_limit="max_completion_tokens")),
+    (
+        ("api.openai.com",),
+        ChatServer("openai", id_length=40, answer_limit="max_completion_tokens", thoughts_in_text=False),
+    ),
     (
         (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"),
         ChatServer("azure", key_header="api-key", id_length=40, answer_limit="max_completion_tokens"),
@@ -45,10 +50,13 @@ CHAT_SERVERS: tuple[tuple[tuple[str, ...], ChatServer], ...] = (
         (".mistral.ai",),
         ChatServer("mistral", usage_asked=False, id_length=SHORT_ID, answer_after_tools="Go on."),
     ),
-    ((".deepseek.com",), ChatServer("deepseek", reasoning_back="reasoning_content")),
-    ((".moonshot.ai", ".moonshot.cn"), ChatServer("moonshot", reasoning_back="reasoning_content")),
+    ((".deepseek.com",), ChatServer("deepseek", reasoning_back="reasoning_content", thoughts_in_text=False)),
+    (
+        (".moonshot.ai", ".moonshot.cn"),
+        ChatServer("moonshot", reasoning_back="reasoning_content", thoughts_in_text=False),
+    ),
     ((".z.ai", ".bigmodel.cn"), ChatServer("zhipu", reasoning_back="reasoning_content")),
-    (("api.x.ai",), ChatServer("xai")),
+    (("api.x.ai",), ChatServer("xai", thoughts_in_text=False)),
 )
 """By the end of the host's name. vLLM, llama.cpp, LM Studio and LiteLLM are at home anywhere and keep to the reference."""
 

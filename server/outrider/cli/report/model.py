@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 
 from outrider.cli.report import times
 from outrider.cli.report.times import Stretch
+from outrider.ports.model import READ_ANEW
 from outrider_protocol.export import Export
 from outrider_protocol.notifications import Event
 
@@ -379,6 +380,8 @@ class _Fold:
             case "model.failed" if step:
                 step.answered_at = event.ts
                 step.failure, step.failure_kind = str(data.get("message", "")), str(data.get("kind", ""))
+            case "model.reset" if data.get("reason") == READ_ANEW:
+                pass  # what was withdrawn is in the answer, as what it is
             case "model.reset" if step:
                 step.withdrawn.append((str(data.get("text", "")), str(data.get("reason", ""))))
             case "model.retried":

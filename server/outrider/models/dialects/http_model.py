@@ -30,8 +30,6 @@ class HttpModel(ABC):
 
     lines: bool = False
     """Whether answers come as lines, not as server-sent events."""
-    thinks_in_text: bool = False
-    """Whether thoughts may stand in the text of answers, as from servers that do not tell them apart."""
 
     def __init__(
         self, provider: HttpProvider, model: str, *, ids: Ids, settings: ProviderSettings | None = None
@@ -70,6 +68,11 @@ class HttpModel(ABC):
     def facts(self) -> Facts | None:
         """What its server told of it; None where it was not asked."""
         return None
+
+    @property
+    def thinks_in_text(self) -> bool:
+        """Whether thoughts may stand in the text of answers, as from servers that do not tell them apart."""
+        return False
 
     @property
     def source(self) -> str:

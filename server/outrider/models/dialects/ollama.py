@@ -31,7 +31,6 @@ class OllamaModel(HttpModel):
     """One model of a server, for one conversation at a time."""
 
     lines = True
-    thinks_in_text = True
     _known: dict[str, Any] | None = None
     """What the server told of the model."""
 
@@ -47,6 +46,11 @@ class OllamaModel(HttpModel):
         window = self._settings.context_window if set_here else OLLAMA_WINDOW
         made_for = self.facts and self.facts.context_window
         return min(window, made_for or window)
+
+    @property
+    def thinks_in_text(self) -> bool:
+        """Whether thoughts may stand in the text of answers: some templates have it so."""
+        return True
 
     @property
     def takes_tools(self) -> bool | None:

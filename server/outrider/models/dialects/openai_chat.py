@@ -14,8 +14,6 @@ from outrider_protocol.settings import ProviderSettings
 class OpenAiChatModel(HttpModel):
     """One model of a provider, for one conversation at a time."""
 
-    thinks_in_text = True
-
     def __init__(
         self, provider: HttpProvider, model: str, *, ids: Ids, settings: ProviderSettings | None = None
     ) -> None:
@@ -25,6 +23,11 @@ class OpenAiChatModel(HttpModel):
         self._encoder = ChatRequestEncoder(
             model, provider.settings.extra_body, server=self._server, full_name=self.name
         )
+
+    @property
+    def thinks_in_text(self) -> bool:
+        """Whether thoughts may stand in the text of answers."""
+        return self._server.thoughts_in_text
 
     def _call(self, request: ModelRequest) -> Call:
         return Call("/chat/completions", self._encoder.encode(request))

@@ -131,6 +131,11 @@ def _glm_call(reading: Reading) -> Wait[None]:
     source, tools = reading.source, reading.tools
     yield from source.must("<tool_call>")
     yield from source.space()
+    if (yield from source.peek()) == "{":  # as other families write it
+        yield from json_calls(reading, bare=True)
+        yield from source.space()
+        yield from source.literal("</tool_call>")
+        return
     name = yield from source.run(_GLM_NAME, _LONGEST_NAME)
     arguments: dict[str, Any] = {}
     while True:
