@@ -1,6 +1,7 @@
 """Files that want an explicit yes: those with secrets in every mode, those that something else obeys in all but `full`."""
 
 import json
+import subprocess
 
 import pytest
 from scripting import DONE, call, result, results, step
@@ -158,3 +159,28 @@ async def test_a_command_that_only_reads_does_not_come_to_it_unasked(command, be
     await editor.run("Go.")
     assert results(editor)["run"][0] == "denied"
     assert ".env, which is shut: files of that name hold secrets" in editor.questions[0].message
+
+
+async def test_what_git_shows_of_a_file_that_is_gone_wants_a_yes(begin, workspace):
+    def git(*arguments):
+        who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+        subprocess.run(["git", *who, *arguments], cwd=workspace, check=True, capture_output=True, timeout=30)
+
+    git("init", "-q")
+    (workspace / ".env").write_text(KEY)
+    for step_of_git in (
+        ["add", ".env"],
+        ["commit", "-qm", "a"],
+        ["rm", "-q", ".env"],
+        ["commit", "-qm", "b"],
+    ):
+        git(*step_of_git)
+    whole = call("run_command", command="git log -p", called="whole")
+    plain = call("run_command", command="git log --oneline", called="plain")
+    editor = await begin(
+        "stock", [step(whole), step(plain), DONE], {"permissionMode": "full"}, answers=["Reject"]
+    )
+    await editor.run("Go.")
+    assert [status for status, _ in results(editor).values()] == ["denied", "ok"]
+    (question,) = editor.questions
+    assert "git may show .env, which is shut" in question.message

@@ -310,6 +310,47 @@ async def test_of_several_folders_each_is_asked_about_and_the_least_trusted_says
     assert result(editor)[0] == "denied"
 
 
+@pytest.mark.parametrize("is_refused", [True, False])
+async def test_a_folder_that_comes_while_something_is_asked_counts_before_it_is_done(
+    begin, workspace, home, is_refused
+):
+    second = workspace.parent / f"{workspace.name}.second"
+    second.mkdir()
+    if is_refused:
+        (home / "trust.toml").write_text(f'[[folder]]\npath = "{second.resolve()}"\ntrust = "read-only"\n')
+
+    def answers(_question):
+        added = [{"uri": second.as_uri(), "name": "second"}]
+        editor.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": added, "removed": []}})
+        return "Allow once"
+
+    fix = call("run_command", command="touch made", called="fix")
+    editor = await begin("stock", [step(fix), DONE], UNSAID, answers=answers)
+    await editor.run("Go.")
+    status, content = result(editor)
+    assert status == ("denied" if is_refused else "ok"), content
+    assert (workspace / "made").exists() is not is_refused
+
+
+async def test_a_folder_that_goes_while_something_is_asked_is_outside_when_it_is_done(begin, workspace):
+    second = workspace.parent / f"{workspace.name}.second"
+    second.mkdir()
+    (second / "a.txt").write_text("one\n")
+
+    def answers(question):
+        if len(editor.questions) > 1:
+            return "Reject"
+        gone = [{"uri": second.as_uri(), "name": second.name}]
+        editor.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": gone}})
+        return "Allow for this session"
+
+    write = call("write_file", path=f"{second.name}/b.txt", content="x", called="write")
+    editor = await begin("stock", [step(write), DONE], folders=[workspace, second], answers=answers)
+    await editor.run("Go.")
+    assert result(editor)[0] != "ok"
+    assert not (second / "b.txt").exists()
+
+
 async def test_rules_of_the_repository_that_tighten_count_without_trust(begin, workspace):
     (workspace / ".outrider").mkdir()
     (workspace / ".outrider" / "rules.toml").write_text(

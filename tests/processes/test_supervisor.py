@@ -418,6 +418,64 @@ async def test_a_killed_watcher_loses_only_its_command(
     process.discard()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="it looks for the supervisor in /proc")
+@pytest.mark.parametrize("also", ["", "$(cut -d' ' -f4 /proc/$PPID/stat) "])
+async def test_a_command_that_stops_who_ends_it_is_ended(
+    supervisor: Supervisor, tmp_path: Path, marker: str, also: str
+) -> None:
+    stopping = f"kill -STOP {also}$PPID; {sleeper(marker)}"
+    process = await start(supervisor, f"{daemon(marker, tmp_path / 'ready')}; {stopping}", tmp_path)
+    await until_there(marker, 2)
+    await process.kill(0.1)
+    assert not (await process.wait()).lost
+    assert named(marker) == []
+    again = await start(supervisor, "echo again", tmp_path)
+    assert await output_of(again) == b"again\n"
+    await again.wait()
+    process.discard()
+
+
+async def test_a_supervisor_that_is_stopped_ends_all_when_it_is_closed(tmp_path: Path, marker: str) -> None:
+    closing = Supervisor(SystemClock())
+    process = await start(closing, sleeper(marker), tmp_path)
+    (there,) = await until_there(marker)
+    helper = helper_of()
+    watchers = helper.children()
+    assert watchers
+    assert there.is_running()
+    for one in watchers:
+        one.suspend()
+    helper.suspend()
+    await closing.close()
+    await until_gone(marker)
+    await until(lambda: not helper.is_running() and not any(map(_is_watcher, watchers)))
+    process.discard()
+
+
+def _is_watcher(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and Path(supervisor_main.__file__).name in " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it looks for the supervisor in /proc")
+async def test_what_a_command_started_ends_though_it_killed_both_who_would_end_it(
+    supervisor: Supervisor, tmp_path: Path, marker: str
+) -> None:
+    process = await start(supervisor, f"{sleeper(marker)} & read; {sleeper(marker)}", tmp_path)
+    await until_there(marker, 2)
+    watcher = psutil.Process(process.pid).parent()
+    assert watcher is not None
+    helper = helper_of()
+    watcher.suspend()
+    helper.kill()
+    watcher.kill()
+    assert (await process.wait()).lost
+    await until_gone(marker)
+    process.discard()
+
+
 async def test_a_polite_signal_does_not_end_the_supervisor(supervisor: Supervisor, tmp_path: Path) -> None:
     process = await start(supervisor, "kill -TERM $PPID; kill -HUP $PPID; read; echo on", tmp_path)
     helper_of().send_signal(signal.SIGTERM)

@@ -7,6 +7,7 @@ process.
 
 import asyncio
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -26,6 +27,8 @@ _START_SECONDS = 10.0
 """A machine under load may take this long to start a process; then something is wrong."""
 _OF_INTERPRETER = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
 _CLOSE_SECONDS = 1.0
+_WAKE_SECONDS = 1.0
+"""How long a command may take to start until it may have stopped its watcher before that could say so."""
 _STARTS_AT_ONCE = 8
 """Bounds the descriptors on their way and the messages the supervisor has not taken yet."""
 
@@ -121,6 +124,7 @@ class Process:
     ) -> None:
         self.pid = 0
         """Process id of the command itself."""
+        self._watcher = 0
         loop = asyncio.get_running_loop()
         channel.setblocking(False)
         self._channel = channel
@@ -158,7 +162,14 @@ class Process:
         if not self._ended.done():
             with suppress(OSError):
                 self._channel.send(f"kill {grace_seconds:.3f}\n".encode())
+            self.wake()
         await self._await_end(grace_seconds)
+
+    def wake(self) -> None:
+        """Have who ends the command go on, if the command has stopped it."""
+        if self._watcher and not self._ended.done():
+            with suppress(OSError):
+                os.kill(self._watcher, signal.SIGCONT)
 
     def discard(self) -> None:
         """Close the output; whatever was not read is lost. For whoever does not read to the end."""
@@ -171,11 +182,16 @@ class Process:
         try:
             with suppress(OSError):  # the watcher is gone: the end of the channel says so
                 await asyncio.get_running_loop().sock_sendall(self._channel, request)
-            problem = await asyncio.shield(self._started)
+            waking = asyncio.get_running_loop().call_later(_WAKE_SECONDS, self.wake)
+            try:
+                problem = await asyncio.shield(self._started)
+            finally:
+                waking.cancel()
         except BaseException:
             # Half a request cannot be followed by an order; the end of the channel is one.
             with suppress(OSError):
                 self._channel.shutdown(socket.SHUT_WR)
+            self.wake()
             await self._await_end(GRACE_SECONDS)
             self.discard()
             raise
@@ -194,7 +210,19 @@ class Process:
             async with self._clock.timeout(grace_seconds + 3 * GIVE_UP_SECONDS):
                 await asyncio.shield(self._ended)
         except TimeoutError:
+            self._end_group()
+            self.wake()
             self._finish(Exit(None, None))
+
+    def _end_group(self) -> None:
+        """End what is left of the command where its watcher cannot: it is stopped again and again, or was killed with the supervisor."""
+        if not self.pid or self._ended.done():
+            return
+        with suppress(ProcessLookupError):
+            if os.getsid(self.pid) != self.pid:
+                return  # the number is somebody else's by now
+        with suppress(OSError):
+            os.killpg(self.pid, signal.SIGKILL)
 
     def _hear(self) -> None:
         try:
@@ -204,21 +232,24 @@ class Process:
         except OSError:
             received = b""
         if not received:
+            self._end_group()
             self._finish(Exit(None, None))
             return
         *lines, self._reports = (self._reports + received).split(b"\n")
         for line in lines:
             word, _, rest = line.decode("utf-8", "replace").partition(" ")
             if word == "ended":
-                code, signal, left_behind, survived = rest.split()
+                code, number, left_behind, survived = rest.split()
                 self._finish(
                     Exit(
                         None if code == "-" else int(code),
-                        None if signal == "-" else int(signal),
+                        None if number == "-" else int(number),
                         int(left_behind),
                         int(survived),
                     )
                 )
+            elif word == "watched":
+                self._watcher = int(rest)
             elif not self._started.done():
                 if word == "started":
                     self.pid = int(rest)
@@ -345,6 +376,7 @@ class Supervisor:
     async def _send(self, fds: Sequence[int]) -> None:
         """Give the descriptors to the supervisor; to a new one if the last has died and nobody saw it yet."""
         helper = await self._running_helper()
+        _go_on(helper)
         try:
             socket.send_fds(helper.control, [b"+"], fds)
         except (BrokenPipeError, ConnectionResetError):
@@ -383,10 +415,19 @@ class Supervisor:
             return
         asyncio.get_running_loop().remove_reader(helper.control)
         helper.control.close()
+        _go_on(helper)
+        for process in self.running:
+            process.wake()
         self._helper = None
         collecting = asyncio.create_task(asyncio.to_thread(_collect, helper.program))
         self._collecting.add(collecting)
         collecting.add_done_callback(self._collecting.discard)
+
+
+def _go_on(helper: _Helper) -> None:
+    """Have the supervisor go on, if a command has stopped it."""
+    with suppress(OSError):
+        helper.program.send_signal(signal.SIGCONT)
 
 
 def _start_program(control: socket.socket) -> subprocess.Popen[bytes]:

@@ -307,6 +307,7 @@ def run_watcher(channel: socket.socket, files: Sequence[int], lifeline: int) -> 
     body = receive(channel, int.from_bytes(header, "big")) if header else None
     if body is None:
         return
+    tell(channel, f"watched {os.getpid()}")
     started = start(Request(*loads(body)), files)  # noqa: S302 - from the server, over our own socket
     for fd in set(files):
         os.close(fd)
