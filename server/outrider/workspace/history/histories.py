@@ -24,7 +24,8 @@ EXISTS_AGAIN = "the file exists again"
 """Why one cannot that somebody made anew."""
 MADE_ANEW = "the file was made anew since"
 """Why nothing can be done in it then."""
-GONE = "the file does not exist any more"
+GONE = "the file does not exist any more: it was deleted, or has another name"
+"""Why nothing can be done in a file that somebody took away: nobody tells what became of it."""
 _SHARED = 0.25
 """Which part of its lines, of the shorter one's, two texts of one file have in common at least."""
 _ALIKE = 0.5
