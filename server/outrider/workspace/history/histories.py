@@ -136,8 +136,10 @@ class FileHistory:
             del self._stood[next(iter(self._stood))]
 
     def look(self, text: str | None) -> None:
-        """Take in what the file is seen to be now, apart from what an editor hides of it."""
-        if not is_alike(text, self.text):
+        """Take in what the file is seen to be now, apart from what an editor hides of it, or cannot show otherwise."""
+        # In Vim no text is empty: it has one line, of which the end is seen.
+        is_empty = self.text == "" and text in {"\n", "\r\n"}
+        if not is_empty and not is_alike(text, self.text):
             self.catch_up(as_known(text, self.text, self.encoding) if text and self.text else text)
 
     def to_the_byte(self, text: str | None) -> str | None:
