@@ -376,7 +376,7 @@ async def test_the_undo_can_be_taken(begin, ten):
     assert editor.text("ten.txt") == TEN
     assert (undone["undone"], undone["conflicts"]) == ([{"path": "ten.txt", "hunks": 3}], [])
     await editor.command("outrider.redo", {})
-    assert editor.text("ten.txt").count("nine") == 1
+    assert editor.text("ten.txt").count("my own line") == 1
 
 
 async def test_the_undo_taken_over_a_whole_file_brings_its_lines_back(begin, ten):
@@ -395,12 +395,13 @@ async def test_what_the_undo_was_taken_over_is_asked_about_once(begin, ten):
     editor = await begin("stock", [step(*THREE), DONE], FULL, answers=lambda _: "Take the undo")
     await editor.run("Go.")
     changed = editor.disk("ten.txt")
-    ten.write_text("".join(f"    {line}" for line in changed.splitlines(keepends=True)))
+    indented = "".join(f"    {line}" for line in changed.splitlines(keepends=True))
+    ten.write_text(indented)
     await editor.command("outrider.undo", {})
     assert ten.read_text() == TEN
     assert len(editor.questions) == 1
     await editor.command("outrider.redo", {})
-    assert (ten.read_text(), len(editor.questions)) == (changed, 1)
+    assert (ten.read_text(), len(editor.questions)) == (indented, 1)
 
 
 async def test_a_file_that_was_made_anew_does_not_get_its_old_lines(begin, ten):
@@ -506,6 +507,31 @@ async def test_both_versions_can_be_looked_at(begin, ten, workspace):
     assert "my own line" in mine.read_text()
     assert undo.read_text() == TEN
     assert [one["uri"].rpartition("/")[2] for one in editor.shown] == [mine.name, undo.name]
+
+
+async def test_a_version_that_the_person_wrote_into_stays_when_both_are_opened_again(begin, ten, workspace):
+    editor, _ = await conflicting(begin, "Open both", "Open both", "Open both")
+    first = {path.name for path in (workspace / ".outrider").glob("*.txt")}
+    await editor.command("outrider.undo", {})
+    assert {path.name for path in (workspace / ".outrider").glob("*.txt")} == first, "they are the same"
+    mine = next((workspace / ".outrider").glob("mine-*.txt"))
+    mine.write_text("half of the one, half of the other\n")
+    await editor.command("outrider.undo", {})
+    assert mine.read_text() == "half of the one, half of the other\n"
+    (other,) = {path.name for path in (workspace / ".outrider").glob("*.txt")} - first
+    assert other == f"{mine.stem}-2.txt"
+    assert [one["uri"].rpartition("/")[2] for one in editor.shown[-2:]] == [other, *first - {mine.name}]
+
+
+async def test_what_was_gone_over_with_a_yes_comes_back_when_that_is_done_again(begin, ten):
+    editor, _ = await conflicting(begin, *["Take the undo"] * 3)
+    assert editor.text("ten.txt") == TEN
+    for _ in range(2):
+        await editor.command("outrider.redo", {})
+        assert editor.text("ten.txt").count("my own line") == 1
+        await editor.command("outrider.undo", {})
+        assert editor.text("ten.txt") == TEN
+    assert len(editor.questions) == 3
 
 
 @pytest.mark.parametrize("profile", ["answers-null"])

@@ -181,6 +181,28 @@ async def test_an_end_that_the_editor_writes_at_save_is_in_no_way_of_an_undo_or_
     assert [one["hunks"][0]["state"] for one in listed] == ["applied", "applied"]
 
 
+@pytest.mark.parametrize("profile", ["neovim-0.11", "vim-lsp", "vscode"])
+@pytest.mark.parametrize("closes", [False, True])
+async def test_a_file_that_was_empty_gets_no_line_more_with_each_redo(profile, closes, begin, workspace):
+    (workspace / "f.txt").write_text("")
+    write = call("write_file", path="f.txt", content="a\nB\n", overwrite=True)
+    editor = await begin(profile, [step(write), DONE], FULL)
+    editor.open("f.txt")
+    await editor.run("Go.")
+    if closes:
+        editor.save("f.txt")
+    for _ in range(2):
+        await editor.command("outrider.undo", {})
+        assert editor.text("f.txt") in {"", "\n"}, "in Vim there is always a line"
+        if closes:
+            editor.save("f.txt")
+            editor.close("f.txt")
+        await editor.command("outrider.redo", {})
+        if closes:
+            editor.open("f.txt")
+        assert editor.text("f.txt") == "a\nB\n"
+
+
 async def test_the_agent_goes_on_at_a_last_line_that_the_editor_ended_meanwhile(begin, workspace):
     (workspace / "ten.txt").write_text("one\ntwo")
 

@@ -23,7 +23,7 @@ FULL = {"permissionMode": "full"}
 NAMES = ["a.txt", "b.txt", "new.txt"]
 FIRST = {"a.txt": "".join(f"line {n}\n" for n in range(8)), "b.txt": "}\n\n}\n\nend"}
 TYPED, MADE = re.compile(r"<\d+>"), re.compile(r"\{\d+\}")
-PERSON = ["type", "type", "type", "editor undo"]
+PERSON = ["type", "type", "type", "end", "editor undo"]
 OTHERS = ["agent", "agent", "another", "undo", "undo", "redo", "open", "save", "close"]
 EXAMPLES = settings.default.max_examples // 5 if settings.default else 20
 """Each takes about half a second."""
@@ -145,6 +145,17 @@ class House:
         above = text[:at].split("\n")
         self.editor.type(name, word, at=(len(above) - 1, len(above[-1])))
         self.editor.settle()
+
+    async def end(self):
+        """The editor ends the last line when it saves, or takes its end away."""
+        name = self.rng.choice(NAMES)
+        if self.is_open(name) and (text := self.text(name)):
+            *_, before, last = ["", *text.split("\n")]
+            if last:
+                self.editor.type(name, "\n")
+            elif before and text.count(f"{before}\n") == 1:
+                self.editor.type(name, before, replace=f"{before}\n")
+            self.editor.settle()
 
     async def editor_undo(self):
         name = self.rng.choice(NAMES)

@@ -5,6 +5,7 @@ from file_steps import delete, edit, rename, run, write
 from scripting import DONE
 
 from outrider.testing.wire_client import RpcError
+from outrider.workspace.history.histories import GONE
 
 FULL = {"permissionMode": "full"}
 TEN = "".join(f"line {number}\n" for number in range(1, 11))
@@ -127,7 +128,7 @@ async def test_what_is_in_the_way_of_a_file_is_said_of_its_changes(begin, worksp
     editor = await begin("stock", turns, FULL)
     await editor.run("Go.")
     reasons = [one.get("reason") for one in await changes(editor)]
-    assert reasons == ["the file does not exist any more", None]
+    assert reasons == [GONE, None]
     (workspace / "a.txt").write_text("mine\n")
     reasons = [one.get("reason") for one in await changes(editor)]
     assert reasons == ["the file was made anew since", "the file exists again"]

@@ -3,6 +3,8 @@
 import pytest
 from scripting import DONE, call, step
 
+from outrider.workspace.history.histories import GONE
+
 FULL = {"permissionMode": "full"}
 TAKE = {"Take the undo", "Take the redo"}
 
@@ -68,7 +70,7 @@ async def test_a_file_that_is_gone_is_named_once(begin, workspace):
     await editor.run("Go.")
     (workspace / "ten.txt").unlink()
     undone = await editor.command("outrider.undo", {})
-    assert [one["reason"] for one in undone["conflicts"]] == ["the file does not exist any more"]
+    assert [one["reason"] for one in undone["conflicts"]] == [GONE]
 
 
 async def test_a_later_change_of_the_session_in_the_way_is_named(begin, workspace):

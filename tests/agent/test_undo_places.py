@@ -142,6 +142,22 @@ async def test_what_a_command_changed_is_taken_back_at_its_place_when_the_folder
     assert (workspace / "ten.txt").read_text() == "L\n"
 
 
+async def test_a_deletion_by_its_own_name_of_what_was_edited_through_a_link_is_done_again(begin, workspace):
+    (workspace / "link.py").symlink_to("tariff.py")
+    edit = call("edit_file", path="link.py", old="hours * 3", new="hours * 2")
+    gone = call("delete_file", path="tariff.py")
+    editor = await begin("stock", [step(edit), step(gone), DONE], FULL)
+    first = editor.disk("tariff.py")
+    await editor.run("Go.")
+    for _ in range(2):
+        undone = await editor.command("outrider.undo", {})
+        assert (undone["notUndoable"], editor.disk("tariff.py")) == ([], first)
+        redone = await editor.command("outrider.redo", {})
+        assert redone["notUndoable"] == []
+        assert not (workspace / "tariff.py").exists()
+    assert (workspace / "link.py").is_symlink()
+
+
 async def test_an_undo_does_not_follow_a_link_that_leads_elsewhere_now(begin, workspace):
     for name in ("ten.txt", "other.txt"):
         (workspace / name).write_text(TEN)

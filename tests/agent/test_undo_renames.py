@@ -3,6 +3,8 @@
 import pytest
 from scripting import DONE, call, step
 
+from outrider.workspace.history.histories import GONE
+
 FULL = {"permissionMode": "full"}
 TEN = "".join(f"line {number}\n" for number in range(1, 11))
 OTHER = "ANOTHER FILE OF THE PERSON\n"
@@ -217,3 +219,23 @@ async def test_a_file_that_a_command_moved_stays_where_the_other_one_cannot_come
     assert (workspace / "b.txt").read_text() == TEN
     assert [one["path"] for one in undone["conflicts"]] == ["a.txt"]
     assert [one["what"] for one in undone["notUndoable"]] == ["b.txt"]
+
+
+async def test_a_file_that_somebody_renamed_is_said_to_be_gone_from_its_name_and_the_other_one_stays(
+    begin, workspace
+):
+    edit = call("edit_file", path="tariff.py", old="hours * 3", new="hours * 2")
+    editor = await begin("stock", [step(edit), DONE], FULL, answers=["Keep mine", "Take the undo"])
+    editor.open("tariff.py")
+    await editor.run("Go.")
+    editor.save("tariff.py")
+    editor.close("tariff.py")
+    (workspace / "tariff.py").rename(workspace / "rates.py")
+    editor.open("rates.py")
+    undone = await editor.command("outrider.undo", {})
+    assert [(one["path"], one["reason"]) for one in undone["conflicts"]] == [("tariff.py", GONE)]
+    assert "or has another name.\nWith the undo it is made again:" in editor.questions[0].message
+    await editor.command("outrider.undo", {})
+    assert editor.disk("tariff.py").endswith("hours * 3\n")
+    assert editor.disk("rates.py") == editor.text("rates.py")
+    assert editor.text("rates.py").endswith("hours * 2\n")

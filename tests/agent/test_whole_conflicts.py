@@ -89,7 +89,7 @@ TWO = call(
     path="ten.txt",
     edits=[{"old": "line 2\n", "new": "line two\n"}, {"old": "line 6\n", "new": "line six\n"}],
 )
-GONE = "the file does not exist any more"
+GONE = "the file does not exist any more: it was deleted, or has another name"
 
 
 async def edited_and_gone(begin, workspace, answers, *, moved=False, profile="stock"):

@@ -4,7 +4,9 @@ They lie in `.outrider/` of the first workspace folder, which ignores itself; no
 """
 
 import asyncio
+import os
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path, PurePath
 
 from outrider.agent.review_paper import UnderReview, written
@@ -68,7 +70,7 @@ async def review_paper(folders: Folders, item: Open, edit: UnderReview | None) -
 async def both_papers(
     folders: Folders, hunk: str, path: str, mine: str, what: str, other: str
 ) -> list[Path] | str:
-    """Two documents with the versions of a file between which the person may choose.
+    """Two documents with the versions of a file between which the person may choose. Those of before stay as they are.
 
     Args:
         folders: Where to put them.
@@ -81,20 +83,21 @@ async def both_papers(
     papers: list[Path] = []
     for kind, text in (("mine", mine), (what, other)):
         name = f"{kind}-{hunk.replace('#', '-')}{PurePath(path).suffix}"
-        paper = await _write(folders, name, text, keep=False)
+        paper = await _write(folders, name, text, keep=False, anew=True)
         if isinstance(paper, str):
             return paper
         papers.append(paper)
     return papers
 
 
-async def _write(folders: Folders, name: str, text: str, *, keep: bool) -> Path | str:
+async def _write(folders: Folders, name: str, text: str, *, keep: bool, anew: bool = False) -> Path | str:
     if not folders.folders:
         return "no workspace folder is open"
-    return await asyncio.to_thread(_write_now, folders.folders[0].path / FOLDER, name, text, keep=keep)
+    folder = folders.folders[0].path / FOLDER
+    return await asyncio.to_thread(_write_now, folder, name, text, keep=keep, anew=anew)
 
 
-def _write_now(folder: Path, name: str, text: str, *, keep: bool) -> Path | str:
+def _write_now(folder: Path, name: str, text: str, *, keep: bool, anew: bool) -> Path | str:
     try:
         if folder.is_symlink():
             return f"{folder} is a link, and is not followed"
@@ -102,7 +105,7 @@ def _write_now(folder: Path, name: str, text: str, *, keep: bool) -> Path | str:
         ignore = folder / ".gitignore"
         if not (ignore.exists() or ignore.is_symlink()):
             ignore.write_text("*\n", encoding="utf-8")
-        path = folder / name
+        path = _unused(folder / name, text) if anew else folder / name
         if path.is_symlink():
             return f"{path} is a link, and is not followed"
         if not (keep and path.exists()):
@@ -110,3 +113,15 @@ def _write_now(folder: Path, name: str, text: str, *, keep: bool) -> Path | str:
     except OSError as problem:
         return f"{folder / name} cannot be written: {problem.strerror}"
     return path
+
+
+def _unused(path: Path, text: str) -> Path:
+    """The first of a name and numbered ones at which nothing is, or this very text: the person may have written into others."""
+    content = text.encode("utf-8", "replace")
+    names = (f"{path.stem}{f'-{number}' if number > 1 else ''}{path.suffix}" for number in count(1))
+    paths = (path.with_name(name) for name in names)
+    return next(one for one in paths if not os.path.lexists(one) or _holds(one, content))
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    return path.is_file() and not path.is_symlink() and path.read_bytes() == content

@@ -224,6 +224,8 @@ def _settled(kind: str, data: Object, of_log: Object) -> Object:
     data = {key: value for key, value in data.items() if key not in left_out}
     if kind == "approval.requested" and "changeIds" not in of_log:
         return {key: value for key, value in data.items() if key != "changeIds"}
+    if kind == "approval.resolved" and "instead" not in of_log:
+        data = {key: value for key, value in data.items() if key != "instead"}
     if kind == "approval.resolved" and "digest" in data:
         return {**data, "digest": ""}  # of places and texts that are not those of then
     if kind == "budget.exhausted" and data["limit"] in _MEASURED:

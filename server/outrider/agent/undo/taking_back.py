@@ -282,7 +282,9 @@ class TakingBack:
         """
         change_id, reason = record.change_id, ""
         for _ in range(TIMES_TRIED):
-            located = await self._reached(record, file.path, file.real)
+            # The same file may have been edited through a link and deleted by its own name.
+            is_there = record.place is not None and record.place == file.real
+            located = await self._reached(record, record.path if is_there else file.path, file.real)
             shown = None if located is None else await self._look(record, file, located)
             if located is None or shown is None:
                 return {}

@@ -24,7 +24,8 @@ EXISTS_AGAIN = "the file exists again"
 """Why one cannot that somebody made anew."""
 MADE_ANEW = "the file was made anew since"
 """Why nothing can be done in it then."""
-GONE = "the file does not exist any more"
+GONE = "the file does not exist any more: it was deleted, or has another name"
+"""Why nothing can be done in a file that somebody took away: nobody tells what became of it."""
 _SHARED = 0.25
 """Which part of its lines, of the shorter one's, two texts of one file have in common at least."""
 _ALIKE = 0.5
@@ -69,6 +70,8 @@ class FileHistory:
     """The text that it had when somebody else took it away: it is the same file if it comes back with it."""
     _lost: Weave | None = None
     """All that was in it then."""
+    _went: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
+    """What others wrote that went with a strand, as somebody said: it comes back with it."""
     _stood: dict[int, bytes] = field(default_factory=dict[int, bytes])
     """How its strands stood when it had a text, by the hash of it."""
 
@@ -133,8 +136,10 @@ class FileHistory:
             del self._stood[next(iter(self._stood))]
 
     def look(self, text: str | None) -> None:
-        """Take in what the file is seen to be now, apart from what an editor hides of it."""
-        if not is_alike(text, self.text):
+        """Take in what the file is seen to be now, apart from what an editor hides of it, or cannot show otherwise."""
+        # In Vim no text is empty: it has one line, of which the end is seen.
+        is_empty = self.text == "" and text in {"\n", "\r\n"}
+        if not is_empty and not is_alike(text, self.text):
             self.catch_up(as_known(text, self.text, self.encoding) if text and self.text else text)
 
     def to_the_byte(self, text: str | None) -> str | None:
@@ -191,14 +196,21 @@ class FileHistory:
         if text is not None and self.brings_back(change_id, numbers):
             self.exists, self._left = True, None
             self.weave, self._lost = self._lost or self.weave, None
+        with_it = self._comes_with(change_id, numbers)
         for number in numbers:
             self.switch(change_id, number)
             if self.strands.get((change_id, number)) in self.whole:
                 self._left, self._lost = None, None
+        if with_it and not is_alike(text, self.text):
+            self.weave.switch_all(with_it)
+            if not is_alike(text, self.text):
+                self.weave.switch_all(with_it)
         if len(numbers) == 1 and text is not None and not is_alike(text, self.text):
             self.switch(change_id, numbers[0])
             if self.knows(change_id, numbers[0]) and is_alike(text, self.forced(change_id, numbers[0])):
-                self.weave.go_over(self.strands[change_id, numbers[0]])
+                strand = self.strands[change_id, numbers[0]]
+                self._went[strand] = self.weave.over(strand) - set(self.strands.values())
+                self.weave.go_over(strand)
             else:
                 self.switch(change_id, numbers[0])
         self.look(text)
@@ -228,13 +240,24 @@ class FileHistory:
         return text
 
     def text_with(self, change_id: str, numbers: Sequence[int]) -> str | None:
-        """The text as it would be with hunks switched."""
+        """The text as it would be with hunks switched, and with what others wrote that went with them."""
+        with_them = self._comes_with(change_id, numbers)
         for number in numbers:
             self.switch(change_id, number)
+        self.weave.switch_all(with_them)
         text = self.text
+        self.weave.switch_all(with_them)
         for number in numbers:
             self.switch(change_id, number)
         return text
+
+    def _comes_with(self, change_id: str, numbers: Sequence[int]) -> set[int]:
+        """What others wrote over hunks, went with them, and comes back where these do."""
+        gone = (strand for number in numbers if (strand := self.strands.get((change_id, number))) is not None)
+        with_them = {
+            other for strand in gone if not self.weave.is_on(strand) for other in self._went.get(strand, ())
+        }
+        return {other for other in with_them if not self.weave.is_on(other)}
 
     def why_held(self, change_id: str, number: int) -> str | None:
         """Why a hunk cannot be switched without touching what somebody else wrote."""

@@ -7,7 +7,7 @@ Whether the last line has an end is a value of its own, as editors add that end 
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -83,6 +83,11 @@ class Weave:
         """Take a strand out of the text, or put it back."""
         self._on[strand] = not self._on[strand]
         self._text = None
+
+    def switch_all(self, strands: Iterable[int]) -> None:
+        """Switch several strands."""
+        for one in strands:
+            self.switch(one)
 
     @property
     def standing(self) -> bytes:
@@ -287,8 +292,7 @@ class Weave:
 
     def go_over(self, strand: int) -> None:
         """Switch a strand, and take those out of the text that went over its lines."""
-        for one in (strand, *self.over(strand)):
-            self.switch(one)
+        self.switch_all({strand, *self.over(strand)})
 
     def over(self, strand: int) -> set[int]:
         """The strands that went over the lines of a strand, and over theirs."""
@@ -314,13 +318,11 @@ class Weave:
 
     def _switched(self, strand: int) -> tuple[list[int], list[str]]:
         """What would be visible with a strand switched and without those over it, and as it would be shown."""
-        over = self.over(strand)
-        for one in (strand, *over):
-            self.switch(one)
+        switched = {strand, *self.over(strand)}
+        self.switch_all(switched)
         visible = self._visible()
         shown = self._shown(visible)
-        for one in (strand, *over):
-            self.switch(one)
+        self.switch_all(switched)
         return visible, shown
 
     def _is_visible(self, line: _Line) -> bool:
