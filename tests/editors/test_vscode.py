@@ -490,6 +490,108 @@ def test_what_is_no_server_is_said_and_ended(begin: Begin, command: list[str]) -
         bench.until(lambda: bench.server() is None, "nothing is left running")
 
 
+OLD = """
+from pygls.lsp.server import LanguageServer
+
+LanguageServer("outrider", "0").start_io()
+"""
+
+BABBLING = """
+import subprocess, sys, threading
+from pathlib import Path
+
+server = subprocess.Popen([sys.argv[2], "serve"], stdin=sys.stdin, stdout=subprocess.PIPE)
+said = Path(sys.argv[1])
+
+def babble():
+    while not said.exists():
+        pass
+    sys.stdout.buffer.write(b"Warning: this is no message" + bytes([13, 10, 13, 10]))
+    sys.stdout.buffer.flush()
+
+threading.Thread(target=babble, daemon=True).start()
+while part := server.stdout.read1():
+    sys.stdout.buffer.write(part)
+    sys.stdout.buffer.flush()
+"""
+"""Hands on what a server says, and says something else once a file is there."""
+
+
+def test_a_server_that_is_too_old_is_said_and_ended(begin: Begin, tmp_path: Path) -> None:
+    old = tmp_path / "old.py"
+    old.write_text(OLD, encoding="utf-8")
+    with begin([], settings={"outrider.server.command": [sys.executable, str(old)]}) as bench:
+        toast = bench.until(lambda: next(iter(bench.toasts()), None), "a message")
+        assert "too old for this extension: update the server" in toast
+        assert "Restart" in toast
+        bench.until(lambda: bench.server() is None, "nothing is left running")
+
+
+def test_a_server_that_crashes_again_and_again_stays_down_until_it_is_started(begin: Begin) -> None:
+    with begin([{"text": "Here I am."}]) as bench:
+        seen: set[int] = set()
+        while len(seen) < 5:
+            server = bench.until(bench.server, "the server")
+            bench.until(lambda: "· ask" in bench.status() or "failed" in bench.status(), "a server at work")
+            if server.pid not in seen:
+                seen.add(server.pid)
+                server.send_signal(signal.SIGKILL)
+            bench.page.wait_for_timeout(100)
+        bench.until(
+            lambda: any("ended 5 times in three" in one for one in bench.toasts()), "that it stays down"
+        )
+        assert bench.server() is None
+        bench.command("Outrider: Restart the Server")
+        give(bench, "Say something")
+        bench.until(lambda: "Here I am." in bench.view_text(), "a server that works")
+
+
+def test_nonsense_in_the_middle_loses_nothing(begin: Begin, tmp_path: Path) -> None:
+    babbling, now = tmp_path / "babbling.py", tmp_path / "now"
+    babbling.write_text(BABBLING, encoding="utf-8")
+    server = Path(sys.executable).with_name("outrider")
+    command = [sys.executable, str(babbling), str(now), str(server)]
+    with begin(
+        [edit("* 3", "* 2"), {"text": "Done."}], settings={"outrider.server.command": command}
+    ) as bench:
+        bench.open("tariff.py")
+        give(bench, "Two an hour")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        now.touch()
+        bench.view.locator(".card button", has_text="Allow once").click()
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+        assert "* 2" in bench.text()
+
+
+def test_without_a_network_it_says_so(begin: Begin) -> None:
+    nowhere = {
+        "outrider.providers": {"my": {"kind": "openai-chat", "baseUrl": "http://127.0.0.1:9/v1"}},
+        "outrider.model": "my/model",
+    }
+    with begin([], settings=nowhere) as bench:
+        give(bench, "Two an hour")
+        bench.until(lambda: "The model gave no answer" in bench.view_text(), "what is wrong")
+        bench.until(lambda: "Failed" in bench.view_text(), "the end", 90)
+        bench.shot("no-network")
+        assert "Look at the network" in plain(bench.view_text())
+
+
+def test_the_walkthrough_leads_from_a_model_to_an_undo(begin: Begin) -> None:
+    with begin([]) as bench:
+        bench.command("Welcome: Open Walkthrough...")
+        bench.type_input("Get started with Outrider")
+        steps = bench.page.locator(".getting-started-step")
+        bench.until(lambda: steps.count() == 5, "the steps")
+        shown = bench.page.locator(".getting-started-step.expanded")
+        for title in ("Give it a key", "Give a task", "Say yes or no", "Take it back", "Choose a model"):
+            steps.filter(has_text=title).first.click()
+            bench.until(lambda title=title: shown.filter(has_text=title).count(), title)
+        bench.shot("walkthrough")
+        bench.page.get_by_role("button", name="Choose a model", exact=True).click()
+        box = bench.page.locator(".quick-input-list .monaco-list-row", has_text="Another…")
+        box.wait_for()
+
+
 def test_a_key_reaches_the_server_by_its_environment_alone(begin: Begin, tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     server = Path(sys.executable).with_name("outrider")
