@@ -1,8 +1,17 @@
 """What the tests of editors share."""
 
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
 import neovim_driver
 import pytest
 from neovim_plugin import Neovim
+
+from editors.parking import BEFORE, CHECK, Begin
+from editors.workbench import Workbench, install_extension, workbench
 
 
 @pytest.fixture
@@ -20,3 +29,30 @@ def plugin(tmp_path):
     yield start
     for one in running:
         one.quit()
+
+
+@pytest.fixture(scope="session")
+def extensions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The extension, installed from its package."""
+    folder = tmp_path_factory.mktemp("vscode") / "extensions"
+    install_extension(folder)
+    return folder
+
+
+@pytest.fixture
+def begin(extensions: Path, tmp_path: Path) -> Iterator[Begin]:
+    """Starts a workbench on a small project."""
+    project = tmp_path / "parking"
+    project.mkdir()
+    (project / "tariff.py").write_text(BEFORE, encoding="utf-8")
+    (project / "check.py").write_text(CHECK, encoding="utf-8")
+    wanted = os.environ.get("OUTRIDER_SHOTS")
+    shots = Path(wanted) if wanted else None
+    if shots is not None:
+        shots.mkdir(parents=True, exist_ok=True)
+
+    def start(turns: list[dict[str, Any]], **options: Any) -> AbstractContextManager[Workbench]:
+        where = options.pop("workspace", project)
+        return workbench(where, tmp_path / "home", extensions, turns, shots=shots, **options)
+
+    yield start

@@ -3,7 +3,7 @@
 # the packaged extension. Needs npm, and apt-get where Chromium is missing; 600 MB of disk, a minute or two.
 #
 #   tests/editors/install-vscode.sh FOLDER
-#   OUTRIDER_EDITORS=FOLDER .venv/bin/python -m pytest tests/editors/test_vscode.py
+#   OUTRIDER_EDITORS=FOLDER .venv/bin/python -m pytest tests/editors/test_vscode*.py
 set -euo pipefail
 project=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "${1:?the folder to install into}"

@@ -17,7 +17,8 @@ SETUP = """
 (setq inhibit-startup-screen t make-backup-files nil create-lockfiles nil native-comp-jit-compilation nil)
 (with-eval-after-load 'eglot
   (add-to-list 'eglot-server-programs
-               '(python-mode . ({command} :initializationOptions (:model {model} :stateDir {state})))))
+               '((python-mode text-mode) . ({command} :initializationOptions (:model {model} :stateDir {state})))))
+(add-to-list 'auto-mode-alist '("/\\\\.outrider/.*\\\\.md\\\\'" . text-mode))
 (add-hook 'python-mode-hook 'eglot-ensure)
 (defun outrider-run (task)
   "Give Outrider a task."
@@ -160,3 +161,18 @@ def test_a_task_is_given_as_a_command_and_cancelled_by_code_action(emacs):
     editor.take("Outrider: cancel turn")
     editor.wait("Outrider, cancelled")
     assert editor.buffer == BEFORE
+
+
+def test_a_task_is_written_in_its_document_and_done_from_there(emacs):
+    editor = emacs(EDIT, {"text": "Fixed."})
+    editor.take("Outrider: write a task…")
+    editor.wait(" F1  task.md")
+    editor.wait("Write below this line")
+    editor.keys(END + "correct the price")
+    editor.take("Outrider: do “correct the price”")
+    editor.wait("Choose an option: Reject")
+    editor.keys(CLEAR + "Allow once\r")
+    editor.wait("Outrider, completed: Fixed.")
+    editor.keys("\x18btariff.py\r")
+    editor.wait(" F1  tariff.py")
+    editor.wait_for_buffer(AFTER)

@@ -12,11 +12,36 @@ command = {command}
 args = ["-m", "outrider", "serve"]
 config = {{ model = {model}, stateDir = {state} }}
 
+[language-server.problems]
+command = {command}
+args = [{problems}]
+
 [[language]]
 name = "python"
+language-servers = {servers}
+
+[[language]]
+name = "markdown"
 language-servers = ["outrider"]
 """
-"""The recipe of `editors/README.md`."""
+"""The recipe of `editors/README.md`, with a server beside Outrider that finds problems."""
+
+PROBLEMS = """
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+server = LanguageServer("problems", "1")
+
+
+@server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+def opened(params: types.DidOpenTextDocumentParams):
+    there = types.Range(types.Position(2, 4), types.Position(2, 20))
+    found = [types.Diagnostic(there, "three is too much", source="prices")]
+    server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(params.text_document.uri, found))
+
+
+server.start_io()
+"""
 
 TYPED = "    # typed by the person\n"
 """Helix gives a line that is opened the indent of the one above."""
@@ -28,13 +53,21 @@ ESCAPE, RETURN, NEXT = "\x1b", "\r", "\x0e"
 class Helix(Editor):
     """An instance set up as `editors/README.md` says, with a file that holds an instruction comment."""
 
-    def __init__(self, program, folder, turns):
+    def __init__(self, program, folder, turns, *others):
         here = place(folder, turns)
         self.file = here.file
         languages = folder / "config" / "helix" / "languages.toml"
         languages.parent.mkdir(parents=True)
         # Strings of JSON are strings of TOML.
-        values = {"command": here.command[0], "model": here.model, "state": here.state}
+        problems = folder / "problems.py"
+        problems.write_text(PROBLEMS)
+        values = {
+            "command": here.command[0],
+            "model": here.model,
+            "state": here.state,
+            "problems": str(problems),
+            "servers": [*others, "outrider"],
+        }
         languages.write_text(LANGUAGES.format_map({key: json.dumps(value) for key, value in values.items()}))
         self._log = folder / "helix.log"
         super().__init__(
@@ -47,7 +80,7 @@ class Helix(Editor):
                 "XDG_CACHE_HOME": str(folder),
             },
         )
-        self.wait(lambda: '"method":"textDocument/didOpen"' in self.log)
+        self.wait(lambda: self.log.count('"method":"textDocument/didOpen"') > len(others))
 
     @property
     def log(self):
@@ -59,6 +92,11 @@ class Helix(Editor):
         """What the window shows of the buffer, without the line numbers."""
         lines = [line for line in self.lines if line[:5].strip().isdigit()]
         return "".join(f"{line[7:]}\n" for line in lines)
+
+    @property
+    def menu(self):
+        """The code actions that are offered."""
+        return [line[line.index("Outrider: ") :] for line in self.lines[:-1] if " Outrider: " in line]
 
     def type(self, text):
         """Type no faster than it is told of: 25.01 sends changes that follow each other at once in any order."""
@@ -72,29 +110,29 @@ class Helix(Editor):
 
         def taken():
             self.keys(" a")
-            self.wait(lambda: "Outrider: write a task…" in self.text)
-            titles = [line[line.index("Outrider: ") :] for line in self.lines if "  Outrider: " in line]
-            found = [number for number, one in enumerate(titles) if one.startswith(title)]
+            self.wait(lambda: self.menu)
+            found = [number for number, one in enumerate(self.menu) if one.startswith(title)]
             self.keys(NEXT * found[0] + RETURN if found else ESCAPE)
-            self.wait(lambda: "Outrider: write a task…" not in self.text)
+            self.wait(lambda: not self.menu)
             return found
 
         assert self.wait(taken)
 
 
-def helix(name):
+def helix(name, *others):
     """A fixture that starts the Helix of a name."""
 
     def make(folder, turns):
         program = INSTALLED / name
         if not program.exists():
             pytest.skip("Helix is not installed: .ci/install-terminal-editors does that, on Debian")
-        return Helix(program, folder, turns)
+        return Helix(program, folder, turns, *others)
 
     return starting(make)
 
 
 asking = helix("hx")
+beside_another = helix("hx", "problems")
 silent = helix("hx-25.01")
 
 
@@ -179,3 +217,52 @@ def test_a_task_is_given_as_a_command_and_cancelled_by_code_action(asking):
     editor.take("Outrider: cancel turn")
     editor.wait("Outrider, cancelled")
     assert editor.buffer == BEFORE
+
+
+def test_a_problem_that_another_server_found_is_a_task(beside_another):
+    told = {"messages_contain": ["three is too much", "tariff.py"]}
+    editor = beside_another(EDIT | {"expect": told}, {"text": "Fixed."})
+    editor.wait("three is too much")
+    editor.keys("2jww")
+    editor.take("Outrider: fix “three is too much”")
+    editor.wait(lambda: shows_the_question(editor))
+    editor.keys(NEXT + RETURN)
+    editor.wait("Outrider, completed: Fixed.")
+    editor.wait("return hours * 2")
+
+
+def write_a_task(editor):
+    editor.take("Outrider: write a task…")
+    editor.wait("Write below this line")
+    editor.keys("ge")
+    editor.type("ocorrect the price")
+    editor.keys(ESCAPE)
+    editor.wait(" NOR ")
+    editor.take("Outrider: do “correct the price”")
+
+
+def test_a_task_is_written_in_its_document_and_done_from_there(asking):
+    editor = asking(EDIT, {"text": "Fixed."})
+    write_a_task(editor)
+    editor.wait(lambda: shows_the_question(editor))
+    editor.keys(NEXT + RETURN)
+    editor.wait("Outrider, completed: Fixed.")
+    editor.keys(":buffer-previous" + RETURN)
+    editor.wait_for_buffer(AFTER)
+
+
+def test_where_no_document_opens_by_itself_a_message_says_which_one(silent):
+    editor = silent(EDIT, {"text": "Fixed."})
+    editor.take("Outrider: write a task…")
+    editor.wait("task.md")
+    editor.keys(":open .outrider/task.md" + RETURN)
+    editor.wait("Write below this line")
+    editor.keys("ge")
+    editor.type("ocorrect the price")
+    editor.keys(ESCAPE)
+    editor.wait(" NOR ")
+    editor.take("Outrider: do “correct the price”")
+    editor.take("Outrider: Allow once — ")
+    editor.wait("Outrider, completed: Fixed.")
+    editor.keys(":buffer-previous" + RETURN)
+    editor.wait_for_buffer(AFTER)

@@ -125,9 +125,16 @@ test("Markdown is divided into blocks, and a fence that is still open is code", 
         { kind: "bold", text: "b" },
       ],
     },
-    { kind: "item", spans: [{ kind: "text", text: "one" }] },
+    { kind: "item", sign: "•", indent: 0, spans: [{ kind: "text", text: "one" }] },
     { kind: "code", language: "py", text: "x = 1" },
   ]);
+  assert.deepEqual(
+    parse("2. two\n   - deep").map((block) => (block.kind === "item" ? [block.sign, block.indent] : block.kind)),
+    [
+      ["2.", 0],
+      ["•", 3],
+    ],
+  );
   assert.deepEqual(parse("<img src=x>"), [{ kind: "paragraph", spans: [{ kind: "text", text: "<img src=x>" }] }]);
 });
 

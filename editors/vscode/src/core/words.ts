@@ -41,6 +41,23 @@ export function reasonOf(reason: string): string {
   return REASONS[reason] ?? reason.replaceAll("_", " ");
 }
 
+const HINTS: Readonly<Record<string, string>> = {
+  auth: "Give it another key with “Outrider: Set a Provider's Key…”.",
+  connection: "Look at the network, and at the provider's baseUrl in the settings; then send the task again.",
+  timeout: "Send the task again, or choose another model.",
+  stalled: "Send the task again, or choose another model.",
+  rate_limit: "The provider wants you to wait; then send the task again.",
+  overloaded: "The provider has too much to do: send the task again later, or choose another model.",
+  quota: "The account at the provider is used up.",
+  unknown_model: "The provider does not know this model: choose another one.",
+  model_unavailable: "“Outrider: Doctor” says what is missing; or choose another model.",
+};
+
+/** What the person can do about the end of a turn; undefined where there is nothing to be done. */
+export function hintOf(reason: string): string | undefined {
+  return HINTS[reason];
+}
+
 /** `12.3k` for 12345. */
 export function short(count: number): string {
   if (count < 1000) return String(count);

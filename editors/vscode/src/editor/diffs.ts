@@ -106,8 +106,11 @@ export class Diffs implements vscode.FileSystemProvider {
       );
     for (const tab of tabs) await this.forget((tab.input as vscode.TabInputTextDiff).modified);
     if (tabs.length > 0) await vscode.window.tabGroups.close(tabs, preserveFocus);
-    for (const known of [this.lastGood, this.made, this.versions])
-      for (const key of known.keys()) if (this.find(vscode.Uri.parse(key)) === undefined) known.delete(key);
+    const keys = [this.lastGood, this.made, this.versions].flatMap((known) => [...known.keys()]);
+    const gone = [...new Set(keys)].filter((key) => this.find(vscode.Uri.parse(key)) === undefined);
+    for (const known of [this.lastGood, this.made, this.versions]) for (const key of gone) known.delete(key);
+    // Else the editor offers them among the files of late.
+    this.files.fire(gone.map((key) => ({ type: vscode.FileChangeType.Deleted, uri: vscode.Uri.parse(key) })));
   }
 
   watch(): vscode.Disposable {

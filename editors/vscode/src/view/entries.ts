@@ -2,7 +2,7 @@
 
 import type { CallEntry, CallStatus, EditEntry, EndEntry, Entry, TaskEntry } from "../core/entries.js";
 import { type Block, type Span, parse } from "../core/markdown.js";
-import { OUTCOMES, lasting, reasonOf, spent } from "../core/words.js";
+import { OUTCOMES, hintOf, lasting, reasonOf, spent } from "../core/words.js";
 import { h } from "./dom.js";
 
 /** What a status looks like, and how it is said. */
@@ -131,6 +131,7 @@ function edit(
 }
 
 function end({ outcome, reason, usage, seconds }: EndEntry): Node[] {
+  const hint = outcome === "failed" ? hintOf(reason) : undefined;
   const sign = outcome === "completed" ? "✓" : outcome === "cancelled" ? "■" : "✗";
   return [
     h(
@@ -140,6 +141,7 @@ function end({ outcome, reason, usage, seconds }: EndEntry): Node[] {
       h("strong", {}, OUTCOMES[outcome]),
       h("span", { class: "quiet" }, [reasonOf(reason), lasting(seconds), spent(usage)].filter(Boolean).join(" · ")),
     ),
+    ...(hint === undefined ? [] : [h("p", {}, hint)]),
   ];
 }
 

@@ -1,0 +1,97 @@
+"""The project that the tests of VS Code work on, and what a person does there."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+
+from editors.workbench import Workbench, missing, plain
+
+IN_THE_WORKBENCH = [
+    pytest.mark.skipif(missing() is not None, reason=str(missing())),
+    pytest.mark.timeout(240),
+    # Playwright runs an event loop of its own in the thread of the test.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+Begin = Callable[..., AbstractContextManager[Workbench]]
+
+BEFORE = '''"""What parking costs."""
+
+
+def price(hours):
+    """Two for each hour begun."""
+    return hours * 3
+
+
+def label(hours):
+    return f"{hours} h: {price(hours)}"
+'''
+
+AFTER = BEFORE.replace("hours * 3", "hours * 2").replace(
+    "def label(hours):\n", 'def label(hours):\n    """How a ticket shows it."""\n'
+)
+
+CHECK = 'from tariff import price\n\nassert price(2) == 4\nprint("1 passed")\n'
+
+WHOLE_TASK: list[dict[str, Any]] = [
+    {
+        "text": "I look at the file first.",
+        "reasoning": "The docstring says two, the code says three.",
+        "tool_calls": [
+            {"name": "read_file", "input": {"path": "tariff.py"}},
+            {
+                "name": "update_plan",
+                "input": {
+                    "items": [
+                        {"text": "Correct the price", "status": "in_progress"},
+                        {"text": "Run the check", "status": "pending"},
+                    ]
+                },
+            },
+        ],
+        "usage": {"inputTokens": 1200, "outputTokens": 40, "cost": 0.0021},
+    },
+    {
+        "tool_calls": [
+            {"name": "write_file", "input": {"path": "tariff.py", "content": AFTER, "overwrite": True}}
+        ],
+        "usage": {"inputTokens": 1500, "outputTokens": 80, "cost": 0.003},
+    },
+    {
+        "tool_calls": [{"name": "run_command", "input": {"command": "python3 check.py"}}],
+        "usage": {"inputTokens": 1700, "outputTokens": 20, "cost": 0.003},
+    },
+    {
+        "text": "The price is **two** for each hour now, as its docstring says:\n\n```python\nreturn hours * 2\n```\n\n"
+        "- `check.py` passes.",
+        "chunk": 12,
+        "delay": 0.01,
+        "usage": {"inputTokens": 1800, "outputTokens": 60, "cost": 0.004},
+    },
+]
+
+
+def edit(old: str, new: str, call_id: str = "edit") -> dict[str, Any]:
+    """An answer of the model that edits tariff.py."""
+    given = {"path": "tariff.py", "old": old, "new": new}
+    return {"tool_calls": [{"name": "edit_file", "input": given, "id": call_id}]}
+
+
+def asked(bench: Workbench, title: str) -> None:
+    """Wait until the person is asked, in the view too."""
+    bench.until(lambda: title in plain(bench.view_text()), f"the question “{title}”")
+    bench.until(lambda: "needs you" in bench.status(), "the status bar that calls")
+
+
+def give(bench: Workbench, prompt: str) -> None:
+    """Give a task from the command palette."""
+    bench.command("Outrider: Run Task…")
+    bench.type_input(prompt)
+
+
+def chord(bench: Workbench, key: str) -> None:
+    """Press the keys of a command."""
+    bench.page.keyboard.press("Control+Alt+o")
+    bench.page.keyboard.press(key)

@@ -1,0 +1,221 @@
+"""VS Code when something goes wrong: servers that are missing, old or broken, windows that come and go, no trust."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from editors.parking import BEFORE, IN_THE_WORKBENCH, Begin, asked, chord, edit, give
+from editors.workbench import plain
+
+pytestmark = IN_THE_WORKBENCH
+
+
+def test_a_file_is_renamed_while_its_diff_is_open(begin: Begin) -> None:
+    with begin([edit("* 3", "* 2"), {"text": "It is gone."}]) as bench:
+        give(bench, "Two an hour")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.view.locator(".card button", has_text="Review…").click()
+        bench.page.locator(".tab.active", has_text="tariff.py (proposed)").wait_for()
+        (bench.folder / "tariff.py").rename(bench.folder / "prices.py")
+        bench.view.locator(".card button", has_text="Allow once").click()
+        bench.until(lambda: "It is gone." in bench.view_text(), "the turn goes on")
+        bench.until(lambda: not bench.page.locator(".tab", has_text="proposed").count(), "the diff is closed")
+        bench.shot("renamed")
+        assert "edit_file tariff.py failed" in plain(bench.view_text())
+        assert (bench.folder / "prices.py").read_text(encoding="utf-8") == BEFORE
+        assert not (bench.folder / "tariff.py").exists()
+
+
+def test_a_question_that_is_open_is_asked_again_after_a_reload(begin: Begin) -> None:
+    with begin([edit("* 3", "* 2"), {"text": "Done."}]) as bench:
+        bench.open("tariff.py")
+        give(bench, "Two an hour")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.focus_editor()
+        chord(bench, "d")
+        bench.until(bench.has_diff_focus, "the diff has the keyboard")
+        bench.page.keyboard.press("End")
+        bench.page.keyboard.type("  # for now")
+        bench.until(lambda: "You rewrote it" in bench.view_text(), "what was written")
+        bench.page.reload()
+        bench.until(lambda: "needs you" in bench.status(), "the question after the reload", 60)
+        diff = bench.page.locator(".tab", has_text="tariff.py (proposed)")
+        diff.click()
+        bench.until(
+            lambda: any("rewritten" in lens for lens in bench.lenses()), "what was written is there still"
+        )
+        bench.shot("reloaded")
+        bench.until(bench.has_diff_focus, "the diff has the keyboard")
+        chord(bench, "y")
+        bench.until(lambda: not diff.count(), "the diff is closed")
+        bench.until(lambda: "needs you" not in bench.status(), "a status bar at rest")
+        bench.open("tariff.py")  # the window may come back without it
+        bench.until(lambda: "hours * 2  # for now" in bench.text(), "the edit, as it was rewritten")
+
+
+def test_a_server_that_is_killed_is_started_again_and_the_session_goes_on(begin: Begin) -> None:
+    with begin([edit("* 3", "* 2"), {"text": "Done."}]) as bench:
+        bench.open("tariff.py")
+        give(bench, "Two an hour")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.until(bench.server, "the server").send_signal(signal.SIGKILL)
+        bench.until(lambda: any("ended unexpectedly" in toast for toast in bench.toasts()), "what happened")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.view.locator(".card button", has_text="Allow once").click()
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+
+
+def test_a_server_that_is_missing_is_said_with_what_to_do(begin: Begin) -> None:
+    with begin([], settings={"outrider.server.command": ["/nowhere/outrider"]}) as bench:
+        toast = bench.until(lambda: next(iter(bench.toasts()), None), "a message")
+        assert "/nowhere/outrider" in toast
+        assert "outrider.server.command" in toast
+        assert "Open Settings" in toast
+        bench.command("Outrider: Show Session View")
+        bench.until(lambda: "server is not running" in plain(bench.view_text()), "the view says it too")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(["/bin/echo", "Content-Length: x"], id="nonsense"),
+        pytest.param(["/bin/sh", "-c", "echo broken >&2; exit 3"], id="crash"),
+    ],
+)
+def test_what_is_no_server_is_said_and_ended(begin: Begin, command: list[str]) -> None:
+    with begin([], settings={"outrider.server.command": command}) as bench:
+        toast = bench.until(lambda: next(iter(bench.toasts()), None), "a message")
+        assert command[0] in toast
+        assert "Restart" in toast
+        bench.until(lambda: bench.server() is None, "nothing is left running")
+
+
+OLD = """
+from pygls.lsp.server import LanguageServer
+
+LanguageServer("outrider", "0").start_io()
+"""
+
+BABBLING = """
+import subprocess, sys, threading
+from pathlib import Path
+
+server = subprocess.Popen([sys.argv[2], "serve"], stdin=sys.stdin, stdout=subprocess.PIPE)
+said = Path(sys.argv[1])
+
+def babble():
+    while not said.exists():
+        pass
+    sys.stdout.buffer.write(b"Warning: this is no message" + bytes([13, 10, 13, 10]))
+    sys.stdout.buffer.flush()
+
+threading.Thread(target=babble, daemon=True).start()
+while part := server.stdout.read1():
+    sys.stdout.buffer.write(part)
+    sys.stdout.buffer.flush()
+"""
+"""Hands on what a server says, and says something else once a file is there."""
+
+
+def test_a_server_that_is_too_old_is_said_and_ended(begin: Begin, tmp_path: Path) -> None:
+    old = tmp_path / "old.py"
+    old.write_text(OLD, encoding="utf-8")
+    with begin([], settings={"outrider.server.command": [sys.executable, str(old)]}) as bench:
+        toast = bench.until(lambda: next(iter(bench.toasts()), None), "a message")
+        assert "too old for this extension: update the server" in toast
+        assert "Restart" in toast
+        bench.until(lambda: bench.server() is None, "nothing is left running")
+
+
+def test_a_server_that_crashes_again_and_again_stays_down_until_it_is_started(begin: Begin) -> None:
+    with begin([{"text": "Here I am."}]) as bench:
+        seen: set[int] = set()
+        while len(seen) < 5:
+            server = bench.until(bench.server, "the server")
+            bench.until(lambda: "· ask" in bench.status() or "failed" in bench.status(), "a server at work")
+            if server.pid not in seen:
+                seen.add(server.pid)
+                server.send_signal(signal.SIGKILL)
+            bench.page.wait_for_timeout(100)
+        bench.until(
+            lambda: any("ended 5 times in three" in one for one in bench.toasts()), "that it stays down"
+        )
+        assert bench.server() is None
+        bench.command("Outrider: Restart the Server")
+        give(bench, "Say something")
+        bench.until(lambda: "Here I am." in bench.view_text(), "a server that works")
+
+
+def test_nonsense_in_the_middle_loses_nothing(begin: Begin, tmp_path: Path) -> None:
+    babbling, now = tmp_path / "babbling.py", tmp_path / "now"
+    babbling.write_text(BABBLING, encoding="utf-8")
+    server = Path(sys.executable).with_name("outrider")
+    command = [sys.executable, str(babbling), str(now), str(server)]
+    with begin(
+        [edit("* 3", "* 2"), {"text": "Done."}], settings={"outrider.server.command": command}
+    ) as bench:
+        bench.open("tariff.py")
+        give(bench, "Two an hour")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        now.touch()
+        bench.view.locator(".card button", has_text="Allow once").click()
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+        assert "* 2" in bench.text()
+
+
+def test_without_a_network_it_says_so(begin: Begin) -> None:
+    nowhere = {
+        "outrider.providers": {"my": {"kind": "openai-chat", "baseUrl": "http://127.0.0.1:9/v1"}},
+        "outrider.model": "my/model",
+    }
+    with begin([], settings=nowhere) as bench:
+        give(bench, "Two an hour")
+        bench.until(lambda: "The model gave no answer" in bench.view_text(), "what is wrong")
+        bench.until(lambda: "Failed" in bench.view_text(), "the end", 90)
+        bench.shot("no-network")
+        assert "Look at the network" in plain(bench.view_text())
+
+
+def test_a_second_window_looks_on_and_has_a_session_of_its_own(begin: Begin) -> None:
+    with begin([edit("* 3", "* 2"), {"text": "Done."}]) as bench:
+        bench.open("tariff.py")
+        give(bench, "Two an hour")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        with bench.second_window() as other:
+            other.command("Outrider: Show Session View")
+            other.until(lambda: "another window or editor runs this" in other.view_text(), "who runs it")
+            assert "Two an hour" in other.view_text()
+            assert "Allow once" not in other.view_text()
+            assert "needs you" not in other.status()
+            give(other, "Another task")
+            other.until(lambda: "Another task" in other.view_text(), "a session of its own")
+            asked(other, "Edit tariff.py (+1 −1)")
+        bench.focus_editor()
+        chord(bench, "y")
+        bench.until(lambda: "hours * 2" in bench.text(), "the edit of the first window")
+
+
+def test_a_workspace_that_is_not_trusted_is_only_read(begin: Begin) -> None:
+    trust = {"security.workspace.trust.enabled": True, "security.workspace.trust.startupPrompt": "never"}
+    turns = [edit("* 3", "* 2"), {"text": "I cannot change anything here."}]
+    with begin(turns, settings=trust) as bench:
+        give(bench, "Two an hour")
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+        assert "denied" in bench.view_text() or "failed" in bench.view_text()
+        assert "read-only" in bench.view_text()
+        assert (bench.folder / "tariff.py").read_text(encoding="utf-8") == BEFORE
+
+
+def test_a_server_is_made_where_there_is_none(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Without this checkout's environment, whose `outrider` would be found.
+    own = str(Path(sys.prefix) / "bin")
+    monkeypatch.setenv("PATH", os.pathsep.join(p for p in os.environ["PATH"].split(os.pathsep) if p != own))
+    with begin([{"text": "Done."}], settings={"outrider.server.command": None}) as bench:
+        bench.until(lambda: any("installing the server" in toast for toast in bench.toasts()), "the progress")
+        server = bench.until(bench.server, "the server", 180)
+        assert "globalStorage/outrider.outrider/server/bin/python" in server.cmdline()[0]
+        give(bench, "Say that you are done")
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")

@@ -1,0 +1,227 @@
+"""The session view of VS Code: by keyboard, by screen reader, in every theme, with odd and with very long sessions."""
+
+from editors.parking import BEFORE, IN_THE_WORKBENCH, WHOLE_TASK, Begin, asked, chord, edit, give
+from editors.workbench import plain
+
+pytestmark = IN_THE_WORKBENCH
+
+
+def test_writing_from_right_to_left_and_very_long_lines(begin: Begin) -> None:
+    contrast = {"workbench.colorTheme": "Default High Contrast Light"}
+    long = "x" * 20_000
+    turns = [
+        {
+            "text": f"שלום, זה הקובץ.\n\n{long}",
+            "tool_calls": [{"name": "read_file", "input": {"path": "signs.txt"}}],
+        },
+        {
+            "tool_calls": [
+                {
+                    "name": "write_file",
+                    "input": {"path": "signs.txt", "content": f"כניסה\n{long}y\n", "overwrite": True},
+                }
+            ]
+        },
+        {"text": "Done."},
+    ]
+    with begin(turns, settings=contrast) as bench:
+        (bench.folder / "signs.txt").write_text(f"יציאה\n{long}\n", encoding="utf-8")
+        bench.open("signs.txt")
+        give(bench, "תקן את השלט")
+        asked(bench, "Edit signs.txt (+2 −2)")
+        sizes = "root => [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+        wide, seen = bench.view.locator("#root").evaluate(sizes)
+        assert wide <= seen
+        bench.until(bench.lenses, "the lenses at the lines")
+        bench.shot("long-lines")
+        bench.focus_editor()
+        chord(bench, "y")
+        bench.until(lambda: "כניסה" in bench.text(), "the edit")
+
+
+def test_a_question_is_answered_in_the_view_by_keyboard(begin: Begin) -> None:
+    asks = {"question": "Which currency?", "options": ["Euro", "Franc"]}
+    turns = [
+        {
+            "text": "Slowly. " * 40,
+            "chunk": 8,
+            "delay": 0.1,
+            "tool_calls": [{"name": "ask_user", "input": asks}],
+        },
+        edit("* 3", "* 2") | {"expect": {"messages_contain": ["in whole coins", "Krone"]}},
+        {"text": "Done."},
+    ]
+    with begin(turns) as bench:
+        chord(bench, "v")
+        box = bench.view.locator("#task")
+        bench.until(lambda: box.evaluate("box => box === document.activeElement"), "the keyboard in the view")
+        bench.page.keyboard.type("Give it a currency")
+        bench.page.keyboard.press("Control+Enter")
+        bench.until(lambda: "Slowly." in bench.view_text(), "the text as it comes")
+        bench.page.keyboard.type("in whole coins")
+        bench.page.keyboard.press("Control+Enter")
+        bench.until(lambda: "You said: in whole coins" in bench.view_text(), "what was said to the turn")
+        asked(bench, "Which currency?")
+        bench.view.locator(".card .note").press("Shift+Tab")
+        bench.view.locator(".card .note").fill("Krone")
+        bench.view.locator(".card .note").press("Enter")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.view.locator(".card").press("r")
+        bench.until(lambda: "You said: no" in bench.view_text(), "the answer")
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+        assert (bench.folder / "tariff.py").read_text(encoding="utf-8") == BEFORE
+
+
+THEMES = {
+    "vscode-dark": "Default Dark Modern",
+    "vscode-light": "Default Light Modern",
+    "vscode-high-contrast": "Default High Contrast",
+    "vscode-high-contrast-light": "Default High Contrast Light",
+}
+
+CONTRAST = """
+() => {
+    const page = getComputedStyle(document.body).getPropertyValue("--vscode-sideBar-background").trim();
+    const base = page.slice(1).match(/../g).slice(0, 3).map(two => parseInt(two, 16));
+    const parts = text => (text.match(/[\\d.]+/g) ?? []).map(Number);
+    const light = ([r, g, b]) => [r, g, b]
+        .map(one => one / 255)
+        .map(one => (one <= 0.03928 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, one, at) => sum + one * [0.2126, 0.7152, 0.0722][at], 0);
+    const over = ([r, g, b, a = 1], under) => [r, g, b].map((one, at) => one * a + under[at] * (1 - a));
+    const behind = element => {
+        const own = parts(getComputedStyle(element).backgroundColor);
+        const under = element.parentElement ? behind(element.parentElement) : base;
+        return own.length ? over(own, under) : under;
+    };
+    const bad = [];
+    for (const element of document.querySelectorAll("#root *")) {
+        const own = [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
+        if (!own || !element.checkVisibility() || element.closest(".unseen")) continue;
+        const back = behind(element);
+        const [one, other] = [light(over(parts(getComputedStyle(element).color), back)), light(back)];
+        const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+        if (contrast < (element.matches(".sign") ? 3 : 4.5)) bad.push(`${element.className || element.tagName} ${element.innerText}: ${contrast}`);
+    }
+    return bad;
+}
+"""
+"""What of the view is hard to see on its background, by the rules of WCAG for text and for signs."""
+
+FOCUSED = """
+() => {
+    const element = document.activeElement;
+    return element.getAttribute("aria-label") || element.innerText || element.tagName;
+}
+"""
+
+
+def test_the_view_can_be_read_in_every_theme_by_a_screen_reader_and_by_keyboard(begin: Begin) -> None:
+    with begin(WHOLE_TASK) as bench:
+        bench.open("tariff.py")
+        give(bench, "Make the price what its docstring says")
+        asked(bench, "Edit tariff.py (+2 −1)")
+        bench.until(bench.lenses, "the lenses at the lines")
+        bad = {}
+        for kind, theme in THEMES.items():
+            if bench.theme() != kind:
+                bench.change_setting("workbench.colorTheme", theme)
+            bench.until(lambda kind=kind: bench.theme() == kind, theme)
+            asked(bench, "Edit tariff.py (+2 −1)")
+            bench.until(bench.lenses, "the lenses at the lines")
+            bench.shot(kind)
+            if found := bench.view.locator("body").evaluate(CONTRAST):
+                bad[theme] = found
+        assert not bad
+
+        tree = bench.view.locator("#root").aria_snapshot()
+        for said in (
+            'heading "Make the price what its docstring says" [level=1]',
+            'toolbar "Session"',
+            "listitem: Correct the price (in progress)",
+            'feed "Steps"',
+            'article "write_file tariff.py, waiting"',
+            'region "Outrider needs you: Edit tariff.py (+2 −1)"',
+            'form "Give a task"',
+            'button "Permission mode: ask"',
+            'status: "Outrider needs you: Edit tariff.py (+2 −1)"',
+        ):
+            assert said in tree, tree
+        chord(bench, "v")
+        box = bench.view.locator("#task")
+        bench.until(lambda: box.evaluate("box => box === document.activeElement"), "the keyboard in the view")
+        order = []
+        while "Stop" not in order and len(order) < 30:
+            bench.page.keyboard.press("Shift+Tab")
+            order.append(plain(bench.view.locator("body").evaluate(FOCUSED)))
+        for name in (
+            "A note for the model, with your decision",
+            "Review…",
+            "Reject",
+            "Allow once",
+            "The proposed change",
+            "Steps",
+            "Undo turn",
+            "Stop",
+        ):
+            assert name in order, order
+            del order[: order.index(name) + 1]
+
+
+LAG = """
+() => {
+    window.lag = 0;
+    let last = performance.now();
+    setInterval(() => {
+        const now = performance.now();
+        window.lag = Math.max(window.lag, now - last);
+        last = now;
+    }, 20);
+}
+"""
+"""Counts for how long the page of the view answered nothing."""
+
+
+def test_a_session_of_100_000_lines_can_be_looked_through_while_it_runs(begin: Begin) -> None:
+    lines = "".join(f"line {number}\n\n" for number in range(100_000))
+    reads = [
+        {"name": "search", "input": {"pattern": f"nothing {number}"}, "id": f"c{number}"}
+        for number in range(1700)
+    ]
+    steps = [{"tool_calls": reads[at : at + 50]} for at in range(0, len(reads), 50)]
+    turns = [*steps, {"text": lines, "chunk": 5_000, "delay": 0.01}]
+    many = {"outrider.limits": {"steps": 100, "toolCalls": 2000}}
+    with begin(turns, settings=many) as bench:
+        bench.command("Outrider: Show Session View")
+        bench.view.locator("#root").evaluate(LAG)
+        give(bench, "Go on and on")
+        bench.view.get_by_text("characters before").first.wait_for()
+        bench.view.locator("#task").fill("I can write meanwhile")
+        bench.shot("long-running")
+        bench.view.locator(".entry.end").wait_for(timeout=120_000)
+        bench.shot("long")
+        feed = bench.view.locator("#feed")
+        entries = feed.locator(".entry")
+        assert feed.evaluate("() => window.lag") < 1500
+        assert feed.evaluate("() => performance.memory.usedJSHeapSize") < 400e6
+        assert max(process.memory_info().rss for process in bench.extension_hosts()) < 800e6
+        assert bench.view.locator("#task").input_value() == "I can write meanwhile"
+        assert entries.count() == 1500
+
+        # Back to the first step and on to the last one, and what is in sight stays there.
+        scroller = bench.view.locator("#scroller")
+        scroller.evaluate("scroller => { scroller.scrollTop = 0; }")
+        first = entries.first
+        key = first.get_attribute("data-key")
+        above = "(entry, top) => entry.offsetTop - document.querySelector('#scroller').scrollTop"
+        before = first.evaluate(above)
+        bench.view.get_by_role("button", name="Show earlier steps").click()
+        task = bench.view.locator(".entry.task")
+        task.wait_for()
+        again = feed.locator(f'[data-key="{key}"]')
+        assert abs(again.evaluate(above) - before) < 40
+        assert entries.count() == 1500
+        bench.shot("long-earlier")
+        bench.view.get_by_role("button", name="Go to the latest").click()
+        bench.view.locator(".entry.end").wait_for()
+        assert task.count() == 0
