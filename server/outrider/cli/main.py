@@ -274,7 +274,7 @@ def report(
 
 UndoSession = Annotated[
     str | None,
-    typer.Argument(metavar="SESSION", help="Default: the latest session that changed something."),
+    typer.Argument(metavar="SESSION", help="Default: the latest session with something to take back."),
 ]
 RedoSession = Annotated[
     str | None,
