@@ -289,7 +289,8 @@ IdOption = Annotated[
     typer.Option(
         "--id",
         metavar="ID",
-        help="A hunk or a change, as `outrider changes` lists them, a call or a turn. Default: the latest.",
+        help="A hunk, a change, a call (its whole step) or a turn, as `outrider changes` lists them. "
+        "Default: the latest.",
         show_default=False,
     ),
 ]
