@@ -21,6 +21,28 @@ async def test_what_an_undo_leaves_as_it_is_is_said(begin):
     assert any(text.startswith("Outrider left as it is: tariff.py, line 3: ") for text in shown(editor))
 
 
+@pytest.mark.parametrize("events", [False, True])
+async def test_an_undo_that_finds_nothing_to_do_says_so_where_nobody_looks_at_its_result(events, begin):
+    editor = await begin("stock", [step(FIX), DONE], {"events": events}, answers=["Allow once"])
+    editor.open("tariff.py")
+    await editor.run("Correct the price.")
+    editor.type("tariff.py", "hours * 3", replace="hours * 2")
+    editor.settle()
+    undone = await editor.command("outrider.undo", {"sessionId": editor.session_id})
+    assert not any(undone.values())
+    assert ("Outrider: there was nothing to take back." in shown(editor)) == (not events)
+
+
+async def test_an_undo_of_what_is_undone_says_of_what(begin):
+    editor = await begin("stock", [step(FIX), DONE], answers=["Allow once"])
+    await editor.run("Correct the price.")
+    with pytest.raises(RpcError, match=r"nothing to redo: nothing of ses_1 was taken back"):
+        await editor.command("outrider.redo", {"sessionId": editor.session_id})
+    await editor.command("outrider.undo", {})
+    with pytest.raises(RpcError, match=r"nothing to undo: nothing of ses_1 is in place"):
+        await editor.command("outrider.undo", {"sessionId": editor.session_id})
+
+
 async def test_a_turn_that_waits_says_so(begin):
     editor = await begin("answers-null", [step(FIX), DONE])
     assert (await editor.run("Correct the price."))["outcome"] == "needs_input"

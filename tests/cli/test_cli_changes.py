@@ -36,12 +36,12 @@ def patch(workspace, capfd):
 
 
 def session(workspace, *calls, undo=False):
-    """Run a session that makes some calls; gives its id."""
-    return asyncio.run(_session(workspace, calls, undo=undo))
+    """Run a session that makes some calls, each in a step of its own; gives its id."""
+    return asyncio.run(_session(workspace, [[one] for one in calls], undo=undo))
 
 
-async def _session(workspace, calls, *, undo):
-    turns = [*({"tool_calls": [one]} for one in calls), {"text": "Done."}]
+async def _session(workspace, steps, *, undo=False):
+    turns = [*({"tool_calls": calls} for calls in steps), {"text": "Done."}]
     async with start_session(
         "stock", workspace, scripted(workspace, turns), {"permissionMode": "full"}
     ) as editor:
@@ -56,6 +56,21 @@ async def _give_up(workspace):
     assert isinstance(store, Store)
     await give_up_old_texts(store, datetime.now(UTC), StoreSettings(max_bytes=0))
     await store.close()
+
+
+def test_the_calls_of_a_step_stand_below_it_as_the_id_of_one_takes_back_all(workspace, capfd):
+    new = {"name": "write_file", "input": {"path": "new.txt", "content": "new\n"}}
+    other = {"name": "write_file", "input": {"path": "other.txt", "content": "other\n"}}
+    asyncio.run(_session(workspace, [[FIX, new], [other]]))
+    options = ["-C", str(workspace), "--state-dir", str(workspace.parent / "workspace.state")]
+    assert main(["changes", *options]) == 0
+    listed = [line for line in capfd.readouterr().out.splitlines() if "chg_" not in line]
+    assert [line.rstrip("0123456789abcdef") for line in listed] == [
+        "turn turn_", "  step ", "    call_", "    call_", "  step ", "    call_"
+    ]  # fmt: skip
+    assert main(["undo", "--id", listed[2].strip(), *options]) == 0
+    assert not (workspace / "new.txt").exists()
+    assert (workspace / "other.txt").exists()
 
 
 def test_a_session_without_changes_has_none(workspace, patch):

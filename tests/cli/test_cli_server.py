@@ -152,7 +152,7 @@ def test_what_is_undone_already_is_not_undone_again_with_an_id_or_without(outrid
 
 def test_an_undo_says_what_is_missing(outrider):
     asked = " ".join(outrider("undo", "--help").stdout.replace("│", " ").split())
-    assert "the latest session that changed something" in asked
+    assert "the latest session with something to take back" in asked
     nothing = outrider("redo")
     assert (nothing.returncode, "anything to bring back" in nothing.stdout) == (1, True), nothing.stdout
     assert outrider("run", "fix it", "--yes-to", "edits", script=[FIX, DONE]).returncode == 0

@@ -124,9 +124,10 @@ def test_undo_of_a_turn_keeps_what_was_typed_since(plugin, version):
     nvim.keys("Go# typed by the person<Esc>")
     nvim.wait("vim.fn.getline('$') == '# typed by the person'")
     nvim.ex("Outrider undo")
-    nvim.wait("heard('took back: tariff.py (1)')")
+    nvim.wait("heard('took back: tariff.py (1)') and shows('· taken back: tariff.py')")
     assert nvim.text == BEFORE + "# typed by the person\n"
     nvim.ex("Outrider redo")
+    nvim.wait("shows('· brought back: tariff.py')")
     nvim.wait("heard('brought back: tariff.py (1)')")
     assert nvim.text == AFTER + "# typed by the person\n"
 
@@ -390,6 +391,7 @@ def test_changes_are_listed_by_hunk_and_taken_back_one_by_one(plugin):
     nvim.ex("Outrider changes")
     nvim.wait("heard('took back: tariff.py (1)')")
     assert nvim.text == BEFORE
+    nvim.lua("require('outrider.sessions').use(client(), nil)")  # as after a restart: it is the latest one
     nvim.ex("Outrider changes")
     nvim.wait("heard('brought back: tariff.py (1)')")
     assert nvim.text == AFTER

@@ -359,7 +359,9 @@ class Session:
             context, state = self._context(f"Outrider: {what}"), self._record.state
             taking = take_back(self._services, context, state, self._ending, params, looked, redo=redo)
             if (result := await taking) is None:
-                return Refused("nothing_to_undo", f"{self.id} has nothing to {what} there")
+                why = "was taken back" if redo else "is in place"
+                message = f"there is nothing to {what}: nothing of {self.id} {why}"
+                return Refused("nothing_to_undo", message)
             problem = await self._record.settled()
             return Refused("store_failed", problem) if problem else result
 

@@ -62,23 +62,26 @@ def _nothing(listed: Object) -> str:
 
 
 def _listed(given: Object) -> str:
-    """The changes under the turns and calls that made them: ids are whole, whatever the width."""
+    """The changes under the turns, steps and calls that made them: ids are whole, whatever the width."""
     lines: list[str] = []
-    turn = call = None
+    turn = step = call = None
     for change in cast("list[Object]", given["changes"]):
         if change.get("turnId") != turn:
-            turn, call = change.get("turnId"), None
+            turn, step = change.get("turnId"), None
             lines.append(f"turn {turn}")
+        if change["step"] != step:  # the id of a call takes back its step, so the calls of one stand below it
+            step, call = change["step"], None
+            lines.append(f"  step {step}")
         if change.get("callId") != call:
             call = change.get("callId")
-            lines.append(f"  step {change['step']}: {call}")
+            lines.append(f"    {call}")
         path = one_line(f"{change['path']} → {change['to']}" if "to" in change else str(change["path"]))
         state = change.get("state", "")
         reason = visible(change.get("reason", ""))
-        lines.append(_row(4, change["changeId"], change["operation"], path, state, reason))
+        lines.append(_row(6, change["changeId"], change["operation"], path, state, reason))
         for hunk in cast("list[Object]", change["hunks"]):
             removed, added = (len(str(hunk[key]).splitlines()) for key in ("removed", "added"))
-            lines.append(_row(6, hunk["id"], f"+{added} −{removed}", f"line {hunk['line']}", hunk["state"]))
+            lines.append(_row(8, hunk["id"], f"+{added} −{removed}", f"line {hunk['line']}", hunk["state"]))
     lasting = cast("list[Object]", given.get("notUndoable", []))
     lines += [_row(0, "not undoable", one_line(one["what"]), visible(one["reason"])) for one in lasting]
     return "".join(f"{line}\n" for line in lines)

@@ -274,7 +274,7 @@ def report(
 
 UndoSession = Annotated[
     str | None,
-    typer.Argument(metavar="SESSION", help="Default: the latest session that changed something."),
+    typer.Argument(metavar="SESSION", help="Default: the latest session with something to take back."),
 ]
 RedoSession = Annotated[
     str | None,
@@ -289,7 +289,8 @@ IdOption = Annotated[
     typer.Option(
         "--id",
         metavar="ID",
-        help="A hunk or a change, as `outrider changes` lists them, a call or a turn. Default: the latest.",
+        help="A hunk, a change, a call (its whole step) or a turn, as `outrider changes` lists them. "
+        "Default: the latest.",
         show_default=False,
     ),
 ]

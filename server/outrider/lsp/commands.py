@@ -224,7 +224,7 @@ class Commands:
 
     async def _take_back(self, params: UndoParams, *, redo: bool) -> UndoResult:
         if params.wait:
-            return self._told(_accepted(await self._app.sessions.undo(params, redo=redo)))
+            return self._told(_accepted(await self._app.sessions.undo(params, redo=redo)), redo=redo)
         doing = asyncio.ensure_future(self._take_back_meanwhile(params, redo=redo))
         self._doing.add(doing)
         doing.add_done_callback(self._done)
@@ -233,7 +233,7 @@ class Commands:
     async def _take_back_meanwhile(self, params: UndoParams, *, redo: bool) -> UndoResult:
         """After the command was answered: a message is all that can still be said."""
         try:
-            return self._told(_accepted(await self._app.sessions.undo(params, redo=redo)))
+            return self._told(_accepted(await self._app.sessions.undo(params, redo=redo)), redo=redo)
         except CommandError as error:
             self._app.services.editor.say("warning", f"Outrider: {error.message}")
             raise
@@ -241,14 +241,17 @@ class Commands:
             self._app.services.editor.say("warning", f"Outrider: {error.problem.message}")
             raise CommandError(REQUEST_FAILED, error.problem.message, {"reason": "store_failed"}) from error
 
-    def _told(self, result: UndoResult) -> UndoResult:
-        """Say what was left as it is: most clients show nothing of a command's result."""
+    def _told(self, result: UndoResult, *, redo: bool) -> UndoResult:
+        """Say what was left as it is, or that nothing was done: most clients show nothing of a command's result."""
         left = [f"{conflict.path}, line {conflict.line}: {conflict.reason}" for conflict in result.conflicts]
         left += [f"{item.what}: {item.reason}" for item in result.not_undoable]
         if left:
             self._app.services.editor.say(
                 "warning", f"Outrider left as it is: {'; '.join(left)[:LONGEST_MESSAGE]}"
             )
+        elif not result.undone and not self._app.current.events:  # who gets events looks at the result, too
+            what = "bring" if redo else "take"
+            self._app.services.editor.say("info", f"Outrider: there was nothing to {what} back.")
         return result
 
     async def _changes(self, params: ChangesParams) -> ChangesResult:

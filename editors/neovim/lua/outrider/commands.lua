@@ -251,7 +251,7 @@ local function shown(change, hunk)
   return ('%s:%d %s%s: %s'):format(path, hunk.line, how, hunk.state, drawing.short(text, 80))
 end
 
-local function act_on_hunk(client, session, change, hunk)
+local function act_on_hunk(client, session_id, change, hunk)
   if not hunk and not change.state then
     return log.say('warning', ('%s: %s'):format(change.path, change.reason or 'nothing can be done'))
   end
@@ -268,7 +268,7 @@ local function act_on_hunk(client, session, change, hunk)
         local last = vim.api.nvim_buf_line_count(0)
         vim.api.nvim_win_set_cursor(0, { math.max(1, math.min(line, last)), 0 })
       elseif choice == 'Undo' or choice == 'Redo' then
-        local params = { sessionId = session.id, scope = 'hunk', id = id }
+        local params = { sessionId = session_id, scope = 'hunk', id = id }
         client_of.execute(
           client,
           'outrider.' .. choice:lower(),
@@ -283,34 +283,39 @@ end
 commands.changes = {
   about = 'what the session changed, hunk by hunk: go there, undo, redo',
   run = function()
-    in_session(function(client, session)
-      if not client_of.knows(client, 'outrider.changes') then
-        return log.say('warning', 'This server cannot list changes; a newer one can.')
+    local client = client_of.needed()
+    if not client then
+      return
+    end
+    if not client_of.knows(client, 'outrider.changes') then
+      return log.say('warning', 'This server cannot list changes; a newer one can.')
+    end
+    -- After a restart none is in use yet: then the server takes the latest, as for `:Outrider undo`.
+    local session = sessions.current(client)
+    local params = { sessionId = session and session.id or nil }
+    client_of.execute(client, 'outrider.changes', params, function(result)
+      local rows = {}
+      for _, change in ipairs(result.changes or {}) do
+        for _, hunk in ipairs(change.hunks) do
+          rows[#rows + 1] = { change = change, hunk = hunk }
+        end
+        if #change.hunks == 0 then
+          rows[#rows + 1] = { change = change }
+        end
       end
-      client_of.execute(client, 'outrider.changes', { sessionId = session.id }, function(result)
-        local rows = {}
-        for _, change in ipairs(result.changes or {}) do
-          for _, hunk in ipairs(change.hunks) do
-            rows[#rows + 1] = { change = change, hunk = hunk }
-          end
-          if #change.hunks == 0 then
-            rows[#rows + 1] = { change = change }
-          end
+      if #rows == 0 then
+        return log.say('info', 'The session has changed nothing.')
+      end
+      vim.ui.select(rows, {
+        prompt = 'Changes ',
+        kind = 'outrider_changes',
+        format_item = function(row)
+          return shown(row.change, row.hunk)
+        end,
+      }, function(row)
+        if row then
+          act_on_hunk(client, result.sessionId, row.change, row.hunk)
         end
-        if #rows == 0 then
-          return log.say('info', 'The session has changed nothing.')
-        end
-        vim.ui.select(rows, {
-          prompt = 'Changes ',
-          kind = 'outrider_changes',
-          format_item = function(row)
-            return shown(row.change, row.hunk)
-          end,
-        }, function(row)
-          if row then
-            act_on_hunk(client, session, row.change, row.hunk)
-          end
-        end)
       end)
     end)
   end,

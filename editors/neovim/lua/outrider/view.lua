@@ -12,6 +12,7 @@ local M = {}
 ---@field streamed table<string, boolean> blocks that got their text live
 ---@field proposed table<string, outrider.WireHunk[]> what was drawn last below a call
 ---@field answered boolean whether the last thing shown is the model's text
+---@field redoing? boolean whether what was asked for last brings back, and takes nothing back
 ---@field notes integer
 
 ---@type table<string, outrider.View>
@@ -287,11 +288,16 @@ draw['budget.exhausted'] = function(view, session, data)
   M.note(session, ('the budget %s is spent (%s of %s)'):format(data.limit, data.used, data.allowed), view)
 end
 
+draw['undo.requested'] = function(view, _, data)
+  view.redoing = data.redo
+end
+
 draw['undo.finished'] = function(view, session, data)
   local paths = vim.tbl_map(function(one)
     return one.path
   end, data.undone)
-  M.note(session, 'undone or brought back: ' .. (#paths > 0 and table.concat(paths, ', ') or 'nothing'), view)
+  local what = view.redoing and 'brought back: ' or 'taken back: '
+  M.note(session, what .. (#paths > 0 and table.concat(paths, ', ') or 'nothing'), view)
 end
 
 draw['settings.changed'] = function(view, session, data)
