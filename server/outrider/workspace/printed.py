@@ -15,6 +15,8 @@ IN_ORDER = (
 )
 """For what prints too much: from path to path, as else it is a matter of chance which part comes first, and with
 long lines cut, which JSON lines never are: one alone may be all that there is room for."""
+_MATCH = b'{"type":"match",'
+"""What a match begins with; two further lines for each file say that it begins and ends, with times."""
 _LEFT_OUT = re.compile(r" \[\.\.\. (?:omitted end of long line|\d+ more match(?:es)?)\]\r?$")
 """What ripgrep puts at the end of a line that it cuts."""
 
@@ -32,9 +34,8 @@ class Line:
 def read_json(output: bytes) -> Iterator[Line]:
     """The lines in ripgrep's JSON; a last one that was cut off is left out."""
     for line in output.split(b"\n")[:-1]:
-        event: dict[str, Any] = json.loads(line)
-        if event["type"] == "match":
-            data = event["data"]
+        if line.startswith(_MATCH):
+            data: dict[str, Any] = json.loads(line)["data"]
             start = data["submatches"][0]["start"] if data["submatches"] else 0
             yield Line(_text_of(data["path"]), data["line_number"], _cut(_text_of(data["lines"]), start))
 

@@ -517,7 +517,7 @@ class _Admits:
 
 def _is_big(path: str) -> bool:
     try:
-        return Path(path).stat().st_size > SIZE_LIMIT
+        return os.stat(path).st_size > SIZE_LIMIT  # noqa: PTH116 - a path for each match takes as long as the look
     except OSError:
         return False  # it went away meanwhile
 
