@@ -59,6 +59,8 @@ MESSAGE_LINES = 24
 ASKED_ANEW = "Your review does not fit the text as it is now, so all of it is asked anew."
 CHANGED_SINCE_ASKED = "What it would do has changed since you were asked first, so this is asked instead."
 CHANGED_SINCE_ALLOWED = "What it would do has changed since you allowed it, so it is asked again."
+WHY_AGAIN = (ASKED_ANEW, CHANGED_SINCE_ASKED, CHANGED_SINCE_ALLOWED)
+"""Lines of a message that depend on what was asked before, and not on what it is about."""
 
 MARK_BYTES = 80
 """Room for the mark of what is missing."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from outrider.agent.inbox import WHY_AGAIN
 from outrider.testing.answers import Question
 from outrider.testing.failures import Failure
 from outrider.testing.person import Person
@@ -40,11 +41,12 @@ class _Steadfast(Person):
     _did: frozenset[str] = frozenset()
 
     def _planned(self, question: Question) -> tuple[str, str | Answer | None]:
-        asked = self._places.neutral(question.message)
+        asked = _plain(self._places.neutral(question.message))
         for number, answer in enumerate(self._answers):
             if isinstance(answer, Answer) and answer.to == asked:
                 again, self._did = asked in self._did, self._did | {asked}
-                return f"answers[{number}]", answer.model_copy(update={"first": []}) if again else answer
+                done = {"first": []} if again else {}
+                return f"answers[{number}]", answer.model_copy(update={"to": None, **done})
         return "otherwise", self._otherwise
 
     def check(self) -> None:
@@ -119,12 +121,17 @@ def _answers(scenario: Scenario, whole: Played) -> list[Answer] | Failure:
         if planned is None:
             continue
         answer = Answer(title=planned) if isinstance(planned, str) else planned
-        answer = answer.model_copy(update={"to": message})
-        if said.setdefault(message, answer) != answer:
+        answer = answer.model_copy(update={"to": _plain(message)})
+        if said.setdefault(_plain(message), answer) != answer:
             return Failure(
                 f"answers[{number}]", f"the same answer to the same question {message!r}", "another one"
             )
     return list(said.values())
+
+
+def _plain(message: str) -> str:
+    """A question without what it says of those before it: after a kill other ones came before it."""
+    return "\n".join(line for line in message.split("\n") if line not in WHY_AGAIN)
 
 
 def _with_a_kill(steps: Sequence[Step], whole: Played, seq: int) -> list[Step] | None:
