@@ -24,7 +24,7 @@ local function check_editor()
       'vim.o.autoread = true'
     )
   end
-  if #vim.fn.getcompletion('outrider.nvim', 'help') == 0 then
+  if #vim.fn.getcompletion('outrider-commands', 'help') == 0 then
     local page = vim.api.nvim_get_runtime_file('doc/outrider.txt', false)[1]
     health.warn('`:help outrider` is not found', ':helptags ' .. vim.fs.dirname(page))
   end
