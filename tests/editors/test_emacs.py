@@ -5,6 +5,7 @@ import re
 
 import pytest
 from neovim_driver import INSTALLED
+from recipes import recipe
 from terminal_editor import AFTER, BEFORE, EDIT, Editor, call, place, starting
 
 EMACS = INSTALLED / "emacs"
@@ -13,20 +14,11 @@ pytestmark = pytest.mark.skipif(
     not EMACS.exists(), reason="Emacs is not installed: .ci/install-terminal-editors does that, on Debian"
 )
 
-SETUP = """
+QUIET = """
 (setq inhibit-startup-screen t make-backup-files nil create-lockfiles nil native-comp-jit-compilation nil)
-(with-eval-after-load 'eglot
-  (add-to-list 'eglot-server-programs
-               '((python-mode text-mode) . ({command} :initializationOptions (:model {model} :stateDir {state})))))
-(add-to-list 'auto-mode-alist '("/\\\\.outrider/.*\\\\.md\\\\'" . text-mode))
 (add-hook 'python-mode-hook 'eglot-ensure)
-(defun outrider-run (task)
-  "Give Outrider a task."
-  (interactive "sTask: ")
-  (eglot-execute (eglot-current-server)
-                 `(:title "task" :command "outrider.run" :arguments [(:prompt ,task)])))
 """
-"""The recipe of `editors/README.md`, and nothing that asks or writes beside it."""
+"""So that nothing asks or writes beside the recipe."""
 
 CLEAR = "\x01\x0b"
 """C-a C-k: takes away what the minibuffer holds already."""
@@ -45,13 +37,11 @@ class Emacs(Editor):
         self.file = here.file
         init = folder / "init.el"
         # Strings of JSON are strings of Emacs Lisp.
-        init.write_text(
-            SETUP.format(
-                command=" ".join(map(json.dumps, here.command)),
-                model=json.dumps(here.model),
-                state=json.dumps(here.state),
-            )
-        )
+        changes = {
+            '"outrider" "serve"': " ".join(map(json.dumps, here.command)),
+            ':model "my/model-name"': f":model {json.dumps(here.model)} :stateDir {json.dumps(here.state)}",
+        }
+        init.write_text(recipe("Emacs (eglot)", changes) + QUIET)
         # Of a terminal by the name of xterm it asks more than there is to answer.
         super().__init__(
             [str(EMACS), "-Q", "-nw", "-l", str(init), str(self.file)],

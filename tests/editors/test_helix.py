@@ -4,27 +4,8 @@ import json
 
 import pytest
 from neovim_driver import INSTALLED
+from recipes import recipe
 from terminal_editor import AFTER, BEFORE, EDIT, Editor, call, place, starting
-
-LANGUAGES = """
-[language-server.outrider]
-command = {command}
-args = ["-m", "outrider", "serve"]
-config = {{ model = {model}, stateDir = {state} }}
-
-[language-server.problems]
-command = {command}
-args = [{problems}]
-
-[[language]]
-name = "python"
-language-servers = {servers}
-
-[[language]]
-name = "markdown"
-language-servers = ["outrider"]
-"""
-"""The recipe of `editors/README.md`, with a server beside Outrider that finds problems."""
 
 PROBLEMS = """
 from lsprotocol import types
@@ -51,7 +32,7 @@ ESCAPE, RETURN, NEXT = "\x1b", "\r", "\x0e"
 
 
 class Helix(Editor):
-    """An instance set up as `editors/README.md` says, with a file that holds an instruction comment."""
+    """An instance set up by the recipe, maybe with a server beside Outrider that finds problems, and a file that holds an instruction comment."""
 
     def __init__(self, program, folder, turns, *others):
         here = place(folder, turns)
@@ -61,14 +42,17 @@ class Helix(Editor):
         # Strings of JSON are strings of TOML.
         problems = folder / "problems.py"
         problems.write_text(PROBLEMS)
-        values = {
-            "command": here.command[0],
-            "model": here.model,
-            "state": here.state,
-            "problems": str(problems),
-            "servers": [*others, "outrider"],
+        program_of_server, *arguments = here.command
+        model = f"model = {json.dumps(here.model)}, stateDir = {json.dumps(here.state)}"
+        changes = {
+            'command = "outrider"': f"command = {json.dumps(program_of_server)}",
+            'args = ["serve"]': f"args = {json.dumps(arguments)}",
+            'model = "my/model-name"': model,
+            '["pylsp", "outrider"]': json.dumps([*others, "outrider"]),
         }
-        languages.write_text(LANGUAGES.format_map({key: json.dumps(value) for key, value in values.items()}))
+        another = {"command": program_of_server, "args": [str(problems)]}
+        lines = [f"{key} = {json.dumps(value)}" for key, value in another.items()]
+        languages.write_text("\n".join([recipe("Helix", changes), "[language-server.problems]", *lines, ""]))
         self._log = folder / "helix.log"
         super().__init__(
             [str(program), "-v", "--log", str(self._log), str(self.file)],

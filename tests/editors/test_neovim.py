@@ -7,6 +7,7 @@ from pathlib import Path
 
 import neovim_driver
 import pytest
+from recipes import recipe
 
 pytestmark = pytest.mark.skipif(
     neovim_driver.program("0.11") is None, reason="Neovim's wheel is not installed on this platform"
@@ -15,10 +16,18 @@ pytestmark = pytest.mark.skipif(
 BEFORE = 'def price(hours):\n    """Two for each hour begun."""\n    return hours * 3\n'
 AFTER = BEFORE.replace("* 3", "* 2")
 
+RECIPE = recipe(
+    "Neovim without the plugin",
+    {
+        "cmd = { 'outrider', 'serve' }": "cmd = options.cmd",
+        "root_markers = { '.git' }": "root_markers = { 'tariff.py' }",
+        # Not everybody copies it, and it makes things easier.
+        "  flags = { debounce_text_changes = 0 },\n": "",
+        "init_options = { model = 'my/model-name' }": "init_options = options.init",
+    },
+)
+
 SETUP = """
-local options, picks = ...
-vim.lsp.config('outrider', { cmd = options.cmd, root_markers = { 'tariff.py' }, workspace_required = true, init_options = options.init })
-vim.lsp.enable('outrider')
 _G.asked, _G.progress, _G.said = {}, {}, {}
 vim.ui.select = function(items, opts, answer)
   local titles = vim.tbl_map(function(item) return item.title end, items)
@@ -40,7 +49,7 @@ CLIENT = "local client = vim.lsp.get_clients({ name = 'outrider' })[1]\n"
 
 
 class Neovim(neovim_driver.Neovim):
-    """An instance without the plugin, set up as `editors/README.md` says."""
+    """An instance without the plugin, set up by the recipe."""
 
     def __init__(self, folder, turns, picks):
         script = folder / "script.json"
@@ -51,7 +60,7 @@ class Neovim(neovim_driver.Neovim):
         super().__init__(folder)
         init = {"model": f"scripted:{script}", "stateDir": str(folder / "state")}
         command = [sys.executable, "-m", "outrider", "serve"]
-        self.lua(SETUP, {"cmd": command, "init": init}, picks)
+        self.lua(f"local options, picks = ...\n{RECIPE}{SETUP}", {"cmd": command, "init": init}, picks)
         self.ex(f"edit {self.file}")
         self.wait("#vim.lsp.get_clients({ name = 'outrider' }) == 1 and vim.lsp.get_clients()[1].initialized")
 
@@ -138,6 +147,16 @@ def test_a_task_by_command_edits_the_buffer_as_one_undo_step_and_undo_keeps_what
     assert result["conflicts"] == []
     nvim.wait(f"vim.fn.getline(3) == {json.dumps('    return hours * 3')}")
     assert nvim.text == BEFORE + "# typed by the person\n"
+
+
+def test_the_commands_of_the_recipe_give_a_task_and_take_it_back(neovim):
+    nvim = neovim([EDIT, {"text": "Fixed."}], ["Allow once"])
+    nvim.ex("Task fix the price")
+    nvim.wait("_G.said[1] ~= nil and _G.said[1]:find('completed') ~= nil")
+    assert nvim.text == AFTER
+    nvim.ex("TaskUndo")
+    nvim.wait(f"vim.fn.getline(3) == {json.dumps('    return hours * 3')}")
+    assert nvim.text == BEFORE
 
 
 def test_a_dismissed_question_is_no_yes_and_a_code_action_answers_it_later(neovim):

@@ -330,7 +330,11 @@ def test_mode_model_and_permissions_are_chosen_by_command(plugin):
 def test_the_status_line_says_what_goes_on(plugin):
     nvim = plugin([EDIT, DONE]).ready()
     assert nvim.lua("return require('outrider').status()").startswith("Outrider ·")
+    nvim.lua(
+        "vim.api.nvim_create_autocmd('User', { pattern = 'OutriderStatus', callback = function() _G.told = require('outrider').status() end })"
+    )
     nvim.run().until_asked()
+    nvim.wait("_G.told ~= nil and _G.told:find('? 1 · step 1', 1, true) ~= nil")
     assert "? 1 · step 1" in nvim.lua("return require('outrider').status()")
     nvim.ex("set statusline=%{v:lua.require'outrider'.status()}")
     assert "? 1" in nvim.lua("return vim.api.nvim_eval_statusline(vim.o.statusline, {}).str")
@@ -377,8 +381,21 @@ def test_a_float_and_windows_that_are_left_alone(plugin):
     assert nvim.lua("return vim.api.nvim_get_current_win()") == window, "the cursor stays with the person"
     nvim.ex("Outrider open")
     assert nvim.lua("return vim.api.nvim_win_get_config(0).relative") == "editor"
+    nvim.keys("g?")
+    nvim.wait("heard('`:checkhealth outrider` says what to do')")
     nvim.keys("q")
     nvim.wait("#vim.api.nvim_list_wins() == 1")
+
+
+@pytest.mark.parametrize(("layout", "split"), [("right", "row"), ("below", "col")])
+def test_the_session_stands_where_it_is_wanted(plugin, layout, split):
+    nvim = plugin([{"text": "Hello."}], setup={"view": {"layout": layout}}).ready()
+    nvim.run("greet").until_done()
+    nvim.wait("#vim.api.nvim_list_wins() == 2")
+    kind, (text, session) = nvim.lua("return vim.fn.winlayout()")
+    assert kind == split
+    buffers = [nvim.lua(f"return vim.api.nvim_win_get_buf({window})") for _, window in (text, session)]
+    assert buffers == [nvim.buffer, nvim.lua("return require('outrider.view').buffer(session())")]
 
 
 def test_changes_are_listed_by_hunk_and_taken_back_one_by_one(plugin):

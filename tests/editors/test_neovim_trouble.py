@@ -45,7 +45,7 @@ def test_a_killed_server_is_said_and_its_session_goes_on_after_a_restart(plugin,
 def test_a_missing_server_is_named_with_what_to_do(plugin, version):
     nvim = plugin(command=["no-such-outrider", "serve"], version=version)
     nvim.ex("Outrider run fix it")
-    nvim.wait("heard('there is no program `no-such-outrider`') and heard('pipx install outrider')")
+    nvim.wait("heard('there is no program `no-such-outrider`') and heard('pipx install .')")
     nvim.ex("checkhealth outrider")
     report = "\n".join(nvim.lines())
     assert "there is no program `no-such-outrider`" in report

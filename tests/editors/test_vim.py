@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from neovim_driver import INSTALLED
+from recipes import recipe
 from terminal_editor import AFTER, BEFORE, EDIT, Editor, call, place, starting
 
 VIM = shutil.which("vim")
@@ -23,27 +24,12 @@ pytestmark = [
 ]
 
 SETUP = """
-set nocompatible hidden noswapfile
+set nocompatible noswapfile
 set runtimepath^={plugin}
 filetype plugin on
-let g:lsp_use_event_queue = 0
-let g:lsp_show_message_log_level = 'info'
-let g:lsp_code_action_ui = 'float'
-autocmd BufLeave * silent! doautocmd <nomodeline> lsp TextChanged
-autocmd User lsp_setup call lsp#register_server({{
-    \\ 'name': 'outrider',
-    \\ 'cmd': {command},
-    \\ 'allowlist': ['*'],
-    \\ 'root_uri': {{_ -> lsp#utils#path_to_uri(lsp#utils#find_nearest_parent_file_directory(lsp#utils#get_buffer_path(), '.git/'))}},
-    \\ 'initialization_options': {{'model': {model}, 'stateDir': {state}}},
-    \\ }})
-nnoremap <silent> <Leader>a :LspCodeAction<CR>
-xnoremap <silent> <Leader>a :LspCodeAction<CR>
-command! -nargs=1 Task call lsp#send_request('outrider', {{'method': 'workspace/executeCommand',
-    \\ 'params': {{'command': 'outrider.run', 'arguments': [{{'prompt': <q-args>}}]}}}})
 let g:lsp_log_file = {log}
 """
-"""The recipe of `editors/README.md`, and vim-lsp's log, which tells when it is ready."""
+"""What is there before the recipe, and vim-lsp's log, which tells when it is ready."""
 
 ACTIONS = "\\a"
 UNDO, REDO = "u", "\x12"
@@ -60,15 +46,12 @@ class Vim(Editor):
         log = folder / "vim-lsp.log"
         vimrc = folder / "vimrc"
         # Strings and lists of JSON are those of Vim script.
-        values = {
-            "command": here.command,
-            "model": here.model,
-            "state": here.state,
-            "log": str(log),
+        changes = {
+            "['outrider', 'serve']": json.dumps(here.command),
+            "'model': 'my/model-name'": f"'model': {json.dumps(here.model)}, 'stateDir': {json.dumps(here.state)}",
         }
-        vimrc.write_text(
-            SETUP.format(plugin=VIM_LSP, **{key: json.dumps(value) for key, value in values.items()})
-        )
+        before = SETUP.format(plugin=VIM_LSP, log=json.dumps(str(log)))
+        vimrc.write_text(before + recipe("Vim (vim-lsp)", changes))
         super().__init__(
             [VIM, "-u", str(vimrc), "-i", "NONE", str(self.file)],
             self.file.parent,

@@ -65,7 +65,7 @@ export function activate(context: vscode.ExtensionContext): void {
     if (turnId !== undefined && !seenTurns.has(turnId)) {
       seenTurns.add(turnId);
       // What a code action begins is shown as well, unless something else runs there.
-      if (book.current?.running === undefined) book.select(session.sessionId);
+      if (book.current?.runningHere === undefined) book.select(session.sessionId);
     }
     if (book.current === session && session.sessionId !== context.workspaceState.get(LAST_SESSION)) {
       void context.workspaceState.update(LAST_SESSION, session.sessionId);
@@ -81,7 +81,7 @@ export function activate(context: vscode.ExtensionContext): void {
     status.update(own.state, book.current, nextTurn(house));
     const keys = {
       waiting: answers.open.length > 0,
-      running: book.all.some((session) => session.running !== undefined),
+      running: book.all.some((session) => session.runningHere !== undefined),
     };
     for (const [key, value] of Object.entries(keys)) setContext(`outrider.${key}`, value);
   }
@@ -146,7 +146,7 @@ export async function deactivate(): Promise<void> {
 async function receive(house: House, message: FromView): Promise<void> {
   switch (message.type) {
     case "send": {
-      const running = house.book.current?.running;
+      const running = house.book.current?.runningHere;
       await (running === undefined
         ? run(house, { prompt: message.text, mode: message.mode })
         : steer(house, message.text));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { findPython, madeServer, makeEnvironment } from "../src/core/environment.js";
-import { findServer, serverEnvironment } from "../src/core/find.js";
+import { commandOf, findServer, serverEnvironment } from "../src/core/find.js";
 import { problemOf } from "../src/core/handshake.js";
 import { type Machine, type Ran, isProblem } from "../src/core/machine.js";
 
@@ -59,6 +59,12 @@ test("the setting comes first, then PATH, then the own environment, and then it 
     from: "own environment",
   });
   assert.deepEqual(await findServer(machine({}).fake, [], OWN), { make: true });
+});
+
+test("a command that is no list is a program, or none", () => {
+  assert.deepEqual(commandOf(["sh", "-c", "x"]), ["sh", "-c", "x"]);
+  assert.deepEqual(commandOf("/opt/my tools/outrider"), ["/opt/my tools/outrider"]);
+  assert.deepEqual([commandOf(""), commandOf([""]), commandOf(null), commandOf({ a: 1 })], [[], [], [], []]);
 });
 
 test("an environment of another wheel, or one that was not finished, is not used", async () => {

@@ -228,7 +228,9 @@ test("what another window runs asks nothing here, until it goes on here", () => 
   for (const event of events) book.onEvent(event);
   book.lookOn("ses_1");
   const session = book.get("ses_1");
-  assert.deepEqual([session?.elsewhere, session?.open.size], [true, 0]);
+  // What is written there is a task of its own, and no word to the turn that runs.
+  const here = () => [session?.elsewhere, session?.open.size, session?.runningHere?.turnId];
+  assert.deepEqual(here(), [true, 0, undefined]);
   book.onEvent(more);
-  assert.deepEqual([session?.elsewhere, session?.open.size], [false, 1]);
+  assert.deepEqual(here(), [false, 1, "turn_1"]);
 });

@@ -57,7 +57,7 @@ function M.why_none()
   end
   local command = lifecycle.command()
   if vim.fn.executable(command) == 0 then
-    return ('Outrider is not running: there is no program `%s`. Install it (`pipx install outrider`), or set `cmd`; '):format(
+    return ('Outrider is not running: there is no program `%s`. Install it (`pipx install .` in its repository), or set `cmd`; '):format(
       command
     ) .. '`:checkhealth outrider` helps.'
   end

@@ -24,6 +24,10 @@ local function check_editor()
       'vim.o.autoread = true'
     )
   end
+  if #vim.fn.getcompletion('outrider-commands', 'help') == 0 then
+    local page = vim.api.nvim_get_runtime_file('doc/outrider.txt', false)[1]
+    health.warn('`:help outrider` is not found', ':helptags ' .. vim.fs.dirname(page))
+  end
   for _, problem in ipairs(config.problems()) do
     health.error('Options: ' .. problem, 'See :help outrider-options')
   end
@@ -35,7 +39,7 @@ local function check_program()
   local path = vim.fn.exepath(command)
   if path == '' then
     health.error(('there is no program `%s`'):format(command), {
-      'Install it: pipx install outrider',
+      'Install it: pipx install . in the root of its repository',
       "Or say where it is: vim.lsp.config('outrider', { cmd = { '/path/to/outrider', 'serve' } })",
     })
     return

@@ -44,7 +44,12 @@ local function set_keys(buffer)
     pcall(vim.api.nvim_win_close, 0, false)
   end)
   map(keys.help, 'help', function()
-    vim.cmd.help('outrider-keys')
+    if not pcall(vim.cmd.help, 'outrider-keys') then
+      require('outrider.log').say(
+        'warning',
+        '`:help outrider` is not found; `:checkhealth outrider` says what to do.'
+      )
+    end
   end)
 end
 

@@ -13,10 +13,16 @@ export interface ToMake {
   readonly make: true;
 }
 
+/** The command that the setting `outrider.server.command` says; a text alone is a program. */
+export function commandOf(setting: unknown): string[] {
+  const words: unknown[] = Array.isArray(setting) ? setting : [setting];
+  return words.filter((word): word is string => typeof word === "string" && word !== "");
+}
+
 /**
  * Find the server.
  *
- * @param command the setting `outrider.server.command`; empty for none
+ * @param command of the setting; empty for none
  */
 export async function findServer(
   machine: Machine,

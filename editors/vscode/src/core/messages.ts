@@ -30,7 +30,6 @@ export interface OpenView {
 /** What stands around the steps. */
 export interface Frame {
   readonly server: ServerState;
-  readonly sessionId: string | undefined;
   readonly title: string;
   readonly running: boolean;
   readonly parked: boolean;
@@ -41,7 +40,6 @@ export interface Frame {
   readonly usage: Usage;
   readonly plan: readonly PlanItem[];
   readonly open: readonly OpenView[];
-  readonly queue: readonly string[];
 }
 
 /** An entry, and which one of the session it is, from 0. */
@@ -75,8 +73,7 @@ export type FromView =
   | { readonly type: "command"; readonly command: ViewCommand };
 
 /** The commands that the view has buttons for. */
-export type ViewCommand =
-  "newSession" | "sessions" | "undo" | "reviewChanges" | "chooseModel" | "choosePermissionMode" | "showLog" | "restart";
+export type ViewCommand = "undo" | "reviewChanges" | "chooseModel" | "choosePermissionMode" | "showLog" | "restart";
 
 /**
  * What of a session the view shows around its steps.
@@ -87,9 +84,8 @@ export type ViewCommand =
 export function frameOf(server: ServerState, session: SessionState | undefined, next: Next, reviews: Reviews): Frame {
   return {
     server,
-    sessionId: session?.sessionId,
     title: session?.title ?? "",
-    running: session?.running !== undefined && !session.elsewhere,
+    running: session?.runningHere !== undefined,
     parked: session?.running?.parked ?? false,
     elsewhere: session?.elsewhere ?? false,
     model: session?.running?.model ?? next.model,
@@ -97,7 +93,6 @@ export function frameOf(server: ServerState, session: SessionState | undefined, 
     usage: session?.usage ?? {},
     plan: session?.plan ?? [],
     open: [...(session?.open.values() ?? [])].map((item) => openView(item, reviews)),
-    queue: [...(session?.queue.values() ?? [])],
   };
 }
 

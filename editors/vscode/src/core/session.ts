@@ -59,7 +59,6 @@ export class SessionState {
   /** What `Allow for this session` was said to. */
   readonly grants: string[] = [];
   readonly open = new Map<string, OpenItem>();
-  readonly queue = new Map<string, string>();
   readonly changes = new Changes();
   readonly entries: Entry[] = [];
 
@@ -71,6 +70,11 @@ export class SessionState {
   private readonly turns = new Map<string, number>();
 
   constructor(readonly sessionId: string) {}
+
+  /** The turn that this window can steer and end: none where another process runs it. */
+  get runningHere(): Running | undefined {
+    return this.elsewhere ? undefined : this.running;
+  }
 
   /** The keys of the entries that are new or different since the last time. */
   takeChanged(): string[] {
@@ -122,11 +126,9 @@ export class SessionState {
         this.note(event.seq, `The permission mode is ${event.data.permissionMode} from now on.`, "info");
         break;
       case "turn.queued":
-        this.queue.set(turnId, event.data.prompt);
         this.task(turnId, event.data.prompt, event.data.mode, event.data.model, true);
         break;
       case "turn.started":
-        this.queue.delete(turnId);
         this.title ||= oneLine(event.data.prompt, 80);
         this.turns.set(turnId, time);
         this.running = { turnId, mode: event.data.mode, model: event.data.model, parked: false, steps: 0 };
@@ -311,7 +313,6 @@ export class SessionState {
   }
 
   private finish(turnId: string, data: { outcome: EndEntryOutcome; reason: string; usage: Usage }, time: number): void {
-    this.queue.delete(turnId);
     if (this.running?.turnId === turnId) this.running = undefined;
     for (const [id, item] of this.open) if (item.turnId === turnId) this.open.delete(id);
     const began = this.turns.get(turnId) ?? time;

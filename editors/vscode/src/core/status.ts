@@ -39,7 +39,7 @@ export function statusText(server: ServerState, session: SessionState | undefine
     };
   }
   const mode = modeOf(session, next);
-  const now = session?.elsewhere === true ? undefined : session?.running;
+  const now = session?.runningHere;
   const used = session === undefined ? "" : spent(session.usage);
   const cost = session?.usage.cost === undefined ? "" : ` · ${session.usage.cost.toFixed(4)}`;
   const lines = [

@@ -126,7 +126,7 @@ export class Answers {
   async review(item: OpenItem): Promise<void> {
     if (diffsOf(item).length > 0) await this.proposals.showDiff(item);
     else if (canReview(item)) await this.connection.execute("outrider.open", { what: "review", id: item.id });
-    else await vscode.commands.executeCommand("outrider.client.showView");
+    else await vscode.commands.executeCommand("outrider.client.showView", "open");
   }
 
   private async tellOfStray(item: OpenItem): Promise<void> {

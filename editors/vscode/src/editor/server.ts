@@ -6,7 +6,7 @@ import { join } from "node:path";
 import * as vscode from "vscode";
 
 import { type Environment, makeEnvironment } from "../core/environment.js";
-import { findServer } from "../core/find.js";
+import { commandOf, findServer } from "../core/find.js";
 import { isProblem } from "../core/machine.js";
 import { thisMachine } from "./machine.js";
 
@@ -30,7 +30,7 @@ export async function provideServer(
   const environment = await ownEnvironment(context);
   const cwd = context.globalStorageUri.fsPath;
   await mkdir(cwd, { recursive: true });
-  const found = await findServer(machine, globally(settings, "server.command", []), environment);
+  const found = await findServer(machine, commandOf(globally<unknown>(settings, "server.command", [])), environment);
   if (isProblem(found)) {
     tell(found.problem, log);
     return undefined;

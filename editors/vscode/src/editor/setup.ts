@@ -28,7 +28,7 @@ export function setupCommands({ connection, log, keys, view }: House): CommandTa
     restart: () => connection.restart(),
     setKey: () => restartFor(keys.set()),
     forgetKey: () => restartFor(keys.forget()),
-    showView: () => view.show("composer"),
+    showView: (what) => view.show(what === "open" ? "open" : "composer"),
   };
 }
 
@@ -39,7 +39,7 @@ export function setupCommands({ connection, log, keys, view }: House): CommandTa
 export async function settingsChanged({ connection, book }: House): Promise<void> {
   await connection.settingsChanged();
   if (!connection.isOutdated) return;
-  if (book.all.some((session) => session.running !== undefined)) {
+  if (book.all.some((session) => session.runningHere !== undefined)) {
     const now = "Restart Now";
     const said =
       "Outrider: the new settings count once the server is started again. What is running goes on after that.";

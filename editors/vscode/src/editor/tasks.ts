@@ -47,7 +47,7 @@ export async function run(house: House, task: Task): Promise<void> {
 /** Say something to the running turn. */
 export async function steer(house: House, text: string): Promise<void> {
   const session = house.book.current;
-  if (session?.running === undefined) {
+  if (session?.runningHere === undefined) {
     void vscode.window.showInformationMessage("Outrider: nothing is running that could be told something.");
     return;
   }
@@ -56,7 +56,8 @@ export async function steer(house: House, text: string): Promise<void> {
 
 /** End the turn that is running, or waits for the person. */
 export async function cancel(house: House): Promise<void> {
-  const running = [house.book.current, ...house.book.all].find((session) => session?.running !== undefined)?.running;
+  const sessions = [house.book.current, ...house.book.all];
+  const running = sessions.find((session) => session?.runningHere !== undefined)?.runningHere;
   if (running === undefined) void vscode.window.showInformationMessage("Outrider: nothing is running.");
   else await house.connection.execute("outrider.cancel", { turnId: running.turnId, reason: "cancelled in the editor" });
 }
