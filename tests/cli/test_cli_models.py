@@ -18,7 +18,10 @@ KEY = "sk-local-0123456789"
 LISTS = {
     "openai-chat": ("/models", {"object": "list", "data": [{"id": "b"}, {"id": "a"}]}),
     "openai-responses": ("/models", {"object": "list", "data": [{"id": "b"}, {"id": "a"}]}),
-    "anthropic": ("/models?limit=1000", {"data": [{"type": "model", "id": "a"}, {"type": "model", "id": "b"}]}),
+    "anthropic": (
+        "/models?limit=1000",
+        {"data": [{"type": "model", "id": "a"}, {"type": "model", "id": "b"}]},
+    ),
     "gemini": ("/models?pageSize=1000", {"models": [{"name": "models/a"}, {"name": "models/b"}]}),
     "ollama": ("/api/tags", {"models": [{"name": "a", "model": "a"}, {"name": "b"}]}),
 }
