@@ -1,11 +1,13 @@
 """Which model gets which request: by what the request is and needs, never by its words; and what it costs."""
 
+import asyncio
 import json
+import re
 
 import pytest
 
 from outrider.testing.scenario import embedded, start_session
-from provider_server import USAGE, ProviderServer, Said, breaks, fails
+from provider_server import HEAD, IN_DIALECT, SSE, USAGE, ProviderServer, Said, breaks, fails, pauses
 from replayed import assert_replays
 
 LIST = ("call_a", "list_files", {"path": "."})
@@ -253,6 +255,56 @@ async def test_attempts_that_failed_count_where_the_provider_counted_them(sessio
     assert ended["usage"]["cost"] == pytest.approx(
         sum(one["usage"]["cost"] for one in (retried, *data_of(editor, "model.responded")))
     )
+    await check_replay(editor, sessions)
+
+
+def uncounted(said):
+    """The answer of a server that counts nothing."""
+    body = re.sub(rb'data: {"choices": \[\].*\n\n', b"", IN_DIALECT["openai-chat"](said))
+    assert b"prompt_tokens" not in body
+
+    async def answer(connection):
+        await connection.send(HEAD % SSE + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        uncounted(Said("Done.")),
+        breaks("openai-chat", Said("Hello there, this breaks off."), 700),
+    ],
+    ids=["whole", "broken"],
+)
+async def test_what_the_provider_did_not_count_costs_something_that_nobody_knows(second, sessions):
+    async with sessions.start("my/a", models={"my/a": {"price": PRICE}}) as editor:
+        sessions.plays(Said(calls=[LIST]), second, Said("Done."))
+        ended = await editor.run("Look.")
+    assert ended["outcome"] == "completed"
+    assert "cost" not in ended["usage"]
+    await check_replay(editor, sessions)
+
+
+async def test_what_costs_nothing_costs_nothing_uncounted(sessions):
+    async with sessions.start("my/a", models={"my/a": {"price": {"input": 0, "output": 0}}}) as editor:
+        sessions.plays(uncounted(Said("Done.")))
+        ended = await editor.run("Look.")
+    assert ended["usage"]["cost"] == 0
+
+
+async def test_an_answer_that_was_cancelled_costs_something_that_nobody_knows(sessions):
+    over = asyncio.Event()
+    async with sessions.start("my/a", models={"my/a": {"price": PRICE}}) as editor:
+        sessions.plays(Said(calls=[LIST]), pauses("openai-chat", Said("Hello there."), 4, over.wait))
+        started = await editor.command("outrider.run", {"prompt": "Look."})
+        await editor.wait_for(lambda: editor.frames, "text")
+        ended = await editor.command("outrider.cancel", {"turnId": started["turnId"]})
+        over.set()
+        status = await editor.command("outrider.status", {"sessionId": started["sessionId"]})
+    assert ended["outcome"] == "cancelled"
+    usage = status["sessions"][0]["usage"]
+    assert (usage["inputTokens"], "cost" in usage) == (USAGE[0], False)
     await check_replay(editor, sessions)
 
 

@@ -18,8 +18,11 @@ KEY = "sk-local-0123456789"
 LISTS = {
     "openai-chat": ("/models", {"object": "list", "data": [{"id": "b"}, {"id": "a"}]}),
     "openai-responses": ("/models", {"object": "list", "data": [{"id": "b"}, {"id": "a"}]}),
-    "anthropic": ("/models", {"data": [{"type": "model", "id": "a"}, {"type": "model", "id": "b"}]}),
-    "gemini": ("/models", {"models": [{"name": "models/a"}, {"name": "models/b"}]}),
+    "anthropic": (
+        "/models?limit=1000",
+        {"data": [{"type": "model", "id": "a"}, {"type": "model", "id": "b"}]},
+    ),
+    "gemini": ("/models?pageSize=1000", {"models": [{"name": "models/a"}, {"name": "models/b"}]}),
     "ollama": ("/api/tags", {"models": [{"name": "a", "model": "a"}, {"name": "b"}]}),
 }
 
@@ -30,14 +33,14 @@ def outside(tmp_path):
     return Outside(env={"LOCAL_KEY": KEY}, state_dir=tmp_path / "state", user_settings=settings)
 
 
-async def shown(outside, server=None, model="my/a", more=None, **settings):
+async def shown(outside, server=None, model="my/a", more=None, every=False, **settings):
     """What the command prints; the server answers just as it is told."""
     if server:
         server.known.pop("/models", None)
     options = {"model": model, "providers": {"my": {"baseUrl": server.url, **settings}}} if server else {}
     options |= more or {}
     written = io.StringIO()
-    code = show(await app.survey(outside, options), make_console(written))
+    code = show(await app.survey(outside, options), make_console(written), every=every)
     return code, written.getvalue()
 
 
@@ -54,6 +57,17 @@ async def test_the_models_of_a_provider_are_listed(kind, outside):
     assert (code, KEY in text) == (0, False)
     assert [line.strip() for line in text.splitlines() if line.startswith("  my/")] == ["my/a", "my/b"]
     assert "model: my/a" in text
+
+
+@pytest.mark.parametrize(
+    ("every", "last"), [(True, "my/m41"), (False, "and 12 more (`outrider models --all`)")]
+)
+async def test_of_many_models_all_are_listed_for_who_asks(every, last, outside):
+    async with ProviderServer() as server:
+        server.answers = [tells({"data": [{"id": f"m{number}"} for number in range(42)]})]
+        _, text = await shown(outside, server, every=every, kind="openai-chat", model="my/m9")
+    assert sum(line.startswith("  my/m") for line in text.splitlines()) == (42 if every else 30)
+    assert f"  {last}" in text.splitlines()
 
 
 async def test_what_cannot_be_reached_says_why(outside):
@@ -136,7 +150,7 @@ def test_the_command(outside, monkeypatch, capsys):
     outside.user_settings.write_text(
         'model = "my/a"\n[providers.my]\nkind = "ollama"\nbaseUrl = "http://127.0.0.1:9"\n'
     )
-    assert command_line.main(["models"]) == 1
+    assert command_line.main(["models", "--all"]) == 1
     assert "my (ollama, http://127.0.0.1:9)" in capsys.readouterr().out
 
 

@@ -344,6 +344,33 @@ def test_the_status_line_says_what_goes_on(plugin):
     assert nvim.lua("return require('outrider').state().state") == "idle"
 
 
+def test_a_cost_of_which_a_part_is_unknown_is_unknown(plugin):
+    nvim = plugin([DONE]).ready()
+    sums = nvim.lua(
+        "local one = require('outrider.session').new(1, 'ses_1')\n"
+        "local sums = {}\n"
+        "local function take(kind, data)\n"
+        "one:take({ seq = 1, type = kind, data = data })\n"
+        "sums[#sums + 1] = require('outrider.drawing').usage(one.usage)\n"
+        "end\n"
+        "local used = { inputTokens = 10, outputTokens = 2, cost = 0.5 }\n"
+        "take('model.retried', { usage = used })\n"
+        "take('model.responded', { text = '', finishReason = 'stop', usage = used })\n"
+        "take('model.responded', { text = 'Half', finishReason = 'cancelled' })\n"
+        "take('model.fellBack', { usage = used })\n"
+        "one:take({ seq = 2, type = 'turn.started', data = { prompt = 'Again' } })\n"
+        "take('model.failed', { usage = used })\n"
+        "return sums"
+    )
+    assert sums == [
+        "10 + 2 tokens · cost 0.5000",
+        "20 + 4 tokens · cost 1.0000",
+        "20 + 4 tokens",
+        "30 + 6 tokens",
+        "10 + 2 tokens · cost 0.5000",
+    ]
+
+
 def test_buffers_of_no_known_type_are_seen_as_they_are(plugin):
     read = {"tool_calls": [{"name": "read_file", "input": {"path": path}} for path in ("notes", "more")]}
     nvim = plugin(

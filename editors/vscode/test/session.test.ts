@@ -59,9 +59,16 @@ test("a parked turn keeps its open items and their changes, and the end of the t
   assert.equal(session.running, undefined);
 });
 
-test("usage is the sum of the answers, and a cost that is unknown stays unknown", () => {
+test("usage is the sum of the requests, and a cost of which a part is unknown is unknown", () => {
   const log = new Log().asking();
   assert.deepEqual(folded(log).usage, { inputTokens: 10, outputTokens: 2, cost: 0.5 });
+  const failed = { messageId: "m", reason: "cut_stream", usage: { inputTokens: 10, outputTokens: 0, cost: 0.25 } };
+  log.add("model.retried", { ...failed, model: "a/b", attempt: 2 }, "turn_1");
+  assert.deepEqual(folded(log).usage, { inputTokens: 20, outputTokens: 2, cost: 0.75 });
+  const cancelled = { messageId: "m", text: "Half of", toolCalls: [], finishReason: "cancelled" };
+  log.add("model.responded", cancelled, "turn_1");
+  log.add("model.fellBack", { ...failed, from: "a/b", to: "c/d" }, "turn_1");
+  assert.deepEqual(folded(log).usage, { inputTokens: 30, outputTokens: 2 });
   const other = new Log();
   other.add("model.responded", {
     messageId: "m",

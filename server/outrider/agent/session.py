@@ -462,12 +462,9 @@ class Session:
             await turn.run()
         except Exception:
             log.exception("the end of a turn of %s could not be recorded in full", self.id)
-            self._record.append(
-                TurnFinished(
-                    outcome="failed", reason="internal_error", summary="Outrider failed.", usage=Usage()
-                ),
-                turn_id=self._record.state.current,
-            )
+            said = "Outrider failed."
+            failed = TurnFinished(outcome="failed", reason="internal_error", summary=said, usage=Usage())
+            self._record.append(failed, turn_id=self._record.state.current)
         if turn.suspended:
             return
         if problem := await self._record.settled():

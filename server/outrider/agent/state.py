@@ -336,7 +336,10 @@ def _switched(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) ->
 
 
 def _responded(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
-    _spend(state, lambda account: account.with_request(data.get("usage")))
+    used: dict[str, Any] | None = data.get("usage")
+    if data["finishReason"] == "cancelled" and (data["text"] or data.get("reasoning")):
+        used = {}  # that costs something, and nobody said how much
+    _spend(state, lambda account: account.with_request(used))
     model = state.asked.pop(data["messageId"], "")
     if latency := data.get("latency"):
         measured = Latency(latency["firstTokenMs"], latency.get("tokensPerSecond"))

@@ -196,6 +196,9 @@ def models(
     provider_url: UrlOption = None,
     key_env: KeyOption = None,
     provider_kind: KindOption = "openai-chat",
+    every: Annotated[
+        bool, typer.Option("--all", help="Show all models of a provider that has many.")
+    ] = False,
 ) -> None:
     """List the models that are configured and can be reached, or what was found that could be configured.
 
@@ -205,7 +208,9 @@ def models(
     from outrider.cli.models import show
 
     options = settings(model, None, None, provider_url, key_env, provider_kind)
-    raise typer.Exit(show(asyncio.run(survey(surroundings(), options)), make_console(sys.stdout)))
+    raise typer.Exit(
+        show(asyncio.run(survey(surroundings(), options)), make_console(sys.stdout), every=every)
+    )
 
 
 @app.command()

@@ -13,7 +13,7 @@ from outrider.models.survey import Surveyed
 from outrider_protocol.settings import Tiers
 
 _MOST_SHOWN: Final = 30
-"""Names of models in one listing; hosted providers have hundreds."""
+"""Names of models in one listing, where not all are asked for; hosted providers have hundreds."""
 _SOURCES: Final[dict[Source, str]] = {
     "settings": "your settings",
     "provider settings": "your settings of its provider",
@@ -24,12 +24,13 @@ _SOURCES: Final[dict[Source, str]] = {
 }
 
 
-def show(survey: Survey, console: Console) -> ExitCode:
+def show(survey: Survey, console: Console, *, every: bool = False) -> ExitCode:
     """Print what was found; fails where a configured provider cannot be reached, or nothing is there.
 
     Args:
         survey: What was found.
         console: Where it is printed.
+        every: Whether all names of models are shown, however many there are.
     """
     settings, surveyed, offers = survey.settings, survey.surveyed, survey.offers
     model = settings.model
@@ -41,7 +42,7 @@ def show(survey: Survey, console: Console) -> ExitCode:
         say(f"{one.name} ({one.kind}, {one.address})", "bold")
         if one.problem:
             say(f"  {one.problem}", "red")
-        _names(one.name, one.models, say)
+        _names([f"{one.name}/{model}" for model in one.models], say, every=every)
     if surveyed:
         for known in survey.known:
             _profile(known, say)
@@ -87,11 +88,12 @@ def _profile(known: Known, say: Callable[[str], None]) -> None:
         )
 
 
-def _names(provider: str, models: Sequence[str], say: Callable[[str], None]) -> None:
-    for name in models[:_MOST_SHOWN]:
-        say(f"  {provider}/{name}")
-    if len(models) > _MOST_SHOWN:
-        say(f"  and {len(models) - _MOST_SHOWN} more")
+def _names(names: Sequence[str], say: Callable[[str], None], *, every: bool) -> None:
+    most = len(names) if every else _MOST_SHOWN
+    for name in names[:most]:
+        say(f"  {name}")
+    if len(names) > most:
+        say(f"  and {len(names) - most} more (`outrider models --all`)")
 
 
 def _missing(model: str, surveyed: Sequence[Surveyed]) -> str | None:

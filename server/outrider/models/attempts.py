@@ -27,6 +27,8 @@ ATTEMPTS = 2
 """Of one request to one model."""
 _DELAY = wait_random(0.5, 2.0)
 """Seconds before the second one, where the provider does not say."""
+_MORE = wait_random(0, 0.5)
+"""Seconds more than it says: it told others the same."""
 
 
 class Attempts(Wrapper):
@@ -116,4 +118,4 @@ def is_script(name: str) -> bool:
 def _delay(state: RetryCallState) -> float:
     failure = state.outcome.result() if state.outcome else None
     asked_for = failure.retry_after if isinstance(failure, ModelFailure) else None
-    return _DELAY(state) if asked_for is None else asked_for
+    return _DELAY(state) if asked_for is None else asked_for + _MORE(state)

@@ -126,15 +126,18 @@ class HttpProvider:
         finally:
             await response.aclose()
 
-    async def look_up(self, path: str, body: bytes | None = None) -> object | ModelFailure:
+    async def look_up(
+        self, path: str, body: bytes | None = None, *, query: str = ""
+    ) -> object | ModelFailure:
         """Ask for a small JSON document, such as what is known of a model.
 
         Args:
             path: What follows the base URL.
             body: The JSON body of a POST; None for a GET.
+            query: What is added to the query of the base URL.
         """
         further = {"accept": "application/json", **_DIALECT_HEADERS.get(self.settings.kind, {})}
-        response = await self._asked("GET" if body is None else "POST", path, "", body, further)
+        response = await self._asked("GET" if body is None else "POST", path, query, body, further)
         if isinstance(response, ModelFailure):
             return response
         try:

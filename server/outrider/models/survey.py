@@ -70,6 +70,8 @@ LOCAL_SERVERS: tuple[tuple[int, str, str, ProviderKind, str], ...] = (
     (4000, "LiteLLM", "litellm", "openai-chat", "/v1"),
 )
 """Port, what usually listens there, a name, its dialect and the rest of its address."""
+_QUERIES: Mapping[ProviderKind, str] = {"anthropic": "limit=1000", "gemini": "pageSize=1000"}
+"""For the whole list: without one, these give the first page of it."""
 
 
 async def survey(provider: HttpProvider, clock: Clock, seconds: float = SECONDS) -> Surveyed:
@@ -87,7 +89,7 @@ async def survey(provider: HttpProvider, clock: Clock, seconds: float = SECONDS)
     address = clean(settings.base_url)
     try:
         async with clock.timeout(seconds):
-            said = await provider.look_up(path)
+            said = await provider.look_up(path, query=_QUERIES.get(settings.kind, ""))
     except TimeoutError:
         said = ModelFailure("timeout", f"provider {provider.name}: no answer in {seconds:g} s")
     if isinstance(said, ModelFailure):

@@ -61,6 +61,30 @@ def test_prices_and_windows_of_the_table_count_only_where_the_maker_serves_it() 
 
 
 @pytest.mark.parametrize(
+    ("model", "price"),
+    [
+        ("claude-opus-4-5-20251101", 5),
+        ("claude-opus-4-1-20250805", 15),
+        ("claude-opus-4-20250514", 15),
+        ("claude-sonnet-4-5", 3),
+        ("claude-3-7-sonnet-latest", 3),
+        ("claude-haiku-4-5-20251001", 1),
+        ("claude-opus-4-9", None),
+        ("claude-sonnet-9", None),
+        ("gpt-5-mini", 0.25),
+        ("gpt-5-2025-08-07", 1.25),
+        ("gpt-5.9-codex", None),
+        ("gemini-9-pro", None),
+    ],
+)
+def test_a_later_model_of_a_family_is_as_able_but_has_no_known_price(model: str, price: float | None) -> None:
+    vendor = {"c": "api.anthropic.com", "g": "api.openai.com"}[model[0]]
+    facts = family_of(model, f"https://{vendor}/v1")
+    assert (facts.vision, facts.tool_strength) == (True, "strong")
+    assert (facts.price and facts.price.input) == price
+
+
+@pytest.mark.parametrize(
     ("model", "form"),
     [
         ("qwen3-coder:30b", "qwen3-coder-xml"),

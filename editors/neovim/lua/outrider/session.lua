@@ -16,7 +16,8 @@
 ---@field model? string
 ---@field doing? string the tool at work, for the status line
 ---@field step integer
----@field usage { inputTokens: integer, outputTokens: integer, cost: number? }
+---@field usage { inputTokens: integer, outputTokens: integer, cost: number? } of the turn
+---@field unpriced? boolean whether the cost of a part of it is unknown
 ---@field plan outrider.PlanItem[]
 ---@field items outrider.Item[] what is open, the oldest first
 ---@field calls table<string, { name: string, input: any }>
@@ -88,7 +89,7 @@ Session['on turn.started'] = function(self, data, event)
   self.title = self.title == '' and data.prompt or self.title
   self.turn, self.state, self.step = event.turnId, 'running', 0
   self.mode, self.model, self.doing = data.mode, data.model, nil
-  self.usage = { inputTokens = 0, outputTokens = 0 }
+  self.usage, self.unpriced = { inputTokens = 0, outputTokens = 0 }, false
 end
 
 Session['on session.restored'] = function(self, data)
@@ -126,16 +127,28 @@ Session['on model.requested'] = function(self, data)
   end
 end
 
-Session['on model.responded'] = function(self, data)
-  local usage = data.usage
+--- A request more in the sum, whose cost is unknown as soon as that of one of them is.
+---@private
+---@param data { usage: outrider.Usage? }
+function Session:spend(data)
+  local usage, sum = data.usage, self.usage
   if usage then
-    self.usage.inputTokens = self.usage.inputTokens + usage.inputTokens
-    self.usage.outputTokens = self.usage.outputTokens + usage.outputTokens
-    if usage.cost then
-      self.usage.cost = (self.usage.cost or 0) + usage.cost
-    end
+    sum.inputTokens = sum.inputTokens + (usage.inputTokens or 0)
+    sum.outputTokens = sum.outputTokens + (usage.outputTokens or 0)
+    self.unpriced = self.unpriced or not usage.cost
+    sum.cost = not self.unpriced and (sum.cost or 0) + usage.cost or nil
   end
 end
+
+Session['on model.responded'] = function(self, data)
+  -- One that was cancelled in its middle costs something, and nobody said how much.
+  local broken = data.finishReason == 'cancelled' and (data.text ~= '' or data.reasoning)
+  self:spend(broken and { usage = {} } or data)
+end
+
+Session['on model.retried'] = Session.spend
+Session['on model.fellBack'] = Session.spend
+Session['on model.failed'] = Session.spend
 
 Session['on tool.requested'] = function(self, data)
   self.calls[data.callId] = { name = data.name, input = data.input }

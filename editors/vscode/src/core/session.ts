@@ -54,6 +54,7 @@ export class SessionState {
   running: Running | undefined;
   plan: PlanItem[] = [];
   usage: Usage = {};
+  private priced = true;
   /** Whether another process runs it, so that it can only be looked at here. */
   elsewhere = false;
   /** What `Allow for this session` was said to. */
@@ -157,7 +158,9 @@ export class SessionState {
           this.changed.add(answer.key);
           if (this.running !== undefined) this.running.steps += 1;
         }
-        if (event.data.usage !== undefined) this.usage = sum(this.usage, event.data.usage);
+        // One that was cancelled in its middle costs something, and nobody said how much.
+        if (event.data.finishReason === "cancelled" && (event.data.text || event.data.reasoning)) this.spend({});
+        else this.spend(event.data.usage);
         break;
       case "model.reset": {
         const answer = this.answer(event.data.messageId);
@@ -167,12 +170,15 @@ export class SessionState {
         break;
       }
       case "model.failed":
+        this.spend(event.data.usage);
         this.note(event.seq, `The model gave no answer: ${event.data.message}`, "warning");
         break;
       case "model.retried":
+        this.spend(event.data.usage);
         this.note(event.seq, `Asked ${event.data.model} again: ${reasonOf(event.data.reason)}.`, "info");
         break;
       case "model.fellBack":
+        this.spend(event.data.usage);
         this.note(event.seq, `Went on with ${event.data.to} in place of ${event.data.from}.`, "warning");
         break;
       case "model.switched":
@@ -312,6 +318,18 @@ export class SessionState {
     });
   }
 
+  /** A request more in the sum, whose cost is unknown as soon as that of one of them is. */
+  private spend(usage: Usage | undefined): void {
+    if (usage === undefined) return;
+    if (usage.cost === undefined) this.priced = false;
+    const { inputTokens = 0, outputTokens = 0, cost = 0 } = this.usage;
+    this.usage = {
+      inputTokens: inputTokens + (usage.inputTokens ?? 0),
+      outputTokens: outputTokens + (usage.outputTokens ?? 0),
+    };
+    if (this.priced) this.usage.cost = cost + (usage.cost ?? 0);
+  }
+
   private finish(turnId: string, data: { outcome: EndEntryOutcome; reason: string; usage: Usage }, time: number): void {
     if (this.running?.turnId === turnId) this.running = undefined;
     for (const [id, item] of this.open) if (item.turnId === turnId) this.open.delete(id);
@@ -378,15 +396,6 @@ const SAID = {
   allow_always: "yes, always",
   reject: "no",
 } as const;
-
-function sum(one: Usage, other: Usage): Usage {
-  const total: Usage = {
-    inputTokens: (one.inputTokens ?? 0) + (other.inputTokens ?? 0),
-    outputTokens: (one.outputTokens ?? 0) + (other.outputTokens ?? 0),
-  };
-  if (one.cost !== undefined || other.cost !== undefined) total.cost = (one.cost ?? 0) + (other.cost ?? 0);
-  return total;
-}
 
 /** What is decided about is shown as it is: nothing hides in it. */
 function shownOf({ title, detail }: { title: string; detail: string }): { title: string; detail: string } {

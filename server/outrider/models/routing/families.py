@@ -64,16 +64,25 @@ def _gpt(window: int, price: tuple[float, float, float], *, reasoning: bool = Fa
 
 _GEMINI: Final = Facts(context_window=1_048_576, vision=True, reasoning=True, tool_strength="strong")
 """Prices depend on the length of the request, so none is given."""
+_LATER: Final = Facts(vision=True, reasoning=True, tool_strength="strong")
+"""What holds of later models too, whose prices and windows nobody knows here."""
+_DATED: Final = r"(-\d{8}|-latest|$)"
 
 _MODELS: Final[tuple[tuple[str, str, Facts], ...]] = (
-    (_ANTHROPIC, r"claude-opus-4-5", _claude((5, 25, 0.5))),
-    (_ANTHROPIC, r"claude-opus-4", _claude((15, 75, 1.5))),
-    (_ANTHROPIC, r"claude-(sonnet-4|3-7-sonnet)", _claude((3, 15, 0.3))),
-    (_ANTHROPIC, r"claude-haiku-4-5", _claude((1, 5, 0.1))),
+    (_ANTHROPIC, rf"claude-opus-4-5{_DATED}", _claude((5, 25, 0.5))),
+    (_ANTHROPIC, rf"claude-opus-4(-[01])?{_DATED}", _claude((15, 75, 1.5))),
+    (_ANTHROPIC, rf"claude-(sonnet-4(-[05])?|3-7-sonnet){_DATED}", _claude((3, 15, 0.3))),
+    (_ANTHROPIC, rf"claude-haiku-4-5{_DATED}", _claude((1, 5, 0.1))),
     (_ANTHROPIC, r"claude-3-5-haiku", _claude((0.8, 4, 0.08), reasoning=False)),
+    (
+        _ANTHROPIC,
+        r"claude-(opus|sonnet|haiku)-",
+        replace(_LATER, context_window=200_000, edit_format="replace"),
+    ),
     (_OPENAI, r"gpt-5-nano", _gpt(400_000, (0.05, 0.4, 0.005), reasoning=True)),
     (_OPENAI, r"gpt-5-mini", _gpt(400_000, (0.25, 2, 0.025), reasoning=True)),
     (_OPENAI, r"gpt-5(-\d{4}-|$)", _gpt(400_000, (1.25, 10, 0.125), reasoning=True)),
+    (_OPENAI, r"gpt-5", replace(_LATER, edit_format="patch")),
     (_OPENAI, r"gpt-4\.1-nano", _gpt(1_047_576, (0.1, 0.4, 0.025))),
     (_OPENAI, r"gpt-4\.1-mini", _gpt(1_047_576, (0.4, 1.6, 0.1))),
     (_OPENAI, r"gpt-4\.1", _gpt(1_047_576, (2, 8, 0.5))),
@@ -82,6 +91,7 @@ _MODELS: Final[tuple[tuple[str, str, Facts], ...]] = (
     (_OPENAI, r"o3(-\d{4}-|$)", _gpt(200_000, (2, 8, 0.5), reasoning=True)),
     (_OPENAI, r"o4-mini", _gpt(200_000, (1.1, 4.4, 0.275), reasoning=True)),
     (_GOOGLE, r"gemini-2\.5", _GEMINI),
+    (_GOOGLE, r"gemini-[3-9]", _LATER),
 )
 """Who makes it, how its name begins, and what is known; the first row that fits counts."""
 

@@ -147,10 +147,10 @@ class ProfiledModel(Wrapper):
                 if isinstance(item, ModelResponse):
                     latency = _latency(began, first or began, self._clock.monotonic(), item.tokens)
                     self._on_latency(self.name, latency)
-                    # What a provider does not count was used all the same, and nobody knows what it costs.
-                    yield replace(item, tokens=self._priced(item.tokens or Tokens(0, 0)), latency=latency)
+                    yield replace(item, tokens=self._priced(item.tokens or Tokens()), latency=latency)
                 elif isinstance(item, ModelFailure):
-                    yield replace(item, tokens=self._priced(item.tokens))
+                    used = item.tokens if first is None else item.tokens or Tokens()
+                    yield replace(item, tokens=self._priced(used))
                 else:
                     yield item
 
@@ -158,6 +158,8 @@ class ProfiledModel(Wrapper):
         price = self._profile().price
         if tokens is None or tokens.cost is not None or price is None:
             return tokens
+        if not (tokens.input or tokens.output) and (price.input or price.output):
+            return tokens  # what a provider did not count was used all the same: its cost is unknown
         return replace(tokens, cost=cost(price, tokens))
 
 
