@@ -13,6 +13,7 @@ from outrider.agent.context_window.pruning import OLD, STALE
 from outrider.models.dialects.complete import completed
 from outrider.ports.model import Message
 from outrider.store.log import Store
+from outrider.testing.scenario import scripted
 
 TINY = 4_200
 """Tokens: hardly more than the system message and the tools."""
@@ -201,6 +202,23 @@ async def test_a_request_that_overflows_is_made_once_more_and_shorter(begin, fil
     assert changed
     assert {data["reason"] for kind in changed for data in of_type(editor, kind)} == {"overflow"}
     assert_whole(again)
+
+
+async def test_a_model_that_stands_in_for_another_gets_no_more_than_it_takes(begin, files):
+    later = [TOO_LONG, read("d.txt", "d"), read("e.txt", "e"), DONE]
+    other = scripted(files, later, name="other", context_window=TINY)
+    fault = {"fault": {"kind": "http", "status": 503}}
+    turns = [read("a.txt", "a"), read("b.txt", "b"), read("c.txt", "c"), fault]
+    editor = await begin("stock", turns, {"fallbackModels": [other]})
+    assert (await editor.run("Look"))["outcome"] == "completed"
+    changed = [
+        (kind, data)
+        for kind in {*types(editor)}
+        if kind.startswith("context.")
+        for data in of_type(editor, kind)
+    ]
+    assert {data["reason"] for _, data in changed} == {"overflow", "full"}
+    assert all(data["after"] <= TINY and data["contextWindow"] <= TINY for _, data in changed)
 
 
 async def test_a_request_that_overflows_twice_ends_the_turn(begin, files):

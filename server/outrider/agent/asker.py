@@ -86,20 +86,23 @@ class Asker:
             messages: The conversation.
         """
         self._routed = purpose
-        if not isinstance(self._model, Router):
-            return
         main, turn = purpose == "main", self._record.state.turns[self._turn_id]
-        need = Need(
-            purpose=purpose,
-            tokens=self._budget.context_tokens(messages) if main else _size(messages),
-            tools=main and bool(self._offer.tools),
-            # Where no model takes images, none is shown any.
-            vision=self._model.vision and any(message.images for message in messages),
-            first_step=main and turn.steps == 0,
-            after_reasoning=main and turn.only_thought,
-        )
-        routing = await self._model.route(need)
+        routing: Routing | None = None
+        if isinstance(self._model, Router):
+            need = Need(
+                purpose=purpose,
+                tokens=self._budget.context_tokens(messages) if main else _size(messages),
+                tools=main and bool(self._offer.tools),
+                # Where no model takes images, none is shown any.
+                vision=self._model.vision and any(message.images for message in messages),
+                first_step=main and turn.steps == 0,
+                after_reasoning=main and turn.only_thought,
+            )
+            routing = await self._model.route(need)
         if routing is None:
+            if main:
+                # One that stands in for another, or of which its server told more by now, may take less.
+                self._budget.asks(self._model.name, self._model.context_window)
             return
         self._record.append(_routed(purpose, routing), turn_id=self._turn_id)
         if main:
@@ -188,6 +191,8 @@ class Asker:
                                 usage=usage_of(tokens),
                             )
                             self._record.append(other, turn_id=self._turn_id)
+                            if purpose == "main":
+                                self._budget.asks(to, self._model.context_window)
                             await self._record.settled()
                         case ModelResponse():
                             self._record_response(purpose, message_id, item)
