@@ -22,7 +22,12 @@ MakeParser = Callable[[bool], TextToolParser]
 
 
 async def read_answer(
-    items: AsyncGenerator[ModelItem, None], parser: MakeParser, ids: Ids, *, opened: bool
+    items: AsyncGenerator[ModelItem, None],
+    parser: MakeParser,
+    ids: Ids,
+    *,
+    opened: bool,
+    only_tags: bool = False,
 ) -> AsyncGenerator[ModelItem, None]:
     """Read an answer.
 
@@ -31,11 +36,12 @@ async def read_answer(
         parser: Makes what reads it.
         ids: Makes the ids of calls.
         opened: Whether the answers of this model begin within a thought.
+        only_tags: Whether nothing but a tag is anything else than text, so that before the first `<` nothing has to be read.
 
     Yields:
         Deltas of text and reasoning, `ReadAnew` where one was shown as the other, then the response; all else as it came.
     """
-    answer = _Answer(parser, ids, opened=opened)
+    answer = _Answer(parser, ids, opened=opened, is_plain=only_tags and not opened)
     async for item in items:
         match item:
             case TextDelta(text):
@@ -54,7 +60,9 @@ async def read_answer(
 class _Answer:
     """One answer being read."""
 
-    def __init__(self, parser: MakeParser, ids: Ids, *, opened: bool) -> None:
+    def __init__(self, parser: MakeParser, ids: Ids, *, opened: bool, is_plain: bool) -> None:
+        self._is_plain = is_plain
+        """Whether all that came so far is text, and the parser has not read it."""
         self._make = parser
         self._ids = ids
         self._opened = opened
@@ -64,7 +72,15 @@ class _Answer:
         self._calls: list[ToolCall] = []
 
     def text(self, text: str) -> list[ModelItem]:
-        return self._sorted(self._reader().feed(text))
+        if self._is_plain and "<" not in text:
+            self._texts.append(text)
+            return [TextDelta(text)]
+        if not self._is_plain:
+            return self._sorted(self._reader().feed(text))
+        # What stands before the tag counts for what it is, so it is read as well, though it was given already.
+        self._is_plain, before, self._texts = False, "".join(self._texts), list[str]()
+        reader = self._reader()
+        return _without(before, self._sorted([*reader.feed(before), *reader.feed(text)]))
 
     def reasoning(self, text: str) -> None:
         """Take what the server gave as such."""
@@ -74,10 +90,11 @@ class _Answer:
 
     def end(self, response: ModelResponse) -> list[ModelItem]:
         items: list[ModelItem] = []
-        if self._parser is None:
+        if self._parser is None and not self._texts:
             items += self.text(response.text)
         cut_off = response.finish_reason == "length"
-        items += self._sorted(self._reader().finish(cut_off=cut_off))
+        if not self._is_plain:
+            items += self._sorted(self._reader().finish(cut_off=cut_off))
         calls = (*response.tool_calls, *self._calls)
         reason: FinishReason = response.finish_reason
         if calls and not cut_off:
@@ -117,3 +134,15 @@ class _Answer:
                     self._texts, self._thoughts, self._calls = [], [], []
             items.append(item)
         return items
+
+
+def _without(given: str, items: Iterable[ModelItem]) -> list[ModelItem]:
+    """Items without the text at their beginning that was given already."""
+    left, known = list[ModelItem](), len(given)
+    for item in items:
+        if isinstance(item, TextDelta) and known:
+            known, text = max(0, known - len(item.text)), item.text[known:]
+            left += [TextDelta(text)] if text else []
+        else:
+            left.append(item)
+    return left

@@ -41,7 +41,7 @@ class ThinkingModel(Wrapper):
 
         async with (
             aclosing(self._inner.stream(request)) as items,
-            aclosing(read_answer(items, parser, self._ids, opened=self._opened)) as read,
+            aclosing(read_answer(items, parser, self._ids, opened=self._opened, only_tags=True)) as read,
         ):
             async for item in read:
                 yield item

@@ -45,8 +45,8 @@ class _Steadfast(Person):
         for number, answer in enumerate(self._answers):
             if isinstance(answer, Answer) and answer.to == asked:
                 again, self._did = asked in self._did, self._did | {asked}
-                done = {"first": []} if again else {}
-                return f"answers[{number}]", answer.model_copy(update={"to": None, **done})
+                first = [] if again else answer.first
+                return f"answers[{number}]", answer.model_copy(update={"to": None, "first": first})
         return "otherwise", self._otherwise
 
     def check(self) -> None:
