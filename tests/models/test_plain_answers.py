@@ -56,10 +56,10 @@ def test_it_is_the_same_answer(pieces, opened, reasoning_at):
     assert shown(later) == shown(at_once)
 
 
-@pytest.mark.parametrize("pieces", [["plain ", "words"], ["two\n", "lines\n", "`code`"]])
+@pytest.mark.parametrize("pieces", [["plain ", "words"], ["", "two\n", "", "lines\n", "`code`"], [""]])
 def test_text_without_a_tag_goes_out_piece_by_piece(pieces):
     items = read(pieces, only_tags=True)
-    assert items[:-1] == [TextDelta(piece) for piece in pieces]
+    assert items[:-1] == [TextDelta(piece) for piece in pieces if piece]
     assert items[-1].text == "".join(pieces)
 
 

@@ -74,7 +74,7 @@ class _Answer:
     def text(self, text: str) -> list[ModelItem]:
         if self._is_plain and "<" not in text:
             self._texts.append(text)
-            return [TextDelta(text)]
+            return [TextDelta(text)] if text else []
         if not self._is_plain:
             return self._sorted(self._reader().feed(text))
         # What stands before the tag counts for what it is, so it is read as well, though it was given already.
@@ -90,7 +90,7 @@ class _Answer:
 
     def end(self, response: ModelResponse) -> list[ModelItem]:
         items: list[ModelItem] = []
-        if self._parser is None and not self._texts:
+        if self._parser is None and not any(self._texts):
             items += self.text(response.text)
         cut_off = response.finish_reason == "length"
         if not self._is_plain:
