@@ -199,9 +199,9 @@ class Workbench:
         box = self.page.locator(".quick-input-widget input.input")
         box.wait_for(state="visible")
         box.fill(name)
-        row = self.page.locator(".quick-input-list .monaco-list-row").filter(has_text=name).first
-        row.wait_for(state="visible")
-        box.press("Enter")
+        # Clicked, as a key takes what the list had first before it knew the name: that may be the editor in sight.
+        label = self.page.locator(".quick-input-list .monaco-list-row .label-name")
+        label.filter(has_text=re.compile(f"^{re.escape(Path(name).name)}$")).first.click()
         self.page.locator(".tab.active").filter(has_text=name).wait_for()
         self.until(lambda: self.text().strip(), f"the text of {name}")
 
