@@ -91,6 +91,8 @@ def test_what_is_typed_while_an_edit_is_asked_is_kept_also_by_undo(begin: Begin)
         bench.open("tariff.py")
         give(bench, "Two an hour")
         asked(bench, "Edit tariff.py (+1 −1)")
+        # Where the keyboard was in the view: once it is in the editor, no answer takes it away from there.
+        bench.view.locator(".card input").first.click()
         bench.focus_editor()
         bench.page.keyboard.press("Control+Home")
         bench.page.keyboard.type("# mine\n")
