@@ -30,7 +30,7 @@ from outrider.ports.text import Snapshot, one_line
 from outrider.replay.tape import Tape
 from outrider.tools.review import untold
 from outrider.workspace.change import Change, NotWritten, Written
-from outrider.workspace.choosing import REASONS, Chosen, Choosing, Stop
+from outrider.workspace.choosing import REASONS, Choosing, Chosen, Stop
 from outrider.workspace.documents import Document, DocumentStore
 from outrider.workspace.editing import PART_STAYS, Editing
 from outrider.workspace.overlay import OnDisk, Overlay, ReadProblem
@@ -451,9 +451,9 @@ class RecordedChoosing(Choosing):
             is_part = is_merged or after != change.after
             done.append(Written("buffer", after, merged=is_merged, without=before if is_part else None))
             taken.append(found.numbers if found else ())
-        came = any(isinstance(one, Written) for one in done)
-        why = None if came else next(why for why, reason in REASONS.items() if reason in reasons)
-        return Chosen(done, taken, why)
+        if any(isinstance(one, Written) for one in done):
+            return Chosen(done, taken, None)
+        return Chosen(done, taken, next(why for why, reason in REASONS.items() if reason in reasons))
 
 
 def _begun(tape: Tape, settled: LoggedEvent) -> LoggedEvent | None:
@@ -542,6 +542,12 @@ class RecordedEditor:
     async def apply(self, label: str, edits: Sequence[DocumentEdit]) -> Applied:
         """Never asked for: nothing is open."""
         return Applied(claimed=False)
+
+    async def offer(
+        self, label: str, edits: Sequence[DocumentEdit], *, seconds: float, late: Callable[[bool], None]
+    ) -> Applied | Unanswered:
+        """Never asked for: nothing is open."""
+        return Unanswered("unsupported")
 
     async def catch_up(self) -> bool:
         """Never asked for: nothing is open."""
