@@ -1,20 +1,17 @@
 """The person chooses in the editor which hunks of an edit are made: found by the texts, and never in anybody's way."""
 
-import asyncio
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from scripting import DONE, HONEST, call, result, step, types
 
 from outrider.testing.answers import Dismiss, Never
 from outrider.testing.profiles import PROFILES, VSCODE
-from outrider.testing.scenario import scripted, start_session
+from outrider.testing.scenario import scripted
 from outrider.testing.wire_client import RpcError
 from outrider.workspace import choosing
 from outrider.workspace.choosing import OFFERED, OWN_CHANGE, REASONS, STILL_THERE
 from outrider_protocol import ALLOW_ONCE, CHOOSE, REJECT, REVIEW
-from replayed import assert_replays
 
 SOON = {"limits": {"askSeconds": 0.05}}
 LINES = "".join(f"line {number}\n" for number in range(1, 31))
@@ -87,7 +84,11 @@ async def shown(
 
 
 def warned(editor):
-    return [said.text for said in editor.said if said.level == 2 and said.shown and "needs" not in said.text]
+    return [
+        said.text
+        for said in editor.said
+        if said.level == 2 and said.shown and not said.text.startswith("Outrider, ")
+    ]
 
 
 def rejections(editor):
@@ -183,7 +184,7 @@ async def test_what_is_ticked_is_made_told_and_undone(ticked, begin, wide):
     shown_now = await editor.command("outrider.changes", {"sessionId": editor.session_id})
     (change,) = shown_now["changes"]
     assert len(change["hunks"]) == len(ticked)
-    await editor.command("outrider.undo", {"turnId": editor.turn_id, "scope": "turn"})
+    await editor.command("outrider.undo", {"scope": "turn"})
     assert editor.text("wide.txt") == LINES
     assert warned(editor) == []
 
@@ -211,7 +212,7 @@ async def test_of_several_documents_each_is_what_was_ticked_in_it(begin, wide):
     status, content = result(editor)
     assert status == "ok"
     assert content.count("- rejected: ") == 2
-    await editor.command("outrider.undo", {"turnId": editor.turn_id, "scope": "turn"})
+    await editor.command("outrider.undo", {"scope": "turn"})
     assert editor.text("wide.txt") == LINES
 
 
@@ -245,7 +246,7 @@ async def test_what_is_applied_without_a_question_is_what_it_is(begin, wide):
     assert (await editor.wait_turn())["outcome"] == "completed"
     assert editor.text("wide.txt") == with_hunks((1, 2, 3))
     assert result(editor)[0] == "ok"
-    await editor.command("outrider.undo", {"turnId": editor.turn_id, "scope": "turn"})
+    await editor.command("outrider.undo", {"scope": "turn"})
     assert editor.text("wide.txt") == LINES
 
 
@@ -314,13 +315,14 @@ async def test_what_came_before_a_cancel_counts(begin, wide):
     (applied,) = editor.events_of("edit.applied")
     assert len(applied["data"]["hunks"]) == 2
     assert result(editor)[0] == "ok"
-    await editor.command("outrider.undo", {"turnId": editor.turn_id, "scope": "turn"})
+    await editor.command("outrider.undo", {"scope": "turn"})
     assert editor.text("wide.txt") == LINES
 
 
 async def test_after_a_long_time_it_is_asked_again_without_boxes(begin, wide, monkeypatch):
     monkeypatch.setattr(choosing, "CHOOSE_SECONDS", 0.05)
-    editor = await shown(begin, then=[Dismiss()], settings=SOON)
+    read = call("read_file", path="wide.txt")
+    editor = await shown(begin, read, turns=(step(EDITS), DONE), then=[Dismiss()], settings=SOON)
     preview = await editor.preview()
     waiting = await editor.wait_turn()
     assert waiting["outcome"] == "needs_input", "nobody has decided anything"
@@ -362,20 +364,59 @@ async def test_a_narrower_mode_counts_at_once(begin, wide):
     editor.discard_preview(preview)
 
 
+async def another(workspace, editor, turn):
+    """The turn of another session, which makes one call."""
+    model = scripted(workspace, [step(turn), DONE], name="another")
+    return (await editor.command("outrider.run", {"prompt": "Something else.", "model": model}))["turnId"]
+
+
 async def test_other_sessions_are_in_nobodys_way(begin, wide):
     other = call("edit_file", path="tariff.py", old="hours * 3", new="hours * 2", called="other")
-    editor = await shown(begin, turns=(DONE, step(other), DONE), then=[ALLOW_ONCE])
+    editor = await shown(begin, then=[ALLOW_ONCE], paths=("wide.txt", "tariff.py"))
     preview = await editor.preview()
-    started = await editor.command(
-        "outrider.run",
-        {"prompt": "Something else.", "sessionId": None} if False else {"prompt": "Something else."},
-    )
-    assert (await editor.wait_turn(started["turnId"]))["outcome"] == "completed"
+    assert (await editor.wait_turn(await another(wide, editor, other)))["outcome"] == "completed"
+    assert "hours * 2" in editor.text("tariff.py")
     editor.apply_preview(preview, [1])
     assert (await editor.wait_turn())["outcome"] == "completed"
     assert editor.text("wide.txt") == with_hunks((1,))
 
 
+async def test_another_session_may_change_the_very_document(begin, wide):
+    other = call("edit_file", path="wide.txt", old="line 30\n", new="LINE 30\n", called="other")
+    editor = await shown(begin, then=[ALLOW_ONCE, ALLOW_ONCE])
+    preview = await editor.preview()
+    assert (await editor.wait_turn(await another(wide, editor, other)))["outcome"] == "completed"
+    assert editor.text("wide.txt") == LINES.replace("line 30", "LINE 30")
+    assert not editor.apply_preview(preview, [1])
+    assert (await editor.wait_turn())["outcome"] == "completed"
+    assert editor.text("wide.txt") == with_hunks((1, 2, 3)).replace("line 30", "LINE 30")
+
+
 async def test_only_one_choice_is_open_at_a_time(begin, wide):
-    editor = await shown(begin, TWO_FILES, paths=("wide.txt", "tariff.py"))
-    assert editor
+    (wide / "other.txt").write_text(LINES)
+    given = {**EDITS["input"], "path": "other.txt"}
+    other = call("edit_file", **given, called="other")
+    editor = await begin("vscode", [step(EDITS), DONE], answers=lambda _: Never())
+    editor.open("wide.txt")
+    editor.open("other.txt")
+    first = await editor.command("outrider.run", {"prompt": "One."})
+    await editor.event("approval.requested")
+    second = await another(wide, editor, other)
+    await editor.event("approval.requested", count=2)
+    items = [event["data"] for event in editor.events_of("approval.requested")]
+    assert all(CHOOSE in item["options"] for item in items), "nothing is open yet"
+    await editor.command("outrider.answer", {"id": items[0]["id"], "decision": "choose"})
+    preview = await editor.preview()
+    await editor.command("outrider.answer", {"id": items[1]["id"], "decision": "choose"})
+    await editor.event("approval.requested", count=3)
+    again = editor.events_of("approval.requested")[2]["data"]
+    assert CHOOSE not in again["options"]
+    assert rejections(editor) == [REASONS["busy"]]
+    assert len(editor.previews) == 1
+    assert any(REASONS["busy"] in text and STILL_THERE not in text for text in warned(editor))
+    editor.apply_preview(preview, [2])
+    assert (await editor.wait_turn(first["turnId"]))["outcome"] == "completed"
+    await editor.command("outrider.answer", {"id": again["id"], "decision": "allow_once"})
+    assert (await editor.wait_turn(second))["outcome"] == "completed"
+    assert editor.text("wide.txt") == with_hunks((2,))
+    assert editor.text("other.txt") == with_hunks((1, 2, 3))
