@@ -1,10 +1,12 @@
 """The person chooses in the editor which hunks of an edit are made: found by the texts, and never in anybody's way."""
 
+import random
 from dataclasses import replace
 
 import pytest
 from scripting import DONE, HONEST, call, result, step, types
 
+from outrider.ports.model import content_hash
 from outrider.testing.answers import Dismiss, Never
 from outrider.testing.profiles import PROFILES, VSCODE
 from outrider.testing.scenario import scripted
@@ -187,6 +189,45 @@ async def test_what_is_ticked_is_made_told_and_undone(ticked, begin, wide):
     await editor.command("outrider.undo", {"scope": "turn"})
     assert editor.text("wide.txt") == LINES
     assert warned(editor) == []
+
+
+@pytest.mark.parametrize("seed", range(24))
+async def test_whatever_is_ticked_the_log_has_the_text_and_the_first_one_comes_back(seed, begin, workspace):
+    chance = random.Random(seed)
+    end = chance.choice(["\n", "\r\n"])
+
+    def text_of(lines):
+        return end.join(lines) + chance.choice(["", end])
+
+    lines = [chance.choice("abc") for _ in range(chance.randint(4, 14))]
+    after = list(lines)
+    for _ in range(chance.randint(2, 5)):
+        at = chance.randrange(len(after) + 1)
+        after[at : at + chance.randint(0, 2)] = [chance.choice("abcd") for _ in range(chance.randint(0, 2))]
+    before, planned = text_of(lines), text_of([*after, "z"])
+    (workspace / "few.txt").write_bytes(before.encode())
+    editor = await shown(
+        begin,
+        call("write_file", path="few.txt", content=planned, overwrite=True, called="few"),
+        paths=("few.txt",),
+    )
+    asked = await editor.event("approval.requested")
+    if CHOOSE not in asked["data"]["options"]:
+        return  # there is one hunk
+    preview = await editor.preview()
+    ticked = [number for number in range(1, len(preview.labels) + 1) if chance.random() < 0.5] or [1]
+    editor.apply_preview(preview, ticked)
+    assert (await editor.wait_turn())["outcome"] == "completed"
+    now = editor.text("few.txt")
+    if now == before:
+        return  # what was ticked changes nothing together
+    (applied,) = editor.events_of("edit.applied")
+    assert applied["data"]["after"] == content_hash(now.encode())
+    assert applied["data"]["before"] == content_hash(before.encode())
+    assert result(editor)[1].count("\n- rejected: ") == len(preview.labels) - len(ticked)
+    undone = await editor.command("outrider.undo", {"scope": "turn"})
+    assert undone["conflicts"] == []
+    assert editor.text("few.txt") == before
 
 
 async def test_nothing_ticked_is_a_no(begin, wide):
