@@ -171,6 +171,9 @@ async def test_what_is_ticked_is_made_told_and_undone(ticked, begin, wide):
         "logged before it is shown"
     )
     assert editor.text("wide.txt") == LINES
+    (progress,) = editor.progress.values()
+    words = "waits for your choice in the editor"
+    await editor.wait_for(lambda: words in progress.reports[-1]["message"], "word of the choice")
     editor.apply_preview(preview, ticked)
     assert (await editor.wait_turn())["outcome"] == "completed"
     wanted = with_hunks(ticked)
