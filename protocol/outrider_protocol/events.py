@@ -20,7 +20,7 @@ Mode = Literal["agent", "plan", "explore"]
 Phase = Literal["start", "prepare", "assistant", "tools", "verify", "finish"]
 Outcome = Literal["completed", "cancelled", "budget_exhausted", "failed", "refused"]
 ToolStatus = Literal["ok", "error", "denied", "cancelled", "interrupted", "skipped"]
-Decision = Literal["allow_once", "allow_session", "allow_always", "reject"]
+Decision = Literal["allow_once", "allow_session", "allow_always", "choose", "reject"]
 Scope = Literal["workspace", "everywhere"]
 """Where a rule holds: in the folder it was made in, or in all."""
 Operation = Literal["edit", "create", "delete", "rename"]

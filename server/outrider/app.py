@@ -47,6 +47,7 @@ from outrider.tools.all import own_tools
 from outrider.tools.client import handed_tools
 from outrider.tools.git_history import GitHistory
 from outrider.workspace.census import Census
+from outrider.workspace.choosing import Choosing
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Editing
 from outrider.workspace.held import HeldFiles, Publisher
@@ -110,6 +111,7 @@ class App:
         self.current = self.said.model_copy(update={"permission_mode": widest})
         for session in self.sessions.running:
             session.settings_changed(before.permission_mode, widest)
+        self.services.choosing.look_again()
 
     async def model_problem(self) -> str | None:
         """Why the model that is set cannot be had, None if it can."""
@@ -251,6 +253,7 @@ async def start(
         folders=folders,
         overlay=overlay,
         editing=editing,
+        choosing=Choosing(documents, editor, deadlines),
         search=search,
         sightings=sightings,
         census=census,

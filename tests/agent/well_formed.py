@@ -35,6 +35,7 @@ class _Log:
         self.responded = set()
         self.items, self.resolved = {}, set()
         self.handed = set()
+        self.chosen = set()
         self.changes = {}
         self.steering, self.closed = {}, False
 
@@ -148,7 +149,9 @@ class _Log:
         # A call that was handed to the client before a restart may need a yes under a mode that is narrower now.
         # One that failed in the sandbox has begun: it may be run once more, outside.
         leaves = RUN_OUTSIDE in data["options"]
-        assert leaves or data["callId"] not in self.started - self.handed, "asked after it began"
+        # One that the person chose from in the editor has begun, too: it is asked again where they did not.
+        has_begun = data["callId"] in self.started - self.handed - self.chosen
+        assert leaves or not has_begun, "asked after it began"
         self.items[data["id"]] = data
 
     def on_approval_resolved(self, _turn, data):
@@ -161,8 +164,11 @@ class _Log:
                 "allow_once": RUN_OUTSIDE if RUN_OUTSIDE in asked["options"] else "Allow once",
                 "allow_session": "Allow for this session",
                 "allow_always": "Always allow…",
+                "choose": "Choose in the editor…",
                 "reject": "Reject",
             }
+            if data["decision"] == "choose":
+                self.chosen.add(asked["callId"])
             assert titles[data["decision"]] in asked["options"]
 
     def on_question_asked(self, _turn, data):
@@ -191,7 +197,8 @@ class _Log:
 
     def on_edit_applying(self, turn, data):
         if turn is not None:
-            assert not self.changes, "two changes at once"
+            of_choice = {one["callId"] for one in self.changes.values()} <= {data["callId"]} & self.chosen
+            assert not self.changes or of_choice, "two changes at once"
             assert data["callId"] in self.started
         # An undo of several files begins with all of them before it writes the first.
         under_way = {path for one in self.changes.values() for path in (one["path"], one.get("to"))}

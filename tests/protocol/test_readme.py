@@ -250,7 +250,7 @@ def test_each_request_to_the_client_is_described(page: Page) -> None:
 def test_every_title_is_described(page: Page) -> None:
     titles = {
         names.ALLOW_ONCE, names.ALLOW_SESSION, names.ALWAYS_ALLOW, names.ALWAYS_HERE,
-        names.ALWAYS_EVERYWHERE, names.ALWAYS_BACK, names.REVIEW, names.REJECT,
+        names.ALWAYS_EVERYWHERE, names.ALWAYS_BACK, names.REVIEW, names.CHOOSE, names.REJECT,
         names.SAVE_AND_CONTINUE, names.RUN_WITHOUT_SAVING, names.SAVE_CANCEL,
         names.RUN_OUTSIDE, names.ANSWER_IN_DOCUMENT, names.KEEP_MINE, names.TAKE_THE_UNDO, names.TAKE_THE_REDO,
         names.OPEN_BOTH, names.TRUST_WORKSPACE, names.STAY_READ_ONLY,

@@ -26,6 +26,8 @@ from outrider.processes.sandbox import Confined
 from outrider.tools.context import Action, Approval, SeenText
 from outrider.tools.git_history import GitHistory
 from outrider.workspace.census import Census
+from outrider.workspace.change import Change
+from outrider.workspace.choosing import Chosen, Stop
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Editing
 from outrider.workspace.encoding import BOM
@@ -267,11 +269,25 @@ class TurnContext:
 
     async def approve(self, call: ToolCall, action: Action, change_ids: Sequence[str]) -> Approval:
         """Ask the person for a yes."""
-        asking = Asking(call.id, action, change_ids)
+        asking = Asking(call.id, action, change_ids, can_choose=await self._can_choose(action))
         with self._waiting():
             return await self._inbox.approve(
                 self.new_id("open"), self._turn_id or "", asking, self.limits.ask_seconds
             )
+
+    async def _can_choose(self, action: Action) -> bool:
+        choosing, changes = self._services.choosing, action.changes
+        if not changes or not choosing.is_free:
+            return False
+        documents = await self._services.overlay.documents_of([change.located for change in changes])
+        return choosing.can_offer(changes, documents)
+
+    async def choose(self, changes: Sequence[Change], stop: Stop) -> Chosen:
+        """Have the person choose in the editor which hunks of changes are made."""
+        documents = await self._services.overlay.documents_of([change.located for change in changes])
+        with self._waiting():
+            wanted = list(zip(changes, documents, strict=True))
+            return await self._services.choosing.offer(wanted, self._label, stop)
 
     async def ask(self, call: ToolCall, question: str, options: Sequence[str], *, free_form: bool) -> str:
         """Ask the person a question."""

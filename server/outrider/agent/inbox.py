@@ -19,6 +19,7 @@ from outrider.ports.text import cut_lines, spelled_out
 from outrider.processes import Capture
 from outrider.tools.context import Action, Approval
 from outrider.tools.review import applied
+from outrider.workspace.choosing import OFFERED
 from outrider.workspace.review import Review, ReviewProblem
 from outrider_protocol import (
     ALLOW_ONCE,
@@ -28,6 +29,7 @@ from outrider_protocol import (
     ALWAYS_EVERYWHERE,
     ALWAYS_HERE,
     ANSWER_IN_DOCUMENT,
+    CHOOSE,
     REJECT,
     REVIEW,
     RUN_OUTSIDE,
@@ -70,6 +72,7 @@ _DECISIONS: dict[str, Decision] = {
     RUN_OUTSIDE: "allow_once",
     ALLOW_SESSION: "allow_session",
     ALWAYS_ALLOW: "allow_always",
+    CHOOSE: "choose",
     REJECT: "reject",
 }
 _SCOPES: dict[str, Scope] = {ALWAYS_HERE: "workspace", ALWAYS_EVERYWHERE: "everywhere"}
@@ -113,6 +116,8 @@ class Asking:
     action: Action
     change_ids: Sequence[str] = ()
     """The ids under which the changes of an edit were proposed."""
+    can_choose: bool = False
+    """Whether the person can choose among its hunks in the editor."""
 
 
 @dataclass(slots=True)
@@ -186,7 +191,7 @@ class Inbox:
                 digest=action.digest,
                 title=spelled_out(action.title),
                 detail=spelled_out(action.detail),
-                options=self._options(action),
+                options=self._options(asking),
                 grant=action.access.grant,
                 change_ids=list(asking.change_ids) or None,
                 reviewed=action.as_reviewed or None,
@@ -199,6 +204,7 @@ class Inbox:
             self._record.append(requested, turn_id=turn_id)
             item = self._record.state.open[item_id]
         below += f"\n“{ALLOW_SESSION}” covers {spelled_out(action.covers)}." if action.covers else ""
+        below += f"\n“{CHOOSE}” {OFFERED}" if CHOOSE in item.options else ""
         waiting = self._wait_for(item)
         waiting.action = action
         answer = await self._settle(waiting, self._ask_in_editor(waiting, seconds, below))
@@ -206,7 +212,8 @@ class Inbox:
             await self._save(item, answer.scope)
         return Approval(_DECISIONS[answer.text], answer.note, answer.review)
 
-    def _options(self, action: Action) -> list[str]:
+    def _options(self, asking: Asking) -> list[str]:
+        action = asking.action
         if action.leaves_sandbox:
             return [REJECT, RUN_OUTSIDE] if self._reject_first else [RUN_OUTSIDE, REJECT]
         reviewable = bool(action.changes) or _is_long(f"{action.title}\n{action.detail}")
@@ -216,6 +223,7 @@ class Inbox:
             *([ALLOW_SESSION] if action.access.grant else []),
             *([ALWAYS_ALLOW] if action.always else []),
             *([REVIEW] if reviewable and self._editor.traits.can_show_documents else []),
+            *([CHOOSE] if asking.can_choose else []),
             *([] if self._reject_first else [REJECT]),
         ]
 
@@ -333,7 +341,7 @@ class Inbox:
         call = self._record.state.turns[item.turn_id].calls.get(item.call_id or "")
         if action is None or call is None or not action.changes:
             return Refusal("invalid", f"{item.id} is no edit, so there are no hunks to review")
-        if title in {ALLOW_SESSION, ALWAYS_ALLOW}:
+        if title in {ALLOW_SESSION, ALWAYS_ALLOW, CHOOSE}:
             return Refusal("invalid", f"{item.id}: a review is for this edit alone, so it takes allow_once")
         review = Review.read(call.proposed, decided, rejected=title == REJECT)
         if isinstance(review, ReviewProblem):

@@ -38,7 +38,10 @@ async def settle(context: ToolContext, services: Services, turn: TurnState) -> N
     """
     for call in [call for call in turn.calls.values() if call.started and not call.finished]:
         if found := await _found(context, services, call):
-            result = told_of(ToolResult(*found), call.reviews, call.notes)
+            status, told = found
+            if call.choosing and status == "interrupted":
+                told += _CHOOSING
+            result = told_of(ToolResult(status, told), call.reviews, call.notes)
             finished = ToolFinished(
                 call_id=call.call.id,
                 name=call.call.name,
@@ -72,6 +75,7 @@ async def _found(context: ToolContext, services: Services, call: CallState) -> t
 
 
 _LOOK = "Look before you do it again."
+_CHOOSING = " The person was choosing in the editor: what is not in place may be what they left out."
 
 
 def _what_ran(call: CallState) -> str:

@@ -21,6 +21,7 @@ from outrider.store.log import Store
 from outrider.tools.git_history import GitHistory
 from outrider.tools.registry import Registry
 from outrider.workspace.census import Census
+from outrider.workspace.choosing import Choosing
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Editing
 from outrider.workspace.overlay import Overlay
@@ -65,6 +66,8 @@ class Services:
     folders: Folders
     overlay: Overlay
     editing: Editing
+    choosing: Choosing
+    """Has the person choose in the editor."""
     search: Search
     sightings: Sightings
     census: Census

@@ -54,6 +54,8 @@ class CallState:
     finished: bool = False
     approved: str | None = None
     """Digest of what the person said yes to."""
+    choosing: bool = False
+    """Whether what they said last is that they choose in the editor, which the texts will tell."""
     rejected: tuple[str, str | None, Review | None] | None = None
     """Digest of what the person rejected, their note, and what they said about single hunks."""
     reviews: list[Review] = field(default_factory=list[Review])
@@ -452,8 +454,9 @@ def _approved(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) ->
     digest = state.digests.get(data["id"])
     if digest is not None and state.turn and (call := state.turn.calls.get(data["callId"])):
         review = _review(call, data)
+        call.choosing = data["decision"] == "choose"
         if data["decision"] != "reject":
-            call.approved = data.get("digest", digest)
+            call.approved = None if call.choosing else data.get("digest", digest)
             if "note" in data and review is None:
                 call.notes.append(data["note"])
             if review is not None:

@@ -466,6 +466,7 @@ class Renderer:
             "allow_once": "allowed once",
             "allow_session": "allowed for this session",
             "allow_always": "always allowed",
+            "choose": "to be chosen in the editor",
             "reject": "rejected",
         }
         text = words.get(data["decision"], str(data["decision"]))

@@ -145,6 +145,19 @@ class ClientEditor:
             return Applied(False, "the client cannot apply edits")
         return await self._apply({"label": label, "edit": self._workspace_edit(edits)}, APPLY_SECONDS)
 
+    async def offer(
+        self, label: str, edits: Sequence[DocumentEdit], *, seconds: float, late: Callable[[bool], None]
+    ) -> Applied | Unanswered:
+        """Have the person choose among changes; see `ports.editor.Editor.offer`. Source: LSP 3.17, "ChangeAnnotation"."""
+        reply = await self._protocol.request(
+            types.WORKSPACE_APPLY_EDIT,
+            {"label": label, "edit": _offered(edits)},
+            seconds=seconds,
+            late=lambda result: late(_field(result, "applied") is True),
+            withdraw=True,
+        )
+        return Unanswered(reply.why) if isinstance(reply, NoReply) else _applied(reply.result)
+
     async def catch_up(self) -> bool:
         """Have the client tell what it holds back; see `ports.editor.Editor.catch_up`."""
         if not self._can_catch_up:
@@ -194,10 +207,7 @@ class ClientEditor:
             reply = await self._protocol.request(types.WORKSPACE_APPLY_EDIT, params, seconds=seconds)
         if isinstance(reply, NoReply):
             return Applied(False, reply.message)
-        reason = _field(reply.result, "failureReason")
-        return Applied(
-            _field(reply.result, "applied") is True, reason if isinstance(reason, str) and reason else None
-        )
+        return _applied(reply.result)
 
     async def diagnostics(self, uris: Sequence[str] | None) -> Sequence[Reported] | Unanswered:
         """What the language servers and linters of the editor report; see `ports.editor.Editor.diagnostics`."""
@@ -276,6 +286,12 @@ def _answer(result: Any, titles: Sequence[str]) -> Answered | Unanswered:
     return Answered(title) if title in titles else Unanswered("unknown_title")
 
 
+def _applied(result: Any) -> Applied:
+    reason = _field(result, "failureReason")
+    claimed = _field(result, "applied") is True
+    return Applied(claimed, reason if isinstance(reason, str) and reason else None)
+
+
 def _tool_answer(result: Any) -> ToolAnswer | Unanswered:
     if result is None:
         return Unanswered("dismissed")
@@ -328,6 +344,20 @@ def _text_edits(edit: DocumentEdit) -> list[dict[str, Any]]:
         {"range": {"start": _position(placed.start), "end": _position(placed.end)}, "newText": placed.new}
         for placed in edit.edits
     ]
+
+
+def _offered(edits: Sequence[DocumentEdit]) -> dict[str, Any]:
+    """A workspace edit in which each change has an annotation of its own, and needs a confirmation."""
+    annotations: dict[str, Any] = {}
+    documents: list[dict[str, Any]] = []
+    for edit in edits:
+        annotated: list[dict[str, Any]] = []
+        for text_edit, note in zip(_text_edits(edit), edit.notes, strict=True):
+            name = str(len(annotations) + 1)
+            annotations[name] = {"label": note, "needsConfirmation": True}
+            annotated.append({**text_edit, "annotationId": name})
+        documents.append({"textDocument": {"uri": edit.uri, "version": edit.version}, "edits": annotated})
+    return {"documentChanges": documents, "changeAnnotations": annotations}
 
 
 def _position(place: Place) -> dict[str, int]:

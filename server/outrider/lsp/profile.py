@@ -24,14 +24,22 @@ class _Quirk:
     file_operations: frozenset[FileOperationKind] = frozenset()
     """What it does well with files that are open, where it advertises that. Others lose what is typed meanwhile, or
     leave the document open."""
+    lets_choose: bool = True
+    """Whether it does with changes that need a confirmation what it advertises: has each of them ticked by itself."""
     saves_refactorings: int = 0
     """How many documents an edit marked as a refactoring must change for the client to save them; 0: it does not."""
 
 
 _QUIRKS: Final[Mapping[str, _Quirk]] = {
     # Collects changes for 150 ms; takes `documentChanges` although it does not advertise them. A rename takes the buffer
-    # along; a deletion throws it away with all that was typed, since it does not look at versions.
-    "neovim": _Quirk(debounce_seconds=0.15, document_changes=True, file_operations=frozenset({"rename"})),
+    # along; a deletion throws it away with all that was typed, since it does not look at versions. Since 0.12 it asks one
+    # question for all the changes of a document that need a confirmation, yes or no, and stands still until it is answered.
+    "neovim": _Quirk(
+        debounce_seconds=0.15,
+        document_changes=True,
+        file_operations=frozenset({"rename"}),
+        lets_choose=False,
+    ),
     # Collects changes for `eglot-send-changes-idle-time`, in which nothing may be going on; RET takes the first action.
     "eglot": _Quirk(debounce_seconds=0.5, reject_first=True, waits_for_commands=True),
     # Return takes the first action. A deleted file stays open.
@@ -117,6 +125,7 @@ def profile_of(params: Mapping[str, Any]) -> ClientProfile:
             tells_diagnostics=_understands(params, DIAGNOSTICS_EXTENSION),
             save_ways=tuple(_save_ways(params, quirk)),
             tells_saves=_at(says, "textDocument", "synchronization", "didSave") is True,
+            lets_choose=_lets_choose(params, quirk),
         ),
     )
 
@@ -130,6 +139,16 @@ def _file_operations(says: Any, quirk: _Quirk) -> frozenset[FileOperationKind]:
     listed = _at(edits, "resourceOperations")
     operations = cast("list[Any]", listed) if isinstance(listed, list) else []
     return frozenset(kind for kind in quirk.file_operations if kind in operations)
+
+
+def _lets_choose(params: Mapping[str, Any], quirk: _Quirk) -> bool:
+    """Whether the person is offered to choose in the editor. A client that shows items itself has its own way."""
+    says = _at(params, "capabilities", "workspace")
+    edits = _at(says, "workspaceEdit")
+    # LSP 3.17, "AnnotatedTextEdit": it has a place in `documentChanges` alone.
+    able = _at(says, "applyEdit") is True and _at(edits, "documentChanges") is True
+    advertised = able and isinstance(_at(edits, "changeAnnotationSupport"), dict)
+    return advertised and quirk.lets_choose and not _understands(params, ASK_EXTENSION)
 
 
 def _understands(params: Mapping[str, Any], extension: str) -> bool:

@@ -269,8 +269,8 @@ class LspProtocol(LanguageServerProtocol):
             logger.warning("the client reports: %s", _short(str(error)))
             return
         if (future := self._request_futures.pop(msg_id, None)) is None:
-            if (late := self._late.pop(msg_id, None)) and "result" in message and error is None:
-                late(result)
+            if late := self._late.pop(msg_id, None):
+                late(result if "result" in message and error is None else None)
             else:
                 logger.debug("a response to %s, which waits for none", msg_id)
         elif "result" in message and error is None and message.get("jsonrpc") == self.VERSION:
@@ -347,7 +347,7 @@ class LspProtocol(LanguageServerProtocol):
             method: The request.
             params: Its params, as JSON.
             seconds: How long to wait.
-            late: Called with a result that comes when nobody waits for it any more.
+            late: Called with a result that comes when nobody waits for it any more; with None for an error.
             withdraw: Whether the client is told when nobody waits for it any more (`$/cancelRequest`).
         """
         if self._clock is None or self._is_closing:

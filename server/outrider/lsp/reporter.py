@@ -79,6 +79,8 @@ class Reporter:
                 self._report(turn_id, "")
             case "tool.requested" if turn_id:
                 self._report(turn_id, _of_call(data))
+            case "approval.resolved" if turn_id and data["decision"] == "choose":
+                self._report(turn_id, "waits for your choice in the editor")
             case "turn.finished" if turn_id:
                 self._finish(turn_id, data)
             case "error":

@@ -89,6 +89,8 @@ class DocumentEdit:
     uri: str
     version: int
     edits: Sequence[PlacedEdit]
+    notes: Sequence[str] = ()
+    """What each of them is called, where the person is to choose."""
 
 
 FileOperationKind = Literal["rename", "delete"]
@@ -131,6 +133,8 @@ class EditorTraits:
     """Whether it does nothing else until a command is answered: of an edit it tells only then."""
     tells_saves: bool = True
     """Whether it says that it saved a document; before that it tells what was typed."""
+    lets_choose: bool = False
+    """Whether it has the person tick which of the changes that it is sent are made."""
 
 
 class Editor(Protocol):
@@ -191,6 +195,21 @@ class Editor(Protocol):
 
     async def apply(self, label: str, edits: Sequence[DocumentEdit]) -> Applied:
         """Ask the client to change open documents, as one step of its undo. One edit at a time."""
+        ...
+
+    async def offer(
+        self, label: str, edits: Sequence[DocumentEdit], *, seconds: float, late: Callable[[bool], None]
+    ) -> Applied | Unanswered:
+        """Have the person choose which of some changes of open documents are made. It does not hold up other edits.
+
+        Who stops waiting cannot be sure that the client takes it down.
+
+        Args:
+            label: What the changes are called together.
+            edits: The changes, each with its note.
+            seconds: How long the person may take.
+            late: Called when an answer comes after all, with the client's word on whether something was applied.
+        """
         ...
 
     async def catch_up(self) -> bool:

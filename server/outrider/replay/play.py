@@ -28,6 +28,7 @@ from outrider.replay.tape import Input, Tape
 from outrider.replay.world import (
     NoMaps,
     RecordedBriefing,
+    RecordedChoosing,
     RecordedClock,
     RecordedDocuments,
     RecordedEditing,
@@ -309,6 +310,7 @@ class _Player:
             folders=folders,
             overlay=overlay,
             editing=RecordedEditing(tape),
+            choosing=RecordedChoosing(tape),
             sightings=RecordedSightings(tape),
             search=search,
             census=Census(search, SystemClock(), is_secret_file),

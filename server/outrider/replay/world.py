@@ -30,12 +30,14 @@ from outrider.ports.text import Snapshot, one_line
 from outrider.replay.tape import Tape
 from outrider.tools.review import untold
 from outrider.workspace.change import Change, NotWritten, Written
+from outrider.workspace.choosing import REASONS, Choosing, Chosen, Stop
 from outrider.workspace.documents import Document, DocumentStore
 from outrider.workspace.editing import PART_STAYS, Editing
 from outrider.workspace.overlay import OnDisk, Overlay, ReadProblem
 from outrider.workspace.paths import Folder, Folders, Located, PathProblem, path_of
 from outrider.workspace.sightings import Moved, Sightings
-from outrider_protocol import REJECT, REVIEW
+from outrider.workspace.taken import hunks_of, taken_in
+from outrider_protocol import CHOOSE, REJECT, REVIEW
 from outrider_protocol.events import Context, Mode
 from outrider_protocol.settings import Limits, Settings
 
@@ -406,6 +408,54 @@ class RecordedEditing(Editing):
         return NotWritten("failed", reason, untold(content).partition(NOW)[2] or None)
 
 
+class RecordedChoosing(Choosing):
+    """Choices that the person made in the editor: the log tells which texts came of them."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it was offered is looked up where it is asked."""
+        return True
+
+    def can_offer(self, changes: Sequence[Change], documents: Sequence[Document | None]) -> bool:
+        """Whether the approval that comes next offered it."""
+        asked = self._tape.first_ahead("approval.requested")
+        return asked is not None and CHOOSE in asked.data["options"]
+
+    async def offer(self, wanted: Sequence[tuple[Change, Document | None]], label: str, stop: Stop) -> Chosen:
+        """What became of the changes that are being applied."""
+        tape, done, taken, reasons = (
+            self._tape,
+            list[Written | NotWritten](),
+            list[Sequence[int]](),
+            set[str](),
+        )
+        for change, _ in wanted:
+            settled = tape.first_ahead(
+                "edit.applied", "edit.merged", "edit.rejected", path=change.located.display
+            )
+            if settled is None:
+                await tape.hang()
+                raise asyncio.CancelledError
+            await tape.fed_before(settled)
+            if settled.type == "edit.rejected":
+                reasons.add(settled.data["reason"])
+                done.append(NotWritten("not_applied", settled.data["reason"]))
+                taken.append(())
+                continue
+            before, after = tape.text(settled.data["before"]), tape.text(settled.data["after"]) or ""
+            found = taken_in(change.before or "", hunks_of(change), after)
+            is_merged = settled.type == "edit.merged"
+            is_part = is_merged or after != change.after
+            done.append(Written("buffer", after, merged=is_merged, without=before if is_part else None))
+            taken.append(found.numbers if found else ())
+        if any(isinstance(one, Written) for one in done):
+            return Chosen(done, taken, None)
+        return Chosen(done, taken, next(why for why, reason in REASONS.items() if reason in reasons))
+
+
 def _begun(tape: Tape, settled: LoggedEvent) -> LoggedEvent | None:
     """Where the change was begun that an event tells the end of."""
     change_id = settled.data["changeId"]
@@ -492,6 +542,12 @@ class RecordedEditor:
     async def apply(self, label: str, edits: Sequence[DocumentEdit]) -> Applied:
         """Never asked for: nothing is open."""
         return Applied(claimed=False)
+
+    async def offer(
+        self, label: str, edits: Sequence[DocumentEdit], *, seconds: float, late: Callable[[bool], None]
+    ) -> Applied | Unanswered:
+        """Never asked for: nothing is open."""
+        return Unanswered("unsupported")
 
     async def catch_up(self) -> bool:
         """Never asked for: nothing is open."""

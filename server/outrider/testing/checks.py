@@ -223,6 +223,12 @@ class Watch:
         annotations = cast("Object", edit.get("changeAnnotations") or {})
         if annotations and not edit_capabilities.get("changeAnnotationSupport"):
             self._wrong(message, "the client does not advertise changeAnnotationSupport")
+        for name, annotation in annotations.items():
+            if not annotation.get("label"):
+                self._wrong(message, f"the annotation {name!r} has no label")
+        named = {one.get("annotationId") for _, edits in _text_edits(edit) for one in edits}
+        if unused := sorted(annotations.keys() - named):
+            self._wrong(message, f"no edit has the annotations {', '.join(unused)}")
         for change in changes:
             kind = change.get("kind")
             if kind is not None and kind not in operations:

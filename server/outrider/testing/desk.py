@@ -120,6 +120,10 @@ class Desk:
             buffer.apply(change["edits"], group)
         return outcome
 
+    def refused(self, edit: Object) -> EditOutcome | None:
+        """How an edit is refused as it stands; None: it is not."""
+        return self._refused(_changes(edit))
+
     def undo_group(self, group: int, besides: Buffer) -> list[Buffer]:
         """Take a workspace edit back in the other buffers, and the files it created; gives the ones changed."""
         changed = [

@@ -13,11 +13,11 @@ from typing import Any, Final, cast
 
 import outrider_protocol as names
 from outrider.testing.answers import Question
-from outrider.testing.asked_client import AskedClient
 from outrider.testing.buffers import PositionEncoding
 from outrider.testing.checks import Watch, capability
 from outrider.testing.connections import Connection
 from outrider.testing.desk import EditOutcome, first_edit_only, path_of, targets
+from outrider.testing.previews import Preview, PreviewingClient
 from outrider.testing.profiles import Profile
 from outrider.testing.wire_client import WAIT_SECONDS, Pending, RpcError
 
@@ -66,7 +66,7 @@ class Progress:
         return self.begin is not None and self.end is None
 
 
-class FakeEditor(AskedClient):
+class FakeEditor(PreviewingClient):
     """An editor with a workspace, a person and a server."""
 
     def __init__(
@@ -144,6 +144,8 @@ class FakeEditor(AskedClient):
             raise RuntimeError("the server is still there")
         self._disconnected(_watch(self.profile, self.options))
         self.progress.clear()
+        for preview in self.previews:
+            preview.is_orphaned = True
         for question in self.questions:
             question.replaced = question.replaced or not question.answered
         await self.start(connection)
@@ -369,6 +371,9 @@ class FakeEditor(AskedClient):
 
     def _apply_edit(self, number: int | str, params: Object) -> None:
         edit, label = cast("Object", params["edit"]), str(params.get("label", ""))
+        if self._is_to_be_previewed(edit) and self.desk.refused(edit) is None:
+            self._show_preview(number, label, edit)
+            return
         fault = self.profile.fault_of_edit(self._edit_groups)
         self._type_before(edit)
         if fault == "refuses":
@@ -385,6 +390,21 @@ class FakeEditor(AskedClient):
             self._send_open(buffer, as_on_disk=True)
         if outcome.applied:
             self._save_refactoring(params)
+        self._tell_of_edit(number, label, edit, outcome)
+
+    def _apply_ticked(self, preview: Preview, edit: Object) -> None:
+        self._edit_groups += 1
+        outcome = self.desk.apply(edit, self._edit_groups)
+        if preview.is_orphaned:
+            self._flush_outcome(outcome)
+        else:
+            self._tell_of_edit(preview.request_id, preview.label, preview.edit, outcome)
+
+    def _refuse_preview(self, preview: Preview) -> None:
+        if not preview.is_orphaned:
+            self._answer_edit(preview.request_id, preview.label, preview.edit, EditOutcome(applied=False))
+
+    def _tell_of_edit(self, number: int | str, label: str, edit: Object, outcome: EditOutcome) -> None:
         if self.profile.change_before_answer and self.auto_settle:
             self._flush_outcome(outcome)
             self._answer_edit(number, label, edit, outcome)
@@ -473,7 +493,7 @@ class FakeEditor(AskedClient):
             case "textDocument/publishDiagnostics":
                 self.diagnostics[params["uri"]] = params["diagnostics"]
             case "$/cancelRequest":
-                for asked in (*self.questions, *self.tool_calls, *self.diagnostics_requests):
+                for asked in (*self.questions, *self.tool_calls, *self.diagnostics_requests, *self.previews):
                     asked.withdrawn = asked.withdrawn or asked.request_id == params["id"]
             case _:
                 pass

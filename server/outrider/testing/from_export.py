@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from outrider.models.recorded import script_of
 from outrider.ports.events import LoggedEvent
 from outrider.replay.tape import Input, Tape
-from outrider_protocol import ALWAYS_ALLOW, ALWAYS_EVERYWHERE, ALWAYS_HERE, RUN_OUTSIDE
+from outrider_protocol import ALWAYS_ALLOW, ALWAYS_EVERYWHERE, ALWAYS_HERE, CHOOSE, RUN_OUTSIDE
 from outrider_protocol.events import Decision, ReviewedHunk
 from outrider_protocol.export import Export
 from outrider_protocol.scenario import (
@@ -42,6 +42,7 @@ _TITLES = {
     "allow_once": "Allow once",
     "allow_session": "Allow for this session",
     "allow_always": ALWAYS_ALLOW,
+    "choose": CHOOSE,
     "reject": "Reject",
 }
 

@@ -23,6 +23,7 @@ _DECISIONS: Final = {
     names.RUN_OUTSIDE: "allow_once",
     names.ALLOW_SESSION: "allow_session",
     names.ALWAYS_ALLOW: "allow_always",
+    names.CHOOSE: "choose",
     names.REJECT: "reject",
 }
 _ASKS: Final = frozenset({"approval.requested", "question.asked", "tool.asked"})

@@ -106,6 +106,8 @@ class Profile:
     """Whether it names the extension `ask` and puts open items before its person itself."""
     tells_diagnostics: bool = False
     """Whether it names the extension `diagnostics` and answers `outrider/diagnostics`, as our plugins do."""
+    previews_edits: bool = False
+    """Whether it shows changes that need a confirmation with a box at each, until its person applies or discards them."""
     saves_refactorings: bool = False
     """Whether it saves what an edit marked as a refactoring changed in several files, but for the active one (VS Code)."""
     formats_on_save: str | None = None
@@ -251,6 +253,7 @@ VSCODE: Final = Profile(
     change_before_answer=False,
     undo_spans_files=True,
     late_changes_after_close=True,
+    previews_edits=True,
     saves_refactorings=True,
     line_ends="majority",
     extra={"locale": "en"},
@@ -395,6 +398,13 @@ BAD_EDITS: Final = (
 )
 """Clients that do something else with an edit than they say."""
 
+BAD_PREVIEWS: Final = (
+    replace(VSCODE, name="applies-without-preview", previews_edits=False),
+    replace(VSCODE, name="claims-without-preview", previews_edits=False, edit_fault="claims"),
+    replace(VSCODE, name="fails-previews", previews_edits=False, edit_fault="fails"),
+)
+"""Clients that say that they show changes that need a confirmation, and do something else with them."""
+
 MOVING: Final = (
     replace(STOCK, name="types-before-edit", types_before_edit="# typed\n", stale="refuse"),
     replace(STOCK, name="types-before-edit-applies", types_before_edit="# typed\n", stale="apply"),
@@ -436,7 +446,9 @@ BAD_DIAGNOSTICS: Final = (
 )
 """Clients that do not tell the diagnostics that they said they would."""
 
-HOSTILE: Final = NEVER_YES + BAD_EDITS + MOVING + SILENT + BAD_TOOLS + BAD_SAVES + BAD_DIAGNOSTICS
+HOSTILE: Final = (
+    NEVER_YES + BAD_EDITS + BAD_PREVIEWS + MOVING + SILENT + BAD_TOOLS + BAD_SAVES + BAD_DIAGNOSTICS
+)
 
 PROFILES: Final[Mapping[str, Profile]] = {profile.name: profile for profile in EDITORS + HOSTILE}
 """Every profile by its name."""

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -236,6 +236,10 @@ class Making:
     undoes: TakesBack | None = None
 
 
+Writer = Callable[[Sequence[Change], str], Awaitable[Sequence[Written | NotWritten]]]
+"""Makes changes, which the editor's undo list calls by a label; gives what became of each."""
+
+
 async def make(
     context: ToolContext,
     call: ToolCall | None,
@@ -249,16 +253,23 @@ async def make(
 
 
 async def make_all(
-    context: ToolContext, call: ToolCall | None, wanted: Sequence[Making]
+    context: ToolContext, call: ToolCall | None, wanted: Sequence[Making], *, write: Writer | None = None
 ) -> list[Written | NotWritten]:
-    """Make changes of different files, each for itself: whether one is made says nothing of the others."""
+    """Make changes of different files, each for itself: whether one is made says nothing of the others.
+
+    Args:
+        context: Where it happens.
+        call: The call that they are for; none for an undo.
+        wanted: The changes.
+        write: What makes them; None: `Editing.write_all`.
+    """
     kept = await _kept(context, [one.change for one in wanted])
     for one, besides in zip(wanted, kept, strict=True):
         _begin(context, call, one, besides)
     if problem := await context.settled(durable=True):
-        done: list[Written | NotWritten] = [NotWritten("failed", problem) for _ in wanted]
+        done: Sequence[Written | NotWritten] = [NotWritten("failed", problem) for _ in wanted]
     else:
-        done = await context.editing.write_all([one.change for one in wanted], context.label)
+        done = await (write or context.editing.write_all)([one.change for one in wanted], context.label)
     return [
         _end(context, call, one, besides, written)
         for one, besides, written in zip(wanted, kept, done, strict=True)

@@ -18,6 +18,7 @@ from outrider.tools.git_history import GitHistory
 from outrider.tools.result import ToolResult
 from outrider.workspace.census import Census
 from outrider.workspace.change import Change
+from outrider.workspace.choosing import Chosen, Stop
 from outrider.workspace.documents import DocumentStore
 from outrider.workspace.editing import Editing
 from outrider.workspace.overlay import Overlay
@@ -235,6 +236,15 @@ class ToolContext(Protocol):
             call: The call.
             action: What it would do.
             change_ids: The ids under which its changes were proposed.
+        """
+        ...
+
+    async def choose(self, changes: Sequence[Change], stop: Stop) -> Chosen:
+        """Have the person choose in the editor which hunks of changes are made.
+
+        Args:
+            changes: The changes, of open documents.
+            stop: Says that nobody waits any more.
         """
         ...
 

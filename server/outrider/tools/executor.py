@@ -6,7 +6,7 @@ cancelled in the middle gets its result from the turn, which knows why it ends.
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
@@ -14,12 +14,13 @@ from typing import Any
 from outrider.permissions.decide import Judgement
 from outrider.permissions.visible import visible
 from outrider.ports.model import Image, ToolCall, content_hash
-from outrider.tools import changes, placeholders, rebase, review
+from outrider.tools import changes, choice, placeholders, rebase, review
 from outrider.tools.context import Action, Approval, ToolContext
 from outrider.tools.placeholders import Given
 from outrider.tools.registry import Params, Registry, Tool
 from outrider.tools.result import ToolResult, error
 from outrider.tools.transaction import write_all
+from outrider.workspace.choosing import Stop
 from outrider.workspace.review import Review
 from outrider_protocol.events import ApprovalResolved, ReadText, ToolFinished, ToolStarted, WireImage
 
@@ -142,9 +143,14 @@ class Executor:
                 approval = await context.approve(call, shown, ids)
                 if approval.decision == "reject":
                     return _rejected(context, ids, plan, approval)
-                if approval.review is not None:
-                    ids = _left(context, ids, plan, approval.review)
-                approved, asked = context.approved(call) or action.digest, asked + 1
+                asked += 1
+                if approval.decision == "choose":
+                    if result := await self._choose(plan, ids):
+                        return result
+                else:
+                    if approval.review is not None:
+                        ids = _left(context, ids, plan, approval.review)
+                    approved = context.approved(call) or action.digest
             elif action.prepare is not None and not prepared:
                 if instead := await action.prepare():
                     return instead
@@ -178,14 +184,34 @@ class Executor:
             return error(f"Nothing was done: {problem}")
         return await self._perform(plan)
 
+    async def _choose(self, plan: Planned, ids: list[str]) -> ToolResult | None:
+        """Have the person choose in the editor; None where they did not, so that they are asked again."""
+        context, call, action = self._context, plan.call, plan.action
+        stop = Stop(lambda: context.judge(plan.tool.name, action.access).verdict != "deny")
+        context.record(ToolStarted(call_id=call.id))
+        choosing = choice.choose(context, call, list(zip(ids, action.changes, strict=True)), stop)
+        return await self._to_its_end(call, choosing, action.note, lambda: stop.now("cancelled"))
+
     async def _to_its_end(
-        self, call: ToolCall, writing: Coroutine[Any, Any, ToolResult | None], note: str
+        self,
+        call: ToolCall,
+        writing: Coroutine[Any, Any, ToolResult | None],
+        note: str,
+        hurry: Callable[[], None] = lambda: None,
     ) -> ToolResult | None:
-        """Let an edit that has begun come to its end before a cancel takes hold: it is known then what happened."""
+        """Let an edit that has begun come to its end before a cancel takes hold: it is known then what happened.
+
+        Args:
+            call: What it is for.
+            writing: The edit.
+            note: What its result says besides.
+            hurry: Tells it of the cancel, where it waits for the person.
+        """
         task = asyncio.ensure_future(writing)
         try:
             return _with_note(await asyncio.shield(task), note)
         except asyncio.CancelledError:
+            hurry()
             # The edit is bounded by the time-outs of the editor and of the disk, so this wait is bounded too.
             if result := _with_note(await task, note):
                 self._finish(call, self._reviewed(call, result))

@@ -136,7 +136,7 @@ class Editing:
             return [done.get(id(change)) or await self._write(change, label) for change in wanted]
 
     async def _write(self, change: Change, label: str) -> Written | NotWritten:
-        if problem := _unfit(change):
+        if problem := unfit(change):
             return problem
         written = await self._do(change, label)
         path, mode, now = change.located.resolved, change.mode, change.mode_now
@@ -517,10 +517,11 @@ def _own_path(folder: Located) -> Path | None:
 def _is_edit_of_file(change: Change) -> bool:
     """Whether a change is one of the text alone, for which nothing but the file has to be looked at."""
     is_edit = change.operation == "edit" and change.located.resolved is not None
-    return is_edit and change.mode is None and _unfit(change) is None
+    return is_edit and change.mode is None and unfit(change) is None
 
 
-def _unfit(change: Change) -> NotWritten | None:
+def unfit(change: Change) -> NotWritten | None:
+    """Why a change cannot be made, whatever is there; None: nothing is known of."""
     for located in (change.located, change.to):
         if located is not None and located.own:
             return NotWritten("unsupported", f"{located.shown} belongs to Outrider itself")

@@ -262,10 +262,21 @@ def without_part(before: str, planned: str, now: str) -> str | None:
 
     What others changed stays. Only for a change that is not in place as a whole.
     """
+    found = part_in(before, text_hunks(before, planned), now)
+    return None if found is None else found[1]
+
+
+def part_in(before: str, hunks: Sequence[Hunk], now: str) -> tuple[list[int], str] | None:
+    """Which of the hunks, counted from 0, are in `now`, and `now` without them; None: there are none.
+
+    What others changed stays.
+    """
     if now == before:
         return None
-    hunks = text_hunks(before, planned)
-    there = [hunk for hunk in hunks if is_in_place(before, apply_hunks(before, [hunk]), now)]
+    numbers = [
+        number for number, hunk in enumerate(hunks) if is_in_place(before, apply_hunks(before, [hunk]), now)
+    ]
+    there = [hunks[number] for number in numbers]
     part = apply_hunks(before, there)
     if not there or not is_in_place(before, part, now):
         return None
@@ -280,7 +291,7 @@ def without_part(before: str, planned: str, now: str) -> str | None:
         if now[start : start + len(hunk.new)] != hunk.new:
             return None
         back.append(Hunk(start, start + len(hunk.new), hunk.new, hunk.old))
-    return apply_hunks(now, back)
+    return numbers, apply_hunks(now, back)
 
 
 def _size(hunks: list[Hunk]) -> int:

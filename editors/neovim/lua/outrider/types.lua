@@ -4,7 +4,7 @@
 --- The answer to an open item: `decision` for an approval, `answer` for a question or a tool, or its `error`.
 ---@class outrider.AnswerParams
 ---@field answer? string
----@field decision? 'allow_once'|'allow_session'|'allow_always'|'reject'
+---@field decision? 'allow_once'|'allow_session'|'allow_always'|'choose'|'reject'
 ---@field error? string
 ---@field id string
 ---@field note? string
@@ -34,7 +34,7 @@
 ---@field by 'person'|'rule'|'mode'
 ---@field callId string
 ---@field channel? string
----@field decision 'allow_once'|'allow_session'|'allow_always'|'reject'
+---@field decision 'allow_once'|'allow_session'|'allow_always'|'choose'|'reject'
 ---@field digest? string
 ---@field grant? string
 ---@field id string
@@ -54,7 +54,7 @@
 --- The answer: `decision` for an approval, `answer` for a question. Null stands for none, as does anything else.
 ---@class outrider.AskReply
 ---@field answer? string
----@field decision? 'allow_once'|'allow_session'|'allow_always'|'reject'
+---@field decision? 'allow_once'|'allow_session'|'allow_always'|'choose'|'reject'
 ---@field note? string
 ---@field review? outrider.ReviewedHunk[]
 ---@field scope? 'workspace'|'everywhere'

@@ -229,6 +229,7 @@ local DECISIONS = {
   allow_once = 'allowed',
   allow_session = 'allowed for this session',
   allow_always = 'always allowed',
+  choose = 'to be chosen in the editor',
   reject = 'rejected',
 }
 

@@ -394,6 +394,7 @@ const SAID = {
   allow_once: "yes, once",
   allow_session: "yes, for this session",
   allow_always: "yes, always",
+  choose: "to be chosen in the editor",
   reject: "no",
 } as const;
 

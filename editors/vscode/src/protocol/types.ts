@@ -3,7 +3,7 @@
 /** The answer to an open item: `decision` for an approval, `answer` for a question or a tool, or its `error`. */
 export interface AnswerParams {
   answer?: string;
-  decision?: "allow_once" | "allow_session" | "allow_always" | "reject";
+  decision?: "allow_once" | "allow_session" | "allow_always" | "choose" | "reject";
   error?: string;
   id: string;
   note?: string;
@@ -36,7 +36,7 @@ export interface ApprovalResolved {
   by: "person" | "rule" | "mode";
   callId: string;
   channel?: string;
-  decision: "allow_once" | "allow_session" | "allow_always" | "reject";
+  decision: "allow_once" | "allow_session" | "allow_always" | "choose" | "reject";
   digest?: string;
   grant?: string;
   id: string;
@@ -58,7 +58,7 @@ export interface AskParams {
 /** The answer: `decision` for an approval, `answer` for a question. Null stands for none, as does anything else. */
 export interface AskReply {
   answer?: string;
-  decision?: "allow_once" | "allow_session" | "allow_always" | "reject";
+  decision?: "allow_once" | "allow_session" | "allow_always" | "choose" | "reject";
   note?: string;
   review?: ReviewedHunk[];
   scope?: "workspace" | "everywhere";

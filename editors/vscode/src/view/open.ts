@@ -9,6 +9,7 @@ const KEYS: Readonly<Record<Decision, string>> = {
   allow_once: "a",
   allow_session: "s",
   allow_always: "w",
+  choose: "c",
   reject: "r",
 };
 

@@ -22,6 +22,7 @@ _DECISIONS = {
     "allow_once": "allowed once",
     "allow_session": "allowed for this session",
     "allow_always": "always allowed",
+    "choose": "to be chosen in the editor",
     "reject": "rejected",
 }
 _CHANNELS = {
