@@ -6,6 +6,7 @@ import { SessionBook } from "./core/book.js";
 import { type FromView, frameOf } from "./core/messages.js";
 import { type Kept, Reviews } from "./core/review.js";
 import type { SessionState } from "./core/session.js";
+import { messageOf } from "./core/words.js";
 import { Answers } from "./editor/answers.js";
 import { Connection } from "./editor/connection.js";
 import { decidingCommands } from "./editor/deciding.js";
@@ -147,9 +148,15 @@ async function receive(house: House, message: FromView): Promise<void> {
   switch (message.type) {
     case "send": {
       const running = house.book.current?.runningHere;
-      await (running === undefined
-        ? run(house, { prompt: message.text, mode: message.mode })
-        : steer(house, message.text));
+      try {
+        await (running === undefined
+          ? run(house, { prompt: message.text, mode: message.mode })
+          : steer(house, message.text));
+        house.view.sent();
+      } catch (error) {
+        house.view.sent(messageOf(error));
+        throw error;
+      }
       break;
     }
     case "cancel":
@@ -182,7 +189,7 @@ async function receive(house: House, message: FromView): Promise<void> {
 /** Say what went wrong, if anything does. */
 function tell(log: vscode.LogOutputChannel, done: Promise<unknown>): void {
   done.catch((error: unknown) => {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     log.error(error instanceof Error ? error : message);
     void vscode.window.showErrorMessage(`Outrider: ${message}`);
   });

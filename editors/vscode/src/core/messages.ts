@@ -60,6 +60,8 @@ export type ToView =
       readonly before: number;
       readonly behind: number;
     }
+  /** What was sent last is taken, or it is not, because of a problem. */
+  | { readonly type: "sent"; readonly problem?: string }
   | { readonly type: "focus"; readonly what: "composer" | "open" };
 
 /** From the view. */

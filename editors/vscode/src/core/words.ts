@@ -91,6 +91,11 @@ export function ruleText(rule: RulePattern): string {
   return [rule.tool, rule.path, rule.host].filter((part) => part !== undefined).join(" ");
 }
 
+/** What an error says. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** One line of at most so many characters. */
 export function oneLine(text: string, length: number): string {
   const line = text.split(/\s+/).filter(Boolean).join(" ");
