@@ -50,6 +50,7 @@ VALUES: dict[str, type[Wire]] = {
     "NotUndoable": commands.NotUndoable,
     "ChangeInfo": commands.ChangeInfo,
     "ChangedHunk": commands.ChangedHunk,
+    "ModelInfo": commands.ModelInfo,
     "ToolInfo": commands.ToolInfo,
     "Check": commands.Check,
     "PromptSection": commands.PromptSection,

@@ -240,10 +240,21 @@ class Catalog:
             opened=self._thinks_at_once,
         )
 
-    async def survey(self) -> list[Surveyed]:
-        """Which models the configured providers have; all are asked at once, and what they tell of them is kept."""
+    async def survey(self, named: Sequence[str]) -> list[Surveyed]:
+        """Which models the configured providers have; all are asked at once, and what they tell of them is kept.
+
+        Args:
+            named: Models to ask about one by one where the list of their provider tells nothing of them.
+        """
         asked = (survey(self._provider(name), self._clock) for name in sorted(self._providers))
+        of_ollama = [
+            one
+            for one in named
+            if (provider := self._providers.get(one.partition("/")[0])) and provider.kind == "ollama"
+        ]
+        told = asyncio.gather(*(self.look_up(one) for one in of_ollama))
         found = list(await asyncio.gather(*asked))
+        await told
         for one in found:
             self._told |= {f"{one.name}/{model}": facts for model, facts in one.facts.items()}
         return found

@@ -82,8 +82,7 @@ export function taskCommands(house: House): CommandTable {
       await run(house, { prompt: `Explain ${what}.`, mode: "explore", ...withContext(selectionContext()) });
     },
     fixProblems: () => fixProblems(house),
-    steer: () =>
-      given(house, { title: "Outrider: say something to the running turn" }, (text) => steer(house, text)),
+    steer: () => given(house, { title: "Outrider: say something to the running turn" }, (text) => steer(house, text)),
     cancel: () => cancel(house),
     newSession: async () => {
       house.book.select(undefined);
