@@ -219,6 +219,8 @@ class SessionSummary(Wire):
     session_id: str
     title: str
     state: Literal["idle", "running", "parked", "closed"]
+    elsewhere: bool = False
+    """Whether another process is at a turn of it."""
     outcome: Outcome | None = None
     """How its latest turn ended, if it has."""
     started_at: str

@@ -25,6 +25,7 @@ import { SessionView, VIEW } from "./editor/view.js";
 
 const LAST_SESSION = "outrider.session";
 const REVIEWS = "outrider.reviews";
+const LOOKING_ON_MILLISECONDS = 2000;
 
 let connection: Connection | undefined;
 
@@ -54,7 +55,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const status = new StatusBar();
   const befores = new Befores();
   const seenTurns = new Set<string>();
-  const house: House = { context, log, connection: own, book, answers, proposals, reviews, view, keys };
+  const house: House = { context, log, connection: own, book, answers, proposals, reviews, view, keys, update };
   connection = own;
 
   function now(): ReturnType<ConstructorParameters<typeof SessionView>[1]> {
@@ -137,6 +138,7 @@ export function activate(context: vscode.ExtensionContext): void {
       update();
     }),
   );
+  context.subscriptions.push(lookingOn(own, book, view));
   void own.start().then(update);
 }
 
@@ -184,6 +186,18 @@ async function receive(house: House, message: FromView): Promise<void> {
     default:
       break;
   }
+}
+
+/** Read on in a session that another process runs as long as somebody looks at it: no events of it come here. */
+function lookingOn(own: Connection, book: SessionBook, view: SessionView): vscode.Disposable {
+  const timer = setInterval(() => {
+    const session = book.current;
+    if (session?.away === "elsewhere" && view.isVisible && own.state === "running")
+      void book.load(session.sessionId).catch(() => undefined);
+  }, LOOKING_ON_MILLISECONDS);
+  return new vscode.Disposable(() => {
+    clearInterval(timer);
+  });
 }
 
 /** Say what went wrong, if anything does. */

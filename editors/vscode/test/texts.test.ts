@@ -19,7 +19,7 @@ import {
   SAVE_AND_CONTINUE,
   decisionOf,
 } from "../src/core/titles.js";
-import { lasting, oneLine, ruleText, short, spent } from "../src/core/words.js";
+import { doing, lasting, oneLine, ruleText, short, spent } from "../src/core/words.js";
 import { Log } from "./events.js";
 
 const NEXT = { model: "", permissionMode: undefined };
@@ -144,4 +144,13 @@ test("numbers and times are said shortly", () => {
   assert.equal(spent({ inputTokens: 0, outputTokens: 0 }), "");
   assert.deepEqual([lasting(0.42), lasting(12.4), lasting(185)], ["0.4 s", "12 s", "3 min 5 s"]);
   assert.equal(oneLine("a\n  b", 10), "a b");
+});
+
+test("the list of sessions says what each is at, and where", () => {
+  const one = { sessionId: "ses_1", title: "", startedAt: "", lastAt: "", turns: 1 };
+  assert.equal(doing({ ...one, state: "running", elsewhere: true }), "running in another window or editor");
+  assert.equal(doing({ ...one, state: "parked" }), "needs you");
+  assert.equal(doing({ ...one, state: "closed" }), "cut off");
+  assert.equal(doing({ ...one, state: "closed", outcome: "budget_exhausted" }), "budget spent");
+  assert.equal(doing({ ...one, state: "idle", turns: 0 }), "");
 });

@@ -10,8 +10,8 @@ from pydantic_core import to_jsonable_python
 
 from outrider.agent import doctor, papers
 from outrider.agent.background import jobs
-from outrider.agent.export import export_session
 from outrider.agent.choices import models
+from outrider.agent.export import export_session
 from outrider.agent.mapping import BYTES_PER_TOKEN, words_of
 from outrider.agent.permissions import permissions
 from outrider.agent.session import Refused

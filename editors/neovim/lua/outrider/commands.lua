@@ -368,7 +368,7 @@ commands.sessions = {
         format_item = function(one)
           return ('%s  %s  %s (%d)'):format(
             one.lastAt:sub(1, 16):gsub('T', ' '),
-            one.state,
+            one.elsewhere and one.state .. ' elsewhere' or one.state,
             drawing.short(one.title, 80),
             one.turns
           )

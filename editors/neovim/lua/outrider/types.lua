@@ -904,6 +904,7 @@
 
 --- A session of this workspace, open or not.
 ---@class outrider.SessionSummary
+---@field elsewhere? boolean
 ---@field lastAt string
 ---@field outcome? 'completed'|'cancelled'|'budget_exhausted'|'failed'|'refused'
 ---@field sessionId string

@@ -18,7 +18,8 @@ interface Task {
 export async function run(house: House, task: Task): Promise<void> {
   const { book, connection, view } = house;
   const model = chosenModel(house);
-  const session = book.current?.elsewhere === true ? undefined : book.current;
+  const isElsewhere = book.current?.away === "elsewhere" && book.current.running !== undefined;
+  const session = isElsewhere ? undefined : book.current;
   const given = {
     prompt: task.prompt,
     mode: task.mode,

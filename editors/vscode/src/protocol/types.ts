@@ -1011,6 +1011,7 @@ export interface SessionStatus {
 
 /** A session of this workspace, open or not. */
 export interface SessionSummary {
+  elsewhere?: boolean;
   lastAt: string;
   outcome?: "completed" | "cancelled" | "budget_exhausted" | "failed" | "refused";
   sessionId: string;

@@ -187,8 +187,8 @@ function showFrame(now: Frame): void {
   const state =
     now.server !== "running"
       ? serverWord(now)
-      : now.elsewhere
-        ? "another window or editor runs this"
+      : now.away !== undefined
+        ? AWAY[now.away]
         : now.parked || now.open.length > 0
           ? "needs you"
           : now.running
@@ -201,7 +201,11 @@ function showFrame(now: Frame): void {
   showOpen(now);
   showEmpty(now);
   const steering = now.running;
-  text.placeholder = steering ? "Say something to the running turn…" : "What is to be done? Ctrl+Enter sends";
+  text.placeholder = steering
+    ? "Say something to the running turn…"
+    : now.away === "elsewhere"
+      ? "A task for a session of this window. Ctrl+Enter sends"
+      : "What is to be done? Ctrl+Enter sends";
   text.setAttribute("aria-label", steering ? "Say something to the running turn" : "Task");
   showSending();
   mode.hidden = steering;
@@ -215,6 +219,11 @@ function showFrame(now: Frame): void {
   else if (now.server === "failed" && before?.server !== "failed") said.textContent = "The server is not running.";
   else if (before?.running === true && !now.running) said.textContent = "The turn has ended.";
 }
+
+const AWAY = {
+  elsewhere: "another window or editor runs this; look on here, answer there",
+  "cut off": "cut off in the middle; “Outrider: Resume…” goes on with it",
+} as const;
 
 function serverWord({ server }: Frame): string {
   return server === "starting" ? "the server is starting" : "the server is not running";
