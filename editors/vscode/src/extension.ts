@@ -157,7 +157,9 @@ async function receive(house: House, message: FromView): Promise<void> {
         house.view.sent();
       } catch (error) {
         house.view.sent(messageOf(error));
-        throw error;
+        // Who sees the view has been told.
+        if (!house.view.isVisible) throw error;
+        house.log.error(messageOf(error));
       }
       break;
     }
