@@ -193,9 +193,25 @@ def test_a_second_window_looks_on_and_has_a_session_of_its_own(begin: Begin) -> 
             give(other, "Another task")
             other.until(lambda: "Another task" in other.view_text(), "a session of its own")
             asked(other, "Edit tariff.py (+1 −1)")
-        bench.focus_editor()
-        chord(bench, "y")
-        bench.until(lambda: "hours * 2" in bench.text(), "the edit of the first window")
+
+            # Back to the session of the first window, which goes on there.
+            other.command("Outrider: Sessions…")
+            row = other.page.locator(".quick-input-list .monaco-list-row", has_text="Two an hour").first
+            row.wait_for()
+            assert "running in another window or editor" in plain(row.inner_text())
+            row.click()
+            other.until(lambda: "another window or editor runs this" in other.view_text(), "who runs it")
+            other.until(
+                lambda: any("answered, steered and" in one for one in other.toasts()), "what is done where"
+            )
+            assert "needs you" in other.status(), "the session of this window is asking still"
+            other.shot("looking-on")
+            assert "Allow once" not in other.view_text()
+            assert not other.view.get_by_role("button", name="Stop").is_visible()
+            bench.focus_editor()
+            chord(bench, "y")
+            bench.until(lambda: "hours * 2" in bench.text(), "the edit of the first window")
+            other.until(lambda: "Completed" in other.view_text(), "what came of it there")
 
 
 def test_a_workspace_that_is_not_trusted_is_only_read(begin: Begin) -> None:

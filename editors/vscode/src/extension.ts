@@ -80,7 +80,7 @@ export function activate(context: vscode.ExtensionContext): void {
 
   function update(): void {
     view.update();
-    status.update(own.state, book.current, nextTurn(house));
+    status.update(own.state, book.current, nextTurn(house), answers.open);
     const keys = {
       waiting: answers.open.length > 0,
       running: book.all.some((session) => session.runningHere !== undefined),
