@@ -215,8 +215,8 @@ def test_a_problem_that_another_server_found_is_a_task(beside_another):
     editor.wait("return hours * 2")
 
 
-def write_a_task(editor):
-    editor.take("Outrider: write a task…")
+def write_and_do_it(editor):
+    """Write a task at the end of its document, and have it done."""
     editor.wait("Write below this line")
     editor.keys("ge")
     editor.type("ocorrect the price")
@@ -227,7 +227,8 @@ def write_a_task(editor):
 
 def test_a_task_is_written_in_its_document_and_done_from_there(asking):
     editor = asking(EDIT, {"text": "Fixed."})
-    write_a_task(editor)
+    editor.take("Outrider: write a task…")
+    write_and_do_it(editor)
     editor.wait(lambda: shows_the_question(editor))
     editor.keys(NEXT + RETURN)
     editor.wait("Outrider, completed: Fixed.")
@@ -240,12 +241,7 @@ def test_where_no_document_opens_by_itself_a_message_says_which_one(silent):
     editor.take("Outrider: write a task…")
     editor.wait("task.md")
     editor.keys(":open .outrider/task.md" + RETURN)
-    editor.wait("Write below this line")
-    editor.keys("ge")
-    editor.type("ocorrect the price")
-    editor.keys(ESCAPE)
-    editor.wait(" NOR ")
-    editor.take("Outrider: do “correct the price”")
+    write_and_do_it(editor)
     editor.take("Outrider: Allow once — ")
     editor.wait("Outrider, completed: Fixed.")
     editor.keys(":buffer-previous" + RETURN)
