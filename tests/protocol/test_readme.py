@@ -51,6 +51,7 @@ VALUES: dict[str, type[Wire]] = {
     "ChangeInfo": commands.ChangeInfo,
     "ChangedHunk": commands.ChangedHunk,
     "ModelInfo": commands.ModelInfo,
+    "Price": settings.Price,
     "ToolInfo": commands.ToolInfo,
     "Check": commands.Check,
     "PromptSection": commands.PromptSection,

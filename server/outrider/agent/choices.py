@@ -5,7 +5,7 @@ from typing import Final
 from outrider.agent.services import Services
 from outrider.models.routing.choose import in_order, named
 from outrider_protocol.commands import ModelInfo, ModelsResult
-from outrider_protocol.settings import BY_TIERS, Tiers
+from outrider_protocol.settings import BY_TIERS, Tier, Tiers
 
 _LATEST: Final = ":latest"
 """What Ollama adds to the name of a model that has none of its own there."""
@@ -22,7 +22,7 @@ async def models(services: Services) -> ModelsResult:
     surveyed = await catalog.survey(own)
     known = {*own, *(f"{one}{_LATEST}" for one in own)}
     listed = [f"{one.name}/{model}" for one in surveyed for model in one.models]
-    tiers = {one.model: one.tier for one in in_order(settings.tiers, "frontier", None)}
+    tiers: dict[str, Tier | None] = {one.model: one.tier for one in in_order(settings.tiers, "frontier", None)}
 
     def told(model: str, *, is_named: bool) -> ModelInfo:
         profile = catalog.profile(model)

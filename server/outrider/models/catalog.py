@@ -247,16 +247,11 @@ class Catalog:
             named: Models to ask about one by one where the list of their provider tells nothing of them.
         """
         asked = (survey(self._provider(name), self._clock) for name in sorted(self._providers))
-        of_ollama = [
-            one
-            for one in named
-            if (provider := self._providers.get(one.partition("/")[0])) and provider.kind == "ollama"
-        ]
-        told = asyncio.gather(*(self.look_up(one) for one in of_ollama))
         found = list(await asyncio.gather(*asked))
-        await told
         for one in found:
             self._told |= {f"{one.name}/{model}": facts for model, facts in one.facts.items()}
+        of_ollama = {one.name for one in found if one.kind == "ollama" and one.problem is None}
+        await asyncio.gather(*(self.look_up(one) for one in named if one.partition("/")[0] in of_ollama))
         return found
 
     async def look_up(self, reference: str) -> None:
