@@ -109,7 +109,8 @@ def test_a_turn_is_planned_steered_answered_taken_back_and_gone_on_with_by_comma
             "expect": {"messages_contain": ["planning turn", "How would you do it?"]},
         },
         slowly | edit("* 3", "* 2") | {"expect": {"messages_contain": ["Make it two", "return hours * 3"]}},
-        {"text": "In coins.", "expect": {"messages_contain": "in whole coins"}},
+        edit("* 2", "* 4", "again") | {"expect": {"messages_contain": "in whole coins"}},
+        {"text": "In coins."},
     ]
     with begin(turns) as bench:
         bench.open("tariff.py")
@@ -133,10 +134,20 @@ def test_a_turn_is_planned_steered_answered_taken_back_and_gone_on_with_by_comma
         bench.command("Outrider: Steer the Running Turn…")
         bench.type_input("in whole coins")
         bench.until(lambda: "You said: in whole coins" in bench.view_text(), "what was said to the turn")
+
+        # Who does not see the view is asked in a message.
+        bench.page.keyboard.press("Control+b")
+        bench.until(lambda: "needs you" in bench.status(), "the status bar that calls")
+        bench.until(lambda: any("Edit tariff.py (+1 −1)" in one for one in bench.toasts()), "the message")
+        bench.shot("message")
+        bench.click_toast("Allow once")
+        bench.until(lambda: bench.text() == BEFORE.replace("* 3", "* 2"), "the first edit")
+
+        bench.command("Outrider: Show Session View")
         asked(bench, "Edit tariff.py (+1 −1)")
         assert "Reject" in _choose(bench, "Outrider: Answer Pending…", "Allow once")
         bench.until(lambda: "In coins." in bench.view_text(), "the answer")
-        wanted = BEFORE.replace("* 3", "* 2")
+        wanted = BEFORE.replace("* 3", "* 4")
         bench.until(lambda: bench.text() == wanted, "the edit")
         bench.command("Outrider: Undo Turn")
         bench.until(lambda: bench.text() == BEFORE, "the undo")
