@@ -20,7 +20,7 @@ from outrider.agent.sessions import Sessions
 from outrider.agent.state import SessionState
 from outrider.agent.trust import Situation, WorkspaceTrust
 from outrider.models.catalog import Catalog, ModelProblem
-from outrider.models.routing.choose import in_order
+from outrider.models.routing.choose import named
 from outrider.models.routing.latency import Pace
 from outrider.models.routing.profile import Profile
 from outrider.models.survey import LOCAL_SERVERS, Offer, Surveyed, offers
@@ -351,28 +351,16 @@ async def survey(around: Outside, options: Mapping[str, Any]) -> Survey:
     settings = (await _settings(ClientStart(options, ()), around)).settings
     clock = around.clock or SystemClock()
     catalog = _catalog(settings, around, None, clock, around.ids or RandomIds())
-    named = _named(settings)
+    known_ones = named(settings)
     try:
-        surveyed = await catalog.survey()
-        of_ollama = (
-            one
-            for one in named
-            if (p := settings.providers.get(one.partition("/")[0])) and p.kind == "ollama"
-        )
-        await asyncio.gather(*(catalog.look_up(one) for one in of_ollama))
+        surveyed = await catalog.survey(known_ones)
     finally:
         await catalog.close()
     paces = await _paces(_state_dir(settings, around))
-    known = [Known(one, catalog.profile(one), paces.get(one)) for one in named]
+    known = [Known(one, catalog.profile(one), paces.get(one)) for one in known_ones]
     return Survey(
         settings, surveyed, [] if surveyed else await offers(around.env, clock, LOCAL_SERVERS), known
     )
-
-
-def _named(settings: Settings) -> list[str]:
-    """The models that the settings name, each once."""
-    listed = [one.model for one in in_order(settings.tiers, "frontier", settings.model)]
-    return list(dict.fromkeys([*listed, *settings.fallback_models, *settings.models]))
 
 
 async def _paces(state_dir: Path) -> dict[str, Pace]:

@@ -47,6 +47,7 @@ class Emacs(Editor):
             [str(EMACS), "-Q", "-nw", "-l", str(init), str(self.file)],
             self.file.parent,
             {"TERM": "screen-256color", "HOME": str(folder)},
+            rows=24,
         )
         self.wait("Connected! Server `outrider'")
 
@@ -96,6 +97,7 @@ def test_a_task_by_code_action_edits_the_buffer_as_one_undo_step_and_undo_keeps_
     editor.keys("\r")
     editor.wait("Choose an option: Reject")
     editor.wait("+    return hours * 2")
+    editor.shot("emacs")
     assert editor.buffer == BEFORE
     editor.keys(CLEAR + "Allow once\r")
     editor.wait("Outrider, completed: Fixed.")

@@ -141,6 +141,12 @@ class Workbench:
         rows = lines.evaluate_all("rows => rows.map(row => [parseFloat(row.style.top), row.innerText])")
         return "\n".join(text.replace("\u00a0", " ") for _, text in sorted(rows))
 
+    def beside(self) -> list[str]:
+        """What is shown behind lines, and is no text of them."""
+        found = self.page.locator(".editor-group-container.active .view-line span")
+        shown = found.evaluate_all("all => all.map(one => getComputedStyle(one, '::after').content)")
+        return [json.loads(text) for text in shown if text.startswith('"')]
+
     def position(self) -> str:
         """Where the cursor is, as the status bar says it."""
         return "".join(self._texts('[id="status.editor.selection"]'))

@@ -50,6 +50,8 @@ VALUES: dict[str, type[Wire]] = {
     "NotUndoable": commands.NotUndoable,
     "ChangeInfo": commands.ChangeInfo,
     "ChangedHunk": commands.ChangedHunk,
+    "ModelInfo": commands.ModelInfo,
+    "Price": settings.Price,
     "ToolInfo": commands.ToolInfo,
     "Check": commands.Check,
     "PromptSection": commands.PromptSection,

@@ -233,11 +233,23 @@ test("what another window runs asks nothing here, until it goes on here", () => 
     () => undefined,
   );
   for (const event of events) book.onEvent(event);
-  book.lookOn("ses_1");
+  book.lookOn("ses_1", "elsewhere");
   const session = book.get("ses_1");
   // What is written there is a task of its own, and no word to the turn that runs.
-  const here = () => [session?.elsewhere, session?.open.size, session?.runningHere?.turnId];
-  assert.deepEqual(here(), [true, 0, undefined]);
+  const here = () => [session?.away, session?.open.size, session?.runningHere?.turnId];
+  assert.deepEqual(here(), ["elsewhere", 0, undefined]);
   book.onEvent(more);
-  assert.deepEqual(here(), [false, 1, "turn_1"]);
+  assert.deepEqual(here(), [undefined, 1, "turn_1"]);
+});
+
+test("what is read on from the log of a session that another window runs asks nothing here either", async () => {
+  const log = new Log().asking();
+  const book = new SessionBook(
+    () => Promise.resolve({ events: log.events, nextSeq: log.events.length + 1, more: false }),
+    () => undefined,
+  );
+  book.lookOn("ses_1", "elsewhere");
+  await book.load("ses_1");
+  assert.equal(book.get("ses_1")?.entries.length, folded(log).entries.length);
+  assert.equal(book.get("ses_1")?.open.size, 0);
 });

@@ -240,12 +240,18 @@ class Catalog:
             opened=self._thinks_at_once,
         )
 
-    async def survey(self) -> list[Surveyed]:
-        """Which models the configured providers have; all are asked at once, and what they tell of them is kept."""
+    async def survey(self, named: Sequence[str]) -> list[Surveyed]:
+        """Which models the configured providers have; all are asked at once, and what they tell of them is kept.
+
+        Args:
+            named: Models to ask about one by one where the list of their provider tells nothing of them.
+        """
         asked = (survey(self._provider(name), self._clock) for name in sorted(self._providers))
         found = list(await asyncio.gather(*asked))
         for one in found:
             self._told |= {f"{one.name}/{model}": facts for model, facts in one.facts.items()}
+        of_ollama = {one.name for one in found if one.kind == "ollama" and one.problem is None}
+        await asyncio.gather(*(self.look_up(one) for one in named if one.partition("/")[0] in of_ollama))
         return found
 
     async def look_up(self, reference: str) -> None:

@@ -540,6 +540,15 @@ export interface ModelFellBack {
   usage?: Usage;
 }
 
+/** A model that a task can name. */
+export interface ModelInfo {
+  contextWindow: number;
+  model: string;
+  named: boolean;
+  price?: Price;
+  tier?: "small" | "mid" | "frontier";
+}
+
 /** How fast a model was. */
 export interface ModelLatency {
   firstTokenMs: number;
@@ -631,6 +640,18 @@ export interface ModelSwitched {
   reason: string;
   secrets?: Secret[];
   toolFormat: string;
+}
+
+/** Nothing to say. */
+export interface ModelsParams {
+
+}
+
+/** The models, those that the settings name first. */
+export interface ModelsResult {
+  model?: string;
+  models: ModelInfo[];
+  problems: string[];
 }
 
 /** A rule to be saved. */
@@ -990,6 +1011,7 @@ export interface SessionStatus {
 
 /** A session of this workspace, open or not. */
 export interface SessionSummary {
+  elsewhere?: boolean;
   lastAt: string;
   outcome?: "completed" | "cancelled" | "budget_exhausted" | "failed" | "refused";
   sessionId: string;
@@ -1415,6 +1437,7 @@ export interface Commands {
   "outrider.export": { params: ExportParams; result: Export };
   "outrider.jobs": { params: JobsParams; result: JobsResult };
   "outrider.map": { params: MapParams; result: MapResult };
+  "outrider.models": { params: ModelsParams; result: ModelsResult };
   "outrider.open": { params: OpenParams; result: OpenResult };
   "outrider.permissions": { params: PermissionsParams; result: PermissionsResult };
   "outrider.prompt": { params: PromptParams; result: PromptResult };
