@@ -143,7 +143,7 @@ class Asker:
             tools,
             self._model.temperature,
             self._model.max_tokens,
-            await self._contents_of_images(messages),
+            images=await self._contents_of_images(messages),
         )
         self._record_request(message_id, request, steering)
         shown = _Shown(

@@ -97,7 +97,8 @@ class Attempts(Wrapper):
             await model.close()
 
     def _fitting(self, request: ModelRequest) -> ModelRequest:
-        return replace(request, temperature=self.temperature, max_tokens=self.max_tokens)
+        limits = [limit for limit in (self.max_tokens, request.at_most) if limit is not None]
+        return replace(request, temperature=self.temperature, max_tokens=min(limits, default=None))
 
     def _retrying(self) -> AsyncRetrying:
         most = 1 if is_script(self.name) else ATTEMPTS

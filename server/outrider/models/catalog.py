@@ -162,6 +162,23 @@ class Catalog:
 
         return RoutedModel(list(models.values()), chosen, clock=self._clock)
 
+    async def open_for_titles(self, tiers: Tiers, routing: Routing) -> Model | ModelProblem:
+        """The models of the tier `small`, for what the session can do without; a script only if it was written for it.
+
+        Args:
+            tiers: The models.
+            routing: How it is chosen.
+        """
+        listed = [entry if isinstance(entry, list) else [entry] for entry in tiers.small]
+        small = [[one for one in equals if await self._can_title(one)] for equals in listed]
+        return await self.open_tiers(Tiers(small=[*filter(None, small)]), None, routing)
+
+    async def _can_title(self, reference: str) -> bool:
+        if not is_script(reference):
+            return True
+        script = await self._open_file(reference, 0)
+        return isinstance(script, ScriptedModel) and script.answers("title")
+
     def profile(self, reference: str, learned: Mapping[str, str] = MappingProxyType({})) -> Profile:
         """What is known of a model now.
 

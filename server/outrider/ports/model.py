@@ -235,13 +235,15 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One request. `purpose` is `main` for the loop, else what the answer is for (`summary`)."""
+    """One request. `purpose` is `main` for the loop, else what the answer is for (`summary`, `compaction`, `title`)."""
 
     purpose: str
     messages: Sequence[Message]
     tools: Sequence[ToolSpec] = ()
     temperature: float | None = None
     max_tokens: int | None = None
+    at_most: int | None = None
+    """Tokens that an answer for its purpose may have at most, whoever is asked."""
     images: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     """The contents of the images of its messages, by hash, as far as they are there."""
 

@@ -146,6 +146,11 @@ Session['on model.responded'] = function(self, data)
   self:spend(broken and { usage = {} } or data)
 end
 
+Session['on session.titled'] = function(self, data)
+  self.title = data.title or self.title
+  self:spend(data)
+end
+
 Session['on model.retried'] = Session.spend
 Session['on model.fellBack'] = Session.spend
 Session['on model.failed'] = Session.spend

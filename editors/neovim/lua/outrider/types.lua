@@ -895,6 +895,14 @@
 ---@field title string
 ---@field turns integer
 
+--- A model was asked for a title of the session, once and beside its first steps.
+---@class outrider.SessionTitled
+---@field model string
+---@field reason? string
+---@field secrets? outrider.Secret[]
+---@field title? string
+---@field usage? outrider.Usage
+
 --- No parameters.
 ---@class outrider.SessionsParams
 
@@ -910,6 +918,7 @@
 ---@field fallbackModels? string[]
 ---@field limits? outrider.Limits
 ---@field model? string
+---@field modelTitles? boolean
 ---@field models? table<string, outrider.ModelSettings>
 ---@field permissionMode? 'read-only'|'ask'|'auto-edit'|'full'
 ---@field providers? table<string, outrider.ProviderSettings>
@@ -1288,6 +1297,7 @@
 ---| 'session.forked' # SessionForked
 ---| 'session.restored' # SessionRestored
 ---| 'session.started' # SessionStarted
+---| 'session.titled' # SessionTitled
 ---| 'settings.changed' # SettingsChanged
 ---| 'steering.received' # SteeringReceived
 ---| 'tool.answered' # ToolAnswered

@@ -122,6 +122,10 @@ export class SessionState {
       case "session.restored":
         this.permissionMode = event.data.permissionMode;
         break;
+      case "session.titled":
+        this.title = oneLine(event.data.title ?? "", 80) || this.title;
+        this.spend(event.data.usage);
+        break;
       case "settings.changed":
         this.permissionMode = event.data.permissionMode;
         this.note(event.seq, `The permission mode is ${event.data.permissionMode} from now on.`, "info");

@@ -335,6 +335,8 @@ class _Fold:
                 turn = self._turns.get(str(data.get("turnId", "")))
                 note = Note("info", "The session was opened again by another process.", event.ts)
                 (turn.items if turn else cast("list[Any]", report.outside)).append(note)
+            case "session.titled" if data.get("title"):
+                self._note(event, "info", f"{data.get('model')} named the session “{data['title']}”.")
             case "session.forked":
                 self._note(event, "info", f"The session began as a copy of {data.get('fromSessionId')}.")
             case "session.closed" if data.get("leftOver"):
