@@ -242,6 +242,8 @@ class ModelRequest:
     tools: Sequence[ToolSpec] = ()
     temperature: float | None = None
     max_tokens: int | None = None
+    tokens: int | None = None
+    """About how many it has, the tools included; None where nobody counted."""
     at_most: int | None = None
     """Tokens that an answer for its purpose may have at most, whoever is asked."""
     images: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
