@@ -55,6 +55,8 @@ class Usage(Wire):
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
     cost: float | None = None
+    estimated: bool | None = None
+    """True where a provider did not count some of it, so that it was estimated from the length of the texts."""
 
 
 class RulePattern(Wire):

@@ -15,7 +15,16 @@ from outrider.agent.account import Account, usage_of
 from outrider.agent.record import Record
 from outrider.agent.services import Services
 from outrider.models.catalog import ModelProblem
-from outrider.ports.model import FellBack, Message, Model, ModelFailure, ModelRequest, ModelResponse, Retried
+from outrider.ports.model import (
+    BYTES_PER_TOKEN,
+    FellBack,
+    Message,
+    Model,
+    ModelFailure,
+    ModelRequest,
+    ModelResponse,
+    Retried,
+)
 from outrider.ports.routing import Need, Router
 from outrider_protocol.events import SessionTitled
 from outrider_protocol.settings import BY_TIERS
@@ -107,12 +116,15 @@ class Titling:
 
     async def _ask_model(self, model: Model, task: str) -> None:
         messages = [Message("system", INSTRUCTION), Message("user", task)]
-        request = ModelRequest("title", messages, temperature=model.temperature, at_most=ANSWER_TOKENS)
+        tokens = int(sum(message.weight for message in messages) / BYTES_PER_TOKEN)
+        request = ModelRequest(
+            "title", messages, temperature=model.temperature, tokens=tokens, at_most=ANSWER_TOKENS
+        )
         account, began = Account(), False
         title, reason = "", "no_title"
         try:
             if isinstance(model, Router):
-                await model.route(Need("title", tokens=sum(len(message.text) for message in messages) // 3))
+                await model.route(Need("title", tokens=tokens))
             async with self._services.deadlines.timeout(SECONDS), aclosing(model.stream(request)) as items:
                 async for item in items:
                     began = True

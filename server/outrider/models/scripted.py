@@ -259,6 +259,7 @@ class ScriptedModel:
                 usage.cached_tokens,
                 usage.reasoning_tokens,
                 usage.cost,
+                usage.estimated or False,
             ),
             provider_data=kept and ProviderData(kept.model, kept.blocks),
         )

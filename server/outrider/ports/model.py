@@ -252,13 +252,20 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Tokens of one response, as the provider counted them. `cost` is None where it is unknown."""
+    """Tokens of one response, as the provider counted them unless `estimated`. `cost` is None where it is unknown."""
 
     input: int = 0
     output: int = 0
     cached: int | None = None
     reasoning: int | None = None
     cost: float | None = None
+    estimated: bool = False
+    """Whether nobody counted them: they are what so long texts have about."""
+
+    @property
+    def counted(self) -> bool:
+        """Whether the provider counted anything."""
+        return not self.estimated and bool(self.input or self.output)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1178,6 +1178,7 @@
 ---@class outrider.Usage
 ---@field cachedTokens? integer
 ---@field cost? number
+---@field estimated? boolean
 ---@field inputTokens? integer
 ---@field outputTokens? integer
 ---@field reasoningTokens? integer

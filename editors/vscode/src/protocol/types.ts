@@ -1321,6 +1321,7 @@ export interface UndonePath {
 export interface Usage {
   cachedTokens?: number;
   cost?: number;
+  estimated?: boolean;
   inputTokens?: number;
   outputTokens?: number;
   reasoningTokens?: number;

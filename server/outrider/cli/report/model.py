@@ -28,6 +28,8 @@ class Tokens:
     cost: float | None = None
     unpriced: bool = False
     """Whether an answer came without its cost."""
+    estimated: bool = False
+    """Whether some of them were counted by nobody."""
 
     def add(self, usage: Data | None) -> None:
         """Take in the usage of one answer."""
@@ -35,6 +37,7 @@ class Tokens:
             return
         self.given += usage.get("inputTokens", 0)
         self.made += usage.get("outputTokens", 0)
+        self.estimated = self.estimated or bool(usage.get("estimated"))
         if (cached := usage.get("cachedTokens")) is not None:
             self.cached = (self.cached or 0) + cached
         if (cost := usage.get("cost")) is not None:
@@ -526,6 +529,7 @@ def _sum_tokens(total: Tokens, one: Tokens) -> None:
     if one.cost is not None:
         total.cost = (total.cost or 0) + one.cost
     total.unpriced = total.unpriced or one.unpriced
+    total.estimated = total.estimated or one.estimated
 
 
 def _given(context: Any) -> list[str]:
