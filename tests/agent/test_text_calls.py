@@ -267,6 +267,18 @@ async def test_the_length_of_an_answer_is_asked_for_only_where_it_is_set(given, 
     assert [body.get("max_tokens") for body in server.bodies] == [sent, sent]
 
 
+@pytest.mark.parametrize("form", ["native", "hermes"])
+async def test_a_call_of_several_at_once_runs_them(form, begin):
+    uses = [{"recipient_name": f"functions.{name}", "parameters": given} for _, name, given in (READ, LIST)]
+    asked = ("call_a", "multi_tool_use.parallel", {"tool_uses": uses})
+    editor, server = await begin(models={"my/tiny": {"toolFormat": form}})
+    said = Said(calls=[asked]) if form == "native" else Said(written(asked))
+    server.plays("openai-chat", said, Said("Done."))
+    assert (await editor.run("Look"))["outcome"] == "completed"
+    done = [(one["name"], one["status"]) for one in data_of(editor, "tool.finished")]
+    assert done == [("read_file", "ok"), ("list_files", "ok")]
+
+
 # --- the doctor ---------------------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from outrider.models.dialects.http_model import HttpModel
 from outrider.models.images import as_shown, has_images
+from outrider.models.native_calls import as_meant
 from outrider.models.routing.profile import Profile
 from outrider.models.text_tools.formats import FORMATS
 from outrider.models.with_text_tools import TextToolModel
@@ -149,6 +150,7 @@ class ProfiledModel(Wrapper):
                     # What showed of this answer is expected of the next one.
                     self._opened ^= {self.name}
                 if isinstance(item, ModelResponse):
+                    item = as_meant(item, request.tools, self._ids)  # noqa: PLW2901 - it is that answer
                     latency = _latency(began, first or began, self._clock.monotonic(), item.tokens)
                     self._on_latency(self.name, latency)
                     used = _counted(item.tokens or Tokens(), request, shown + _length_of_calls(item))
