@@ -14,6 +14,7 @@ from outrider.models.dialects.answer import OpenCall
 from outrider.models.dialects.decoder import Decoder
 from outrider.models.failures import stream_failure
 from outrider.models.payload import count, mapping, mappings, string
+from outrider.models.thoughts_back import wants_thoughts
 from outrider.ports.ids import Ids
 from outrider.ports.model import FinishReason, ModelFailure, ModelItem, Tokens
 
@@ -47,6 +48,7 @@ class ChatDecoder(Decoder):
         self._by_index: dict[int, list[OpenCall]] = {}
         """The calls of each index, the latest last: some servers give every call the same one."""
         self._kept: dict[str, Any] = {}
+        self._thoughts_kept = wants_thoughts(model)
         self._finish: str | None = None
         self._refused = False
         self._in_pieces = False
@@ -118,6 +120,9 @@ class ChatDecoder(Decoder):
     def _feed_delta(self, delta: dict[str, Any], items: list[ModelItem]) -> None:
         reasoning = delta.get("reasoning_content") or delta.get("reasoning")
         if isinstance(reasoning, str):
+            if reasoning and self._thoughts_kept:
+                key = "reasoning_content" if delta.get("reasoning_content") else "reasoning"
+                self._kept[key] = self._kept.get(key, "") + reasoning
             self._thinks_aloud = self._thinks_aloud or bool(reasoning)
             self._answer.add_reasoning(reasoning, items)
         if not self._thinks_aloud:
