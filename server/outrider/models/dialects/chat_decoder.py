@@ -22,10 +22,14 @@ _FINISH_REASONS: dict[str, FinishReason] = {
     "length": "length",
     "max_tokens": "length",
     "model_length": "length",
+    "model_context_window_exceeded": "length",
     "content_filter": "refused",
     "refusal": "refused",
+    "sensitive": "refused",
 }
 """Those that stand whatever else came; every other one means `tool_calls` if there are calls, else `stop`."""
+_BROKEN_OFF = frozenset({"error", "network_error", "insufficient_system_resource", "abort"})
+"""Reasons for an end that is none: the server gave up. Those of OpenRouter, Z.ai, DeepSeek and vLLM."""
 _KEPT_LISTS = ("reasoning_details", "thinking_blocks")
 """Signed reasoning, as OpenRouter and LiteLLM send it piece by piece; it goes back whole."""
 _ONLY = -1
@@ -64,8 +68,8 @@ class ChatDecoder(Decoder):
         return self._done or self._finish is not None or self._came_whole
 
     def _end(self, items: list[ModelItem]) -> None:
-        if self._finish == "error":
-            items.append(ModelFailure("overloaded", f"{self._source} ended the answer with an error"))
+        if self._finish in _BROKEN_OFF:
+            items.append(ModelFailure("overloaded", f"{self._source} gave the answer up: {self._finish}"))
             return
         if self._kept:
             self._answer.keep(self._kept)
@@ -77,6 +81,9 @@ class ChatDecoder(Decoder):
     def _take(self, chunk: dict[str, Any], items: list[ModelItem]) -> None:
         if chunk.get("error") or chunk.get("object") == "error" or _is_bare_error(chunk):
             items.append(stream_failure(chunk, source=self._source))
+            return
+        if stopped := mapping(chunk.get("x_groq")).get("error"):
+            items.append(stream_failure({"error": stopped}, source=self._source))
             return
         # Groq and Moonshot have further places for it.
         usage = chunk.get("usage") or mapping(chunk.get("x_groq")).get("usage")
