@@ -373,7 +373,7 @@ class DoctorParams(Wire):
     """What is looked at beyond what costs nothing."""
 
     probe: bool = False
-    """Whether the model is asked, in one small request, to call a tool."""
+    """Whether each model that may be asked is asked, in one small request, to call a tool."""
 
 
 class Check(Wire):

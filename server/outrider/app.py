@@ -23,6 +23,8 @@ from outrider.models.catalog import Catalog, ModelProblem
 from outrider.models.routing.choose import named
 from outrider.models.routing.latency import Pace
 from outrider.models.routing.profile import Profile
+from outrider.models.routing.refusals import FILE as REFUSALS
+from outrider.models.routing.refusals import Refusals
 from outrider.models.survey import LOCAL_SERVERS, Offer, Surveyed, offers
 from outrider.permissions.decide import narrowest
 from outrider.permissions.guarded import Guarded
@@ -207,7 +209,7 @@ async def start(
         folders, documents, editor, supervisor, deadlines, around, held, guarded, _state_dir(settings, around)
     )
     root = folders.folders[0].path if folders.folders else None
-    catalog = _catalog(settings, around, root, clock, ids)
+    catalog = await _catalog(settings, around, root, clock, ids)
     maps = RepositoryMap(
         lambda: Rooms(app.services.folders, app.services.search),
         documents,
@@ -350,7 +352,7 @@ async def survey(around: Outside, options: Mapping[str, Any]) -> Survey:
     """
     settings = (await _settings(ClientStart(options, ()), around)).settings
     clock = around.clock or SystemClock()
-    catalog = _catalog(settings, around, None, clock, around.ids or RandomIds())
+    catalog = await _catalog(settings, around, None, clock, around.ids or RandomIds())
     known_ones = named(settings)
     try:
         surveyed = await catalog.survey(known_ones)
@@ -384,8 +386,10 @@ async def _paces(state_dir: Path) -> dict[str, Pace]:
     return paces
 
 
-def _catalog(settings: Settings, around: Outside, root: Path | None, clock: Clock, ids: Ids) -> Catalog:
+async def _catalog(settings: Settings, around: Outside, root: Path | None, clock: Clock, ids: Ids) -> Catalog:
     proxies = (around.env.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"))
+    refusals = Refusals(_state_dir(settings, around) / REFUSALS, SystemClock())
+    await refusals.load()
     return Catalog(
         settings.providers,
         settings.models,
@@ -395,6 +399,7 @@ def _catalog(settings: Settings, around: Outside, root: Path | None, clock: Cloc
         secrets=EnvironmentSecrets(around.env),
         proxy=next((proxy for proxy in proxies if proxy), None),
         ca_file=around.env.get("SSL_CERT_FILE"),
+        refusals=refusals,
     )
 
 

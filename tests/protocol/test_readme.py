@@ -162,6 +162,7 @@ def test_what_the_page_lets_the_workspace_set_is_what_it_may_set(page: Page) -> 
         "trusted": False,
         "fallbackModels": ["my/c"],
         "codeLens": False,
+        "modelTitles": False,
         "recording": True,
         "models": {"my/a": {"vision": True}},
         "tiers": {"mid": ["my/c"]},

@@ -27,6 +27,18 @@ test("an approval is open with the changes it is about until it is answered", ()
   assert.equal(session.open.size, 0);
 });
 
+test("a session is called by its first task until a model has named it", () => {
+  const log = new Log();
+  log.add("turn.started", { prompt: "Look\nat it", mode: "agent", model: "tiers" }, "turn_1");
+  assert.equal(folded(log).title, "Look at it");
+  log.add("session.titled", { model: "my/small", reason: "auth" }, "turn_1");
+  assert.equal(folded(log).title, "Look at it");
+  log.add("session.titled", { model: "my/small", title: "Ferries", usage: { inputTokens: 3, outputTokens: 1 } });
+  const session = folded(log);
+  assert.equal(session.title, "Ferries");
+  assert.equal(session.usage.inputTokens, 3);
+});
+
 test("what is asked again has the newer changes only", () => {
   const log = new Log().asking();
   log.add("approval.resolved", { id: "open_1", callId: "c1", decision: "reject", by: "rule" }, "turn_1");

@@ -13,10 +13,11 @@ from outrider.agent.masking import masking_for
 from outrider.agent.record import Record
 from outrider.agent.review_paper import UnderReview
 from outrider.agent.services import Services
-from outrider.agent.session import Refused, Session, wait_result
+from outrider.agent.session import Refused, Session
 from outrider.agent.state import SessionState
 from outrider.agent.undo.standing import Standing, standing, stands_in
 from outrider.agent.undo.taking_back import lasting
+from outrider.agent.waiting import wait_result
 from outrider.models.catalog import ModelProblem
 from outrider.ports.events import LoggedEvent
 from outrider.store.listing import SessionRow

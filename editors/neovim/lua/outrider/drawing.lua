@@ -184,10 +184,11 @@ function M.tokens(count)
 end
 
 --- What was used.
----@param usage { inputTokens: integer, outputTokens: integer, cost: number? }
+---@param usage { inputTokens: integer, outputTokens: integer, cost: number?, estimated: boolean? }
 ---@return string
 function M.usage(usage)
-  local text = ('%s + %s tokens'):format(M.tokens(usage.inputTokens), M.tokens(usage.outputTokens))
+  local about = usage.estimated and '~' or ''
+  local text = ('%s%s + %s tokens'):format(about, M.tokens(usage.inputTokens), M.tokens(usage.outputTokens))
   return usage.cost and ('%s · cost %.4f'):format(text, usage.cost) or text
 end
 

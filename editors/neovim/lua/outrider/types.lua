@@ -913,6 +913,14 @@
 ---@field title string
 ---@field turns integer
 
+--- A model was asked for a title of the session, once and beside its first steps.
+---@class outrider.SessionTitled
+---@field model string
+---@field reason? string
+---@field secrets? outrider.Secret[]
+---@field title? string
+---@field usage? outrider.Usage
+
 --- No parameters.
 ---@class outrider.SessionsParams
 
@@ -928,6 +936,7 @@
 ---@field fallbackModels? string[]
 ---@field limits? outrider.Limits
 ---@field model? string
+---@field modelTitles? boolean
 ---@field models? table<string, outrider.ModelSettings>
 ---@field permissionMode? 'read-only'|'ask'|'auto-edit'|'full'
 ---@field providers? table<string, outrider.ProviderSettings>
@@ -1187,6 +1196,7 @@
 ---@class outrider.Usage
 ---@field cachedTokens? integer
 ---@field cost? number
+---@field estimated? boolean
 ---@field inputTokens? integer
 ---@field outputTokens? integer
 ---@field reasoningTokens? integer
@@ -1306,6 +1316,7 @@
 ---| 'session.forked' # SessionForked
 ---| 'session.restored' # SessionRestored
 ---| 'session.started' # SessionStarted
+---| 'session.titled' # SessionTitled
 ---| 'settings.changed' # SettingsChanged
 ---| 'steering.received' # SteeringReceived
 ---| 'tool.answered' # ToolAnswered

@@ -132,6 +132,10 @@ export class SessionState {
       case "session.restored":
         this.permissionMode = event.data.permissionMode;
         break;
+      case "session.titled":
+        this.title = oneLine(event.data.title ?? "", 80) || this.title;
+        this.spend(event.data.usage);
+        break;
       case "settings.changed":
         this.permissionMode = event.data.permissionMode;
         this.note(event.seq, `The permission mode is ${event.data.permissionMode} from now on.`, "info");
@@ -332,11 +336,13 @@ export class SessionState {
   private spend(usage: Usage | undefined): void {
     if (usage === undefined) return;
     if (usage.cost === undefined) this.priced = false;
-    const { inputTokens = 0, outputTokens = 0, cost = 0 } = this.usage;
+    const before = this.usage;
+    const { inputTokens = 0, outputTokens = 0, cost = 0 } = before;
     this.usage = {
       inputTokens: inputTokens + (usage.inputTokens ?? 0),
       outputTokens: outputTokens + (usage.outputTokens ?? 0),
     };
+    if (before.estimated || usage.estimated) this.usage.estimated = true;
     if (this.priced) this.usage.cost = cost + (usage.cost ?? 0);
   }
 

@@ -85,7 +85,7 @@ export function short(count: number): string {
 /** Tokens and cost; the cost only where it is known, and nothing where nothing is. */
 export function spent(usage: Usage): string {
   if (!usage.inputTokens && !usage.outputTokens && usage.cost === undefined) return "";
-  const tokens = `${short(usage.inputTokens ?? 0)} in, ${short(usage.outputTokens ?? 0)} out`;
+  const tokens = `${usage.estimated ? "~" : ""}${short(usage.inputTokens ?? 0)} in, ${short(usage.outputTokens ?? 0)} out`;
   return usage.cost === undefined ? tokens : `${tokens}, ${usage.cost.toFixed(4)}`;
 }
 

@@ -1021,6 +1021,15 @@ export interface SessionSummary {
   turns: number;
 }
 
+/** A model was asked for a title of the session, once and beside its first steps. */
+export interface SessionTitled {
+  model: string;
+  reason?: string;
+  secrets?: Secret[];
+  title?: string;
+  usage?: Usage;
+}
+
 /** No parameters. */
 export interface SessionsParams {
 
@@ -1039,6 +1048,7 @@ export interface Settings {
   fallbackModels?: string[];
   limits?: Limits;
   model?: string;
+  modelTitles?: boolean;
   models?: Record<string, ModelSettings>;
   permissionMode?: "read-only" | "ask" | "auto-edit" | "full";
   providers?: Record<string, ProviderSettings>;
@@ -1333,6 +1343,7 @@ export interface UndonePath {
 export interface Usage {
   cachedTokens?: number;
   cost?: number;
+  estimated?: boolean;
   inputTokens?: number;
   outputTokens?: number;
   reasoningTokens?: number;
@@ -1494,6 +1505,7 @@ export interface EventData {
   "session.forked": SessionForked;
   "session.restored": SessionRestored;
   "session.started": SessionStarted;
+  "session.titled": SessionTitled;
   "settings.changed": SettingsChanged;
   "steering.received": SteeringReceived;
   "tool.answered": ToolAnswered;
