@@ -5,6 +5,7 @@ import glob
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -254,7 +255,7 @@ class _Place:
     def _outside(self, word: Word) -> str | None:
         if word.text is not None:
             return self._outside_path(word.text)
-        if not word.is_glob or ".." in word.source or word.source.startswith("/"):
+        if not word.is_glob or _leads_out(word.source):
             return f"where {word.source} lies is not known"
         matches = list(islice(self._matches(word), MOST_MATCHES + 1))
         if len(matches) > MOST_MATCHES:
@@ -297,6 +298,13 @@ class _Place:
             return f"{text} is outside the workspace"
         why = self._why_shut((self._joined(text), resolved))
         return None if why is None else f"{text} is shut: {why}"
+
+
+def _leads_out(pattern: str) -> bool:
+    """Whether a pattern may stand for the folder above: up to bash 5.1, and where it is told to, `.*` does."""
+    return pattern.startswith("/") or any(
+        name.startswith(".") and fnmatchcase("..", name) for name in pattern.split("/")
+    )
 
 
 def _paths_in(text: str) -> list[str]:
