@@ -244,6 +244,8 @@ ROWS = [
     ("cd odd && rg *", "ask", "a pattern in the place of what is looked for brings a file --pre=touch, an option that runs it"),
     ("cd odd && git grep *", "ask", "the same"), ("cd odd && grep o*", "ask", "a pattern brings a link that leads out"), ("grep a.* a.py", "allow", "the files are harmless"),
     ("cat .*", "ask", "it may stand for the folder above"), ("cd sub && cat .?/a.py", "ask", "the same"),
+    ("xxd - -autoskip", "ask", "xxd sees no options behind its first operand: the second is written"), ("uniq a.py -c", "ask", "uniq of other systems neither"),
+    ("head a.py -n /etc/passwd", "ask", "the same: the value of an option would be a file"), ("head a.py -n 5", "allow", "one that does not lead out"),
     # what is read from elsewhere
     ("xargs -a /etc/passwd -I{} echo x{}", "allow", "the rule is about any arguments, from a file too"), ("xargs -a /etc/passwd -I{} basename x{}", "ask", "arguments from outside"),
     ("xargs --arg-file=/etc/passwd -I{} basename x{}", "ask", "the same"), ("xargs -a .env -I{} echo x{}", "ask", "from a file that is shut"), ("xargs -a a.py -I{} basename x{}", "allow", "from the workspace"),
@@ -383,6 +385,24 @@ def test_so_does_one_that_goes_through_folders_and_comes_to_it(workspace, comman
     assert decided("grep -r x deep", workspace, "ask", [Rule("allow", RUN, "grep")]).verdict == "allow"
 
 
+@pytest.mark.parametrize(
+    ("does", "does_more"),
+    [
+        ("find . -name x", "find . -delete"), ("find sub", "find . -fprint x"), ("find .", "find . -name $x"), ("sed -n 1p a.py", "sed -i 1d a.py"), ("sed p a.py", "sed 'w x' a.py"),
+        ("sort /etc/passwd", "sort -o x a.py"), ("rg x sub", "rg --pre touch x sub"), ("date", "date -s 1"), ("tree", "tree -o x"), ("uniq a.py", "uniq a.py x"),
+    ],
+)  # fmt: skip
+def test_the_name_alone_of_what_mostly_reads_allows_no_more(workspace, does, does_more):
+    """An `Always allow…` of a look must not delete, write or run something the next time."""
+    name = does.split()[0]
+    rules = [Rule("allow", RUN, name)]
+    assert decided(does, workspace, "ask", rules).verdict == "allow"
+    assert decided(does_more, workspace, "auto-edit", rules).verdict == "ask"
+    wider = [Rule("allow", RUN, " ".join(does_more.replace("'", "").split()[:2]))]
+    if " -" in does_more and does_more.split()[1].startswith("-"):
+        assert decided(does_more, workspace, "ask", wider).verdict == "allow"
+
+
 def test_parts_say_why_they_ask(workspace):
     looked = look_at("git diff | tee x; sudo rm y", folders_of([("work", workspace.as_uri())]), workspace)
     parts = named_parts(looked, RULES, "auto-edit")
@@ -397,6 +417,7 @@ OFFERED = [
     ("git diff HEAD", ["git diff"]), ("npm run build -- x", ["npm run build"]), ("make test", ["make test"]), ("pytest -q a", ["pytest"]),
     ("python -m pytest -q", ["python -m pytest"]), ("python x.py a", ["python x.py"]), ("bash x.sh a", ["bash x.sh"]), ("./x.sh a", ["./x.sh"]),
     ("rm -r build", ["rm -r build!"]), ("uv run pytest", ["uv run pytest"]), ("cd sub && make test | tail -5", ["make test", "tail"]),
+    ("find . -name x", ["find"]), ("find . -delete", ["find . -delete!"]), ("sed -i s/a/b/ a.py", ["sed -i s/a/b/ a.py!"]), ("sort a.py -o a.py", ["sort a.py -o a.py!"]),
     ("python -c 'x'", ["python -c x!"]), ("git -c a=b diff", ["git -c a=b diff!"]), ("git", ["git!"]), ("npx x", ["npx x!"]),
     ("sudo make", []), ("make $x > y", []), ("eval x", []), ("A_B=1 make test", []), ("$x", []), ("rm $x", []), ("f() { ls; }; f", []),
 ]  # fmt: skip

@@ -81,6 +81,10 @@ _VERBS: Final = {
 
 
 _PATCHES: Final = names("log whatchanged reflog stash diff-tree show diff")
+_COMMITS_ALONE: Final = names(
+    "log show whatchanged shortlog rev-parse rev-list ls-tree cat-file for-each-ref show-ref merge-base name-rev branch tag remote "
+    "config reflog version notes count-objects worktree diff-tree"
+)
 _PATCHED: Final = names("show diff")
 _CHECKS: Final = re.compile(r"%G|%\(\*?(?:raw|signature)")
 """What in a format has a program look at a signature, or shows an object as it is (git-log(1), git-for-each-ref(1))."""
@@ -100,6 +104,12 @@ def git_reads(arguments: Sequence[Word]) -> Reads | str:
     if isinstance(reads, str) or not _shows_texts(arguments):
         return reads
     return reads._replace(tracked=True, past=_shows_past(arguments))
+
+
+def looks_at_files(arguments: Sequence[Word]) -> bool:
+    """Whether git may look what became of the files that it tracks, and so into repositories among them."""
+    texts = [word.text or "" for word in arguments]
+    return next((text for text in texts if not text.startswith("-")), "") not in _COMMITS_ALONE
 
 
 def _shows_past(arguments: Sequence[Word]) -> bool:

@@ -102,6 +102,9 @@ def read_options(options: Options, arguments: Sequence[Word]) -> Reads | str:
             taken.operands.append(word)
         elif text == "-" or not text.startswith("-"):
             taken.operands.append(word)
+        elif taken.operands and options.most < _MANY:
+            # Not every program looks for options behind the first operand.
+            return f"{text} may be a file that is written"
         elif problem := _option(options, text, rest, taken):
             return problem
         may_take = text is not None and text.startswith("--") and "=" not in text
@@ -118,7 +121,7 @@ def _option(options: Options, text: str, rest: list[Word], taken: _Taken) -> str
         if name in options.long_valued:
             if not equals and (problem := _no_value(options, key, rest)):
                 return problem
-            _value(options, key, Word(text, value) if equals else rest.pop(0), taken)
+            _value(options, key, Word(text, value) if equals else _next(rest, taken), taken)
             return None
         if name not in options.long:
             return f"{text} is not known to only read"
@@ -132,7 +135,7 @@ def _option(options: Options, text: str, rest: list[Word], taken: _Taken) -> str
             value = letters[number + 1 :]
             if not value and (problem := _no_value(options, f"-{letter}", rest)):
                 return problem
-            _value(options, f"-{letter}", Word(text, value) if value else rest.pop(0), taken)
+            _value(options, f"-{letter}", Word(text, value) if value else _next(rest, taken), taken)
             return None
         if letter in options.optional:
             return None
@@ -152,6 +155,14 @@ def _no_value(options: Options, key: str, rest: Sequence[Word]) -> str | None:
     if rest[0].is_one and (text is None or not re.fullmatch(r"-.*\D.*|--", text, re.DOTALL)):
         return None
     return None if rest[0].is_one and key in options.patterns else f"{rest[0].source} may be an option"
+
+
+def _next(rest: list[Word], taken: _Taken) -> Word:
+    """The next word as a value; behind an operand it is another operand to programs that see no options there."""
+    word = rest.pop(0)
+    if taken.operands:
+        taken.paths.append(word)
+    return word
 
 
 def _value(options: Options, key: str, value: Word, taken: _Taken) -> None:

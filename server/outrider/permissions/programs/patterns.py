@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from outrider.permissions.programs.readers import only_reads
 from outrider.permissions.shell.model import Program, Word
 from outrider.permissions.shell.through import SHELLS, runs_others
 
@@ -64,6 +65,9 @@ _ONE_THING: Final = _names(
 )
 """Programs that do one thing, so that their name says it."""
 
+_DO_MORE: Final = _names("find sed sort rg date tree uniq file xxd")
+"""Programs that mostly read, and write or run something by an option or an operand."""
+
 
 def pattern_of(program: Program) -> Pattern | None:
     """The rule that is offered for a program; None where none can cover it.
@@ -81,7 +85,7 @@ def pattern_of(program: Program) -> Pattern | None:
             break
         known.append(word)
     is_whole = len(known) == len(words)
-    if name in _ONE_THING:
+    if name in _ONE_THING and not _does_more(program):
         return Pattern((name,))
     if depth := _DEPTHS.get(name):
         if len(known) > 1 and (name, known[1]) in _DEEPER:
@@ -149,11 +153,21 @@ def _names_one(name: str, words: Sequence[str]) -> bool:
 
 
 def fits(pattern: Pattern, program: Program) -> bool:
-    """Whether an allowing rule's words are those of a program: word by word, from its name on."""
+    """Whether an allowing rule's words are those of a program: word by word, from its name on.
+
+    The name alone of a program that mostly reads allows no more than that: `find` is not `find -delete`.
+    """
     words = program.words
     if pattern.is_exact:
         return words == list(pattern.words)
+    if len(pattern.words) == 1 and _does_more(program):
+        return False
     return words[: len(pattern.words)] == list(pattern.words)
+
+
+def _does_more(program: Program) -> bool:
+    """Whether a program that mostly reads may do something else this time."""
+    return program.name in _DO_MORE and isinstance(only_reads(program), str)
 
 
 def may_fit(pattern: Pattern, program: Program) -> bool:
