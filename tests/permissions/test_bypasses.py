@@ -244,7 +244,7 @@ ROWS = [
     ("cd odd && rg *", "ask", "a pattern in the place of what is looked for brings a file --pre=touch, an option that runs it"),
     ("cd odd && git grep *", "ask", "the same"), ("cd odd && grep o*", "ask", "a pattern brings a link that leads out"), ("grep a.* a.py", "allow", "the files are harmless"),
     ("cat .*", "ask", "it may stand for the folder above"), ("cd sub && cat .?/a.py", "ask", "the same"),
-    ("xxd - -autoskip", "ask", "xxd sees no options behind its first operand: the second is written"), ("uniq a.py -c", "ask", "uniq of other systems neither"),
+    ("xxd - -autoskip", "ask", "xxd sees no options behind its first operand: the second is written"), ("xxd sub --", "ask", "the same"), ("uniq a.py -c", "ask", "uniq of other systems neither"),
     ("head a.py -n /etc/passwd", "ask", "the same: the value of an option would be a file"), ("head a.py -n 5", "allow", "one that does not lead out"),
     # what is read from elsewhere
     ("xargs -a /etc/passwd -I{} echo x{}", "allow", "the rule is about any arguments, from a file too"), ("xargs -a /etc/passwd -I{} basename x{}", "ask", "arguments from outside"),

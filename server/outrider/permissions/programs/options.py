@@ -85,6 +85,9 @@ def read_options(options: Options, arguments: Sequence[Word]) -> Reads | str:
     while rest:
         word = rest.pop(0)
         text = word.text
+        if taken.operands and options.most < _MANY and word.may_be_option and text != "-":
+            # Not every program looks for options behind the first operand.
+            return f"{word.source} may be a file that is written"
         if text == "--":
             # Another version of the program may take this for the value of what stands before it.
             odd = next((one for one in rest if one.may_be_option and not one.is_glob), None)
@@ -102,9 +105,6 @@ def read_options(options: Options, arguments: Sequence[Word]) -> Reads | str:
             taken.operands.append(word)
         elif text == "-" or not text.startswith("-"):
             taken.operands.append(word)
-        elif taken.operands and options.most < _MANY:
-            # Not every program looks for options behind the first operand.
-            return f"{text} may be a file that is written"
         elif problem := _option(options, text, rest, taken):
             return problem
         may_take = text is not None and text.startswith("--") and "=" not in text
