@@ -413,12 +413,27 @@ def test_parts_say_why_they_ask(workspace):
     assert parts[2].program.through == ("sudo",)
 
 
+@pytest.mark.parametrize(
+    ("command", "script"),
+    [
+        ("./run.sh x", "run.sh"), ("bash run.sh", "run.sh"), ("uv run run.sh", "run.sh"), ("uv run -q python3 a.py x", "a.py"), ("poetry run python a.py", "a.py"),
+        ("deno run -A a.py", "a.py"), ("go run ./a.py", "a.py"), ("uv run pytest a.py", None), ("poetry run python -c a.py", None), ("npm run a.py", None),
+    ],
+)  # fmt: skip
+def test_a_script_of_the_workspace_is_known_by_its_content(workspace, command, script):
+    """Its hash is part of what is approved, and of a rule; whoever starts it."""
+    looked = look_at(command, folders_of([("work", workspace.as_uri())]), workspace)
+    assert list(looked.scripts) == ([script] if script else [])
+
+
 OFFERED = [
     ("git diff HEAD", ["git diff"]), ("npm run build -- x", ["npm run build"]), ("make test", ["make test"]), ("pytest -q a", ["pytest"]),
     ("python -m pytest -q", ["python -m pytest"]), ("python x.py a", ["python x.py"]), ("bash x.sh a", ["bash x.sh"]), ("./x.sh a", ["./x.sh"]),
     ("rm -r build", ["rm -r build!"]), ("uv run pytest", ["uv run pytest"]), ("cd sub && make test | tail -5", ["make test", "tail"]),
     ("find . -name x", ["find"]), ("find . -delete", ["find . -delete!"]), ("sed -i s/a/b/ a.py", ["sed -i s/a/b/ a.py!"]), ("sort a.py -o a.py", ["sort a.py -o a.py!"]),
     ("python -c 'x'", ["python -c x!"]), ("git -c a=b diff", ["git -c a=b diff!"]), ("git", ["git!"]), ("npx x", ["npx x!"]),
+    ("poetry run python -c x", ["poetry run python -c x!"]), ("uv run python x.py", ["uv run python x.py!"]), ("go run x.go", ["go run x.go"]), ("deno run -A x.ts", ["deno run -A x.ts!"]),
+    ("docker run -v /:/x y", ["docker run -v /:/x y!"]), ("docker run y sh", ["docker run y"]), ("uv run python $x", []), ("bundle exec rake x", ["bundle exec rake x!"]),
     ("sudo make", []), ("make $x > y", []), ("eval x", []), ("A_B=1 make test", []), ("$x", []), ("rm $x", []), ("f() { ls; }; f", []),
 ]  # fmt: skip
 
