@@ -1,11 +1,13 @@
 """The task document: a whole task in a client that has nothing but documents and code actions."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 from scripting import FIX, call, step
 
-from outrider.testing.profiles import BARE, HELIX_25_01, KATE_22_12, STOCK
+from outrider.testing.profiles import BAD_EDITS, BARE, EGLOT, HELIX_25_01, KATE_22_12, MOVING, NEOVIM, STOCK, VIM_LSP
+from outrider.testing.scenario import scripted, start_session
 
 PATH = ".outrider/task.md"
 MARK = "<!-- Write below this line, then take the code action. -->"
@@ -58,7 +60,6 @@ async def test_a_whole_task_goes_by_the_document(profile, begin):
     await has(editor, "> Run: cat tariff.py")
     await take(editor, "Outrider: Allow once", at="Waits for you: approval")
     await has(editor, "- `run_command` `cat tariff.py`: ok")
-    print(editor.text(PATH))
     await has(editor, "> Which tax?")
     editor.type(PATH, "what the law says\n")
     await take(editor, "Outrider: answer “what the law says”", at="Waits for you: question")
@@ -69,5 +70,93 @@ async def test_a_whole_task_goes_by_the_document(profile, begin):
     assert "Completed" in head(editor)
     await take(editor, "Outrider: undo turn")
     await has(editor, "taken back “tariff.py”: 1 change")
-    print(editor.text(PATH))
     assert editor.disk("tariff.py").endswith("* 3\n")
+
+
+def disk_head(editor):
+    return editor.disk(PATH).partition(MARK)[0]
+
+
+async def until(comes_true):
+    """Wait for what no message tells of: a file is written."""
+    async with asyncio.timeout(30):
+        while not comes_true():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
+async def on_disk(editor, text):
+    """Wait until the file says something, and load it anew as a person would."""
+    await until(lambda: text in disk_head(editor))
+    editor.reload(PATH)
+
+
+@pytest.mark.parametrize("profile", [KATE_22_12, BARE], ids=str)
+async def test_where_no_edit_is_taken_the_whole_task_goes_by_the_file(profile, begin):
+    editor = await begin(profile, [step(FIX), step(ASK), {"text": ANSWER}], {"events": False})
+    await opened(editor)
+    editor.type(PATH, "Correct the price.\n")
+    await take(editor, "Outrider: Send “Correct the price.”")
+    await on_disk(editor, "> +    return hours * 2")
+    assert "load the file anew" in head(editor)
+    assert tail(editor).strip() == ""
+    await take(editor, "Outrider: Allow once", at="Waits for you: approval")
+    await on_disk(editor, "> Which tax?")
+    editor.type(PATH, "what the law says\n")
+    await take(editor, "Outrider: answer “what the law says”", at="Waits for you: question")
+    await on_disk(editor, "> That is all.")
+    assert tail(editor).strip() == ""
+    await take(editor, "Outrider: undo turn")
+    await on_disk(editor, "taken back “tariff.py”: 1 change")
+
+
+async def test_unsaved_text_comes_into_the_file_and_what_was_sent_is_not_offered_again(begin):
+    editor = await begin(KATE_22_12, [step(ASK), {"text": "Done."}], {"events": False})
+    await opened(editor)
+    editor.type(PATH, "Go.\n")
+    await take(editor, "Outrider: Send “Go.”")
+    await until(lambda: "> Which tax?" in disk_head(editor))
+    editor.type(PATH, "the law\n")  # into the old text, in which what was sent still stands
+    assert tail(editor).split() == ["Go.", "the", "law"]
+    await take(editor, "Outrider: answer “the law”")
+    await until(lambda: "> Done." in disk_head(editor))
+    assert "the law" not in editor.disk(PATH).partition(MARK)[2]
+    editor.type(PATH, "And this is not sent.\n")
+    await editor.command("outrider.open", {})
+    await until(lambda: "this is not sent" in editor.disk(PATH))
+    editor.reload(PATH)
+    assert tail(editor).strip() == "And this is not sent."
+
+
+async def test_what_is_typed_meanwhile_stays(begin):
+    turns = [{**step(call("read_file", path="tariff.py", called=f"c{n}")), "delay": 0.06} for n in range(8)]
+    editor = await begin(STOCK, [*turns, {"text": "Done."}], {"testing": None})
+    await opened(editor)
+    editor.type(PATH, "Look.\n")
+    await take(editor, "Outrider: Send “Look.”")
+    typed = ""
+    while "> Done." not in head(editor):
+        editor.type(PATH, "x")
+        typed += "x"
+        await asyncio.sleep(0.01)
+    assert tail(editor).strip() == typed
+    assert head(editor).count("- `read_file`") == 8
+
+
+@pytest.mark.parametrize("profile", [*BAD_EDITS, *MOVING, NEOVIM, EGLOT, VIM_LSP], ids=str)
+async def test_no_client_makes_it_lose_what_is_written(profile, begin):
+    editor = await begin(profile, [step(ASK), {"text": "Done."}], {"events": False}, answers=[])
+    await opened(editor)
+    editor.type(PATH, "Go.\n")
+    await take(editor, "Outrider: Send “Go.”")
+
+    def everywhere():
+        return editor.text(PATH) + editor.disk(PATH)
+
+    await until(lambda: "> Which tax?" in everywhere())
+    editor.type(PATH, "next: a second thing\n")
+    await editor.code_actions(PATH)
+    await editor.take_action("Outrider: 19 — ")
+    await until(lambda: "> Done." in everywhere())
+    assert tail(editor).strip().endswith("next: a second thing")
+    assert everywhere().count("next: a second thing") in {1, 2}
+    assert editor.text(PATH).count(MARK) == 1

@@ -43,11 +43,16 @@ class Task:
     """Empty while it runs."""
     reason: str = ""
     answer: str = ""
+    since: list[Step] = field(default_factory=list[Step])
+    """What happened after its end."""
     calls: dict[str, Step] = field(default_factory=dict[str, Step])
     """The steps that are calls which have not ended."""
 
     def did(self, step: Step) -> None:
         """Take in a step."""
+        if self.outcome:
+            self.since = [*self.since, step][-MOST_STEPS:]
+            return
         self.steps.append(step)
         if len(self.steps) > MOST_STEPS:
             del self.steps[0]

@@ -74,7 +74,8 @@ def page_of(told: Conversation | None, standing: Standing) -> Page:
         about = _item(item)
         sections.append(Section(item, len(lines), len(lines) + len(about)))
         lines += [*about, ""]
-    lines += [*_state(told, standing), ""]
+    if state := _state(told, standing):
+        lines += [*state, ""]
     return Page(tuple(lines), tuple(sections))
 
 
@@ -123,6 +124,8 @@ def _in_full(number: int, task: Task) -> list[str]:
         lines += ["Answer:", "", *quoted(task.answer, MOST_CHARACTERS), ""]
     if task.outcome:
         lines += [_result(task), ""]
+    if task.since:
+        lines += ["Since then:", *map(_step, task.since), ""]
     return lines
 
 
