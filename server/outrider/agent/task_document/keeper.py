@@ -14,7 +14,7 @@ from outrider.agent.services import Services
 from outrider.agent.sessions import Sessions
 from outrider.agent.task_document.conversation import TOLD, Conversation
 from outrider.agent.task_document.page import Page, Standing, page_of, session_named
-from outrider.agent.task_document.weaving import Found, found_in, holds, taken_apart, woven
+from outrider.agent.task_document.weaving import Found, found_in, holds, taken_apart, without, woven
 from outrider.agent.task_document.writing import MOST_BYTES, Writing
 from outrider.ports.clock import Clock
 from outrider.ports.events import LoggedEvent
@@ -53,7 +53,8 @@ class TaskDocument:
         self._news = asyncio.Event()
         self._chosen = False
         self._wanted: str | None = None
-        self._taken = ""
+        self._taken: tuple[str, ...] = ()
+        """What was written in the document and is done, and may still stand in it."""
         self._problem = ""
         self._was_open = False
         self._page: Page | None = None
@@ -96,7 +97,6 @@ class TaskDocument:
             self._begin()
         if is_open != was_open:
             self._there = None
-        if is_open != was_open or self._writing.has_to_wait:
             self._news.set()
         if document is not None and self._page is not None and not self._writing.takes_edits:
             self._look_whether_loaded(document.text, self._page)
@@ -105,8 +105,9 @@ class TaskDocument:
         """Where the editor takes no edits the old page stands in its buffer, and what was sent, until it loads the file anew."""
         if self._there is not page and holds(text, page):
             self._there = page
-        if self._taken and not taken_apart(text).written.startswith(self._taken):
-            self._taken = ""
+            self._writing.opened_anew()  # an edit that was given up may have come after all
+        if self._taken and not taken_apart(text).written.startswith(self._taken[0]):
+            self._taken = ()
 
     async def opened(self) -> Path | str:
         """Make it, and have it say what there is to say; a text says why that cannot be."""
@@ -123,7 +124,7 @@ class TaskDocument:
             return
         self._problem = ""
         if text is not None and self._is_written(text.strip()):
-            self._taken = text.strip()
+            self._taken = (*self._taken, text.strip())
         self._news.set()
 
     def _is_written(self, text: str) -> bool:
@@ -131,7 +132,7 @@ class TaskDocument:
         if document is None or not text:
             return bool(text)  # in the file, if anywhere
         under = (found.written for found in self._found_in(document.text))
-        return taken_apart(document.text).written.startswith(text) or text in under
+        return self.written_in(document.text).startswith(text) or text in under
 
     def not_done(self, message: str) -> None:
         """Something was asked for and could not be done."""
@@ -165,7 +166,7 @@ class TaskDocument:
         """What the person wrote below the mark and has not sent yet."""
         parts = taken_apart(text)
         written = parts.written if parts.below is not None else text.strip()
-        return written.removeprefix(self._taken).strip() if self._taken else written
+        return without(written, self._taken).strip()
 
     # --- writing -------------------------------------------------------------------------------------------------
 
@@ -206,17 +207,17 @@ class TaskDocument:
             self._problem,
         )
         page = self._page = page_of(self.told, standing)
-        there = self._there
+        there, taken = self._there, self._taken
         self._tried.append(page)
         problem = await self._writing.put(
-            path, lambda text: woven(text, page, there, self._taken, self._tried)
+            path, lambda text: woven(text, page, there, taken, self._tried)
         )
         if problem is not None:
             _log.info("the task document is not written: %s", problem)
-        elif self._is_open(path) != is_open:
+        elif self._writing.has_to_wait or self._is_open(path) != is_open:
             self._news.set()
-        elif not self._writing.has_to_wait and (self._writing.takes_edits or not is_open):
-            self._there, self._taken = page, ""
+        elif self._writing.takes_edits or not is_open:
+            self._there, self._taken = page, self._taken[len(taken) :]
 
     async def _choose(self, path: Path) -> None:
         """The session that it is about at first: the latest that is open here, else the one that it was about before."""

@@ -3,7 +3,7 @@
 Above the mark all is Outrider's, but for what the person wrote under an open item, as its answer. Below it all is theirs.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from outrider.agent.papers import MARK
@@ -87,14 +87,14 @@ def _with_what_is_written(found: Found, above: list[str], page: Page) -> Found:
     return Found(found.section, found.start, found.end + len(written) + 1, "\n".join(written).strip())
 
 
-def woven(text: str, page: Page, before: Page | None, taken: str = "", tried: Iterable[Page] = ()) -> str:
+def woven(text: str, page: Page, before: Page | None, taken: Sequence[str] = (), tried: Iterable[Page] = ()) -> str:
     """A document with another page in it.
 
     Args:
         text: The document as it is.
         page: The new page.
         before: The page that is in it; None where that is not known.
-        taken: What was written in it and is done: it goes.
+        taken: What was written in it and is done, one after the other: it goes.
         tried: Further pages, of which lines may be in it.
 
     Returns:
@@ -123,18 +123,25 @@ def woven(text: str, page: Page, before: Page | None, taken: str = "", tried: It
     return "".join([*head, *_below(moved, below, taken, end)])
 
 
-def _put(theirs: _Theirs, section: Section, at: int, taken: str) -> list[str]:
+def without(text: str, taken: Sequence[str]) -> str:
+    """What stands below the mark without what it begins with and is done; else it stays to the letter."""
+    for one in taken:
+        start = len(text) - len(text.lstrip())
+        if text.startswith(one, start):
+            rest = text[start + len(one) :]
+            text = text[:start] + (rest[2:] if rest.startswith("\r\n") else rest.removeprefix("\n"))
+    return text
+
+
+def _put(theirs: _Theirs, section: Section, at: int, taken: Sequence[str]) -> list[str]:
     blocks = [block for place, block in theirs.under.get(section.item.id, []) if place == at]
-    return [row for block in blocks if not taken or "\n".join(block).strip() != taken for row in block]
+    return [row for block in blocks if "\n".join(block).strip() not in taken for row in block]
 
 
-def _below(moved: list[str], below: list[str], taken: str, end: str) -> list[str]:
-    text = "".join(below)
-    if taken and text.strip().startswith(taken):
-        rest = text.strip()[len(taken) :].lstrip()
-        text = f"{end}{rest}{end if rest and not rest.endswith(end) else ''}"
+def _below(moved: list[str], below: list[str], taken: Sequence[str], end: str) -> list[str]:
+    text = without("".join(below), taken)
     added = "\n".join(moved).strip()
-    if added and added != taken:
+    if added and added not in taken:
         text = f"{end}{added.replace(chr(10), end)}{end}{text}"
     return [text or end]
 

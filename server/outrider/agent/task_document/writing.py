@@ -37,7 +37,7 @@ class Writing:
         self._unseen: tuple[int, str] | None = None
         """Version and text into which an edit was put that the editor has not told of."""
         self.has_to_wait = False
-        """Whether the document has to change before it can be written again."""
+        """Whether it is not up to date yet, and may be a little later."""
 
     @property
     def takes_edits(self) -> bool:
@@ -64,10 +64,13 @@ class Writing:
             document = self._documents.get(uri)
             if document is None or not self.takes_edits:
                 break
-            if weave(document.text) == document.text or not await self._edit(document, weave):
+            if weave(document.text) == document.text:
+                return None
+            if not await self._edit(document, weave):
                 return None
         document = self._documents.get(uri)
         if document is not None and self.takes_edits:
+            self.has_to_wait = weave(document.text) != document.text  # somebody types
             return None
         return await asyncio.to_thread(_write, path, weave, None if document is None else document.text)
 
@@ -94,17 +97,15 @@ class Writing:
         now = self._documents.get(document.uri)
         if now is None:
             return True
-        if applied.claimed:
-            moved = now.text != document.text
-            self._unseen = None if moved else (document.version, document.text)
-            self._failures = 0 if moved else self._failures + 1
-            self.has_to_wait = not moved and self.takes_edits
-            return moved or not self.takes_edits
-        if now.version == document.version:
-            self._failures += 1
-            return True
-        self.has_to_wait = True  # somebody types
-        return False
+        if applied.claimed and now.text != document.text:
+            self._failures, self._unseen = 0, None
+        elif applied.claimed:
+            self._failures, self._unseen = self._failures + 1, (document.version, document.text)
+            self.has_to_wait = self.takes_edits
+            return not self.takes_edits
+        elif now.version == document.version or now.text == wanted:
+            self._failures += 1  # one that is put in and never answered for holds up all others
+        return True
 
 
 def _write(path: Path, weave: Weave, buffer: str | None) -> str | None:
