@@ -7,6 +7,7 @@ and where they stand.
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 
 from outrider.agent import papers
@@ -14,7 +15,7 @@ from outrider.agent.services import Services
 from outrider.agent.sessions import Sessions
 from outrider.agent.task_document.conversation import TOLD, Conversation
 from outrider.agent.task_document.page import Page, Standing, page_of, session_named
-from outrider.agent.task_document.weaving import Found, found_in, holds, taken_apart, without, woven
+from outrider.agent.task_document.weaving import Found, found_in, is_in, taken_apart, without, woven
 from outrider.agent.task_document.writing import MOST_BYTES, Writing
 from outrider.ports.clock import Clock
 from outrider.ports.events import LoggedEvent
@@ -60,7 +61,7 @@ class TaskDocument:
         self._page: Page | None = None
         """The latest."""
         self._there: Page | None = None
-        """The one that is in the text that the next one goes into, where that is known."""
+        """The one that was in the document last, as far as that is known."""
         self._tried: deque[Page] = deque(maxlen=PAGES_KNOWN)
         self._lock = asyncio.Lock()
         self.told: Conversation | None = None
@@ -96,14 +97,13 @@ class TaskDocument:
             self._writing.opened_anew()
             self._begin()
         if is_open != was_open:
-            self._there = None
             self._news.set()
         if document is not None and self._page is not None and not self._writing.takes_edits:
             self._look_whether_loaded(document.text, self._page)
 
     def _look_whether_loaded(self, text: str, page: Page) -> None:
         """Where the editor takes no edits the old page stands in its buffer, and what was sent, until it loads the file anew."""
-        if self._there is not page and holds(text, page):
+        if self._there is not page and is_in(page, text):
             self._there = page
             self._writing.opened_anew()  # an edit that was given up may have come after all
         if self._taken and not taken_apart(text).written.startswith(self._taken[0]):
@@ -207,17 +207,19 @@ class TaskDocument:
             self._problem,
         )
         page = self._page = page_of(self.told, standing)
-        there, taken = self._there, self._taken
+        taken = self._taken
         self._tried.append(page)
-        problem = await self._writing.put(
-            path, lambda text: woven(text, page, there, taken, self._tried)
-        )
+        problem = await self._writing.put(path, lambda text: self._woven(text, page, taken))
         if problem is not None:
             _log.info("the task document is not written: %s", problem)
         elif self._writing.has_to_wait or self._is_open(path) != is_open:
             self._news.set()
         elif self._writing.takes_edits or not is_open:
             self._there, self._taken = page, self._taken[len(taken) :]
+
+    def _woven(self, text: str, page: Page, taken: Sequence[str]) -> str:
+        there = next((one for one in reversed(self._tried) if is_in(one, text)), self._there)
+        return woven(text, page, there, taken, self._tried)
 
     async def _choose(self, path: Path) -> None:
         """The session that it is about at first: the latest that is open here, else the one that it was about before."""

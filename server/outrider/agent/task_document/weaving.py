@@ -55,9 +55,10 @@ def taken_apart(text: str) -> Woven:
     return Woven(lines, None) if at is None else Woven(lines[:at], lines[at + 1 :])
 
 
-def holds(text: str, page: Page) -> bool:
-    """Whether a page is in a document, and nothing else above the mark."""
-    return [line.rstrip() for line in taken_apart(text).above] == [line.rstrip() for line in page.lines]
+def is_in(page: Page, text: str) -> bool:
+    """Whether a page is in a document: with what somebody wrote between its lines, but with all of them."""
+    ours, here = ([line.rstrip() for line in lines] for lines in (page.lines, taken_apart(text).above))
+    return not any(any(ours[one.start : one.end]) for one in changed_ranges(ours, here))
 
 
 def found_in(text: str, page: Page) -> list[Found]:
@@ -87,7 +88,9 @@ def _with_what_is_written(found: Found, above: list[str], page: Page) -> Found:
     return Found(found.section, found.start, found.end + len(written) + 1, "\n".join(written).strip())
 
 
-def woven(text: str, page: Page, before: Page | None, taken: Sequence[str] = (), tried: Iterable[Page] = ()) -> str:
+def woven(
+    text: str, page: Page, before: Page | None, taken: Sequence[str] = (), tried: Iterable[Page] = ()
+) -> str:
     """A document with another page in it.
 
     Args:
