@@ -55,7 +55,7 @@ async def take(editor, title, at=None):
 
 async def opened(editor):
     opening = editor.command_nowait("outrider.open", {})
-    await editor.wait_for(lambda: (editor.root / PATH).exists(), "the document")
+    await editor.wait_for((editor.root / PATH).exists, "the document")
     await editor.wait_for(lambda: opening.done or editor.shown, "the answer")
     editor.open(PATH)
 

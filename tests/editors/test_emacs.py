@@ -159,7 +159,7 @@ def test_a_task_is_written_in_its_document_and_done_from_there(emacs):
     editor.wait(" F1  task.md")
     editor.wait("Write below this line")
     editor.keys(END + "correct the price")
-    editor.take("Outrider: do “correct the price”")
+    editor.take("Outrider: Send “correct the price”")
     editor.wait("Choose an option: Reject")
     editor.keys(CLEAR + "Allow once\r")
     editor.wait("Outrider, completed: Fixed.")

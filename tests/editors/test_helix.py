@@ -222,7 +222,7 @@ def write_a_task(editor):
     editor.type("ocorrect the price")
     editor.keys(ESCAPE)
     editor.wait(" NOR ")
-    editor.take("Outrider: do “correct the price”")
+    editor.take("Outrider: Send “correct the price”")
 
 
 def test_a_task_is_written_in_its_document_and_done_from_there(asking):
@@ -245,7 +245,7 @@ def test_where_no_document_opens_by_itself_a_message_says_which_one(silent):
     editor.type("ocorrect the price")
     editor.keys(ESCAPE)
     editor.wait(" NOR ")
-    editor.take("Outrider: do “correct the price”")
+    editor.take("Outrider: Send “correct the price”")
     editor.take("Outrider: Allow once — ")
     editor.wait("Outrider, completed: Fixed.")
     editor.keys(":buffer-previous" + RETURN)
