@@ -18,7 +18,6 @@ from outrider.testing.profiles import (
     STOCK,
     VIM_LSP,
 )
-from outrider.testing.scenario import scripted, start_session
 
 PATH = ".outrider/task.md"
 MARK = "<!-- Write below this line, then take the code action. -->"

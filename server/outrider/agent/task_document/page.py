@@ -167,7 +167,7 @@ def _item(item: Open) -> list[str]:
             titles[at : at + 1] = [ALWAYS_HERE, ALWAYS_EVERYWHERE]
             told = [f"> - allow {short(rule_told(rule), _LINE)}" for rule in rules]
             lines += [f"`{ALWAYS_HERE}` and `{ALWAYS_EVERYWHERE}` would save:", "", *told, ""]
-        lines.append(f"Code actions here: {', '.join(f'`{title}`' for title in [*titles, REVIEW])}.")
+        lines.append(f"Code actions here: {', '.join(code(title, _LINE) for title in [*titles, REVIEW])}.")
     elif item.allow_free_form:
         choose = "Take a choice as a code action here, or write" if item.options else "Write"
         lines.append(f"{choose} an answer below this and take the code action `answer “…”`.")

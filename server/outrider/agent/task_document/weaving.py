@@ -20,6 +20,8 @@ class Woven:
     """Lines with their ends, up to the mark."""
     below: list[str] | None
     """Those after it; None where there is no mark."""
+    end: str = "\n"
+    """How the line of the mark ends."""
 
     @property
     def written(self) -> str:
@@ -52,7 +54,9 @@ def taken_apart(text: str) -> Woven:
     """A document in its parts. The first mark counts: what Outrider writes holds none, as others are only quoted there."""
     lines = split_lines(text)
     at = next((number for number, line in enumerate(lines) if line.strip() == MARK), None)
-    return Woven(lines, None) if at is None else Woven(lines[:at], lines[at + 1 :])
+    if at is None:
+        return Woven(lines, None)
+    return Woven(lines[:at], lines[at + 1 :], "\r\n" if lines[at].endswith("\r\n") else "\n")
 
 
 def is_in(page: Page, text: str) -> bool:
@@ -105,7 +109,7 @@ def woven(
         open stays there, and else comes below the mark.
     """
     parts = taken_apart(text)
-    end = "\r\n" if "\r\n" in text else "\n"
+    end = parts.end
     above = [line.rstrip("\r\n") for line in parts.above]
     below, ours = parts.below, _lines_of(page, *tried, *([before] if before is not None else []))
     if below is None:  # the mark is gone, so what is not ours is theirs
