@@ -235,6 +235,38 @@ def test_a_task_is_written_in_its_document_and_done_from_there(asking):
     editor.wait_for_buffer(AFTER)
 
 
+def test_where_it_cannot_ask_the_whole_task_goes_by_the_document(silent):
+    ask = call("ask_user", question="Which tax?", options=["19", "7"])
+    answer = "Fixed. " * 80 + "\n\nThat is all."
+    editor = silent(EDIT, ask, {"text": answer})
+    editor.take("Outrider: write a task…")
+    editor.wait("task.md")
+    editor.keys(":open .outrider/task.md" + RETURN)
+    editor.wait("Write below this line")
+    editor.keys("ge")
+    editor.type("ocorrect the price")
+    editor.keys(ESCAPE)
+    editor.wait(" NOR ")
+    editor.take("Outrider: Send “correct the price”")
+    editor.wait("> +    return hours * 2")
+    editor.keys("gg/Waits for you: approval" + RETURN)
+    editor.take("Outrider: Allow once — ")
+    editor.wait("> Which tax?")
+    editor.keys("ge")
+    editor.type("othe law")
+    editor.keys(ESCAPE)
+    editor.wait(" NOR ")
+    editor.take("Outrider: answer “the law”")
+    editor.keys("ge")
+    editor.wait("> That is all.")
+    editor.wait("Completed")
+    assert "the law" not in editor.text.partition("Write below this line")[2]
+    editor.take("Outrider: undo turn")
+    editor.wait("taken back “tariff.py”: 1 change")
+    editor.keys(":buffer-previous" + RETURN)
+    editor.wait_for_buffer(BEFORE)
+
+
 def test_where_no_document_opens_by_itself_a_message_says_which_one(silent):
     editor = silent(EDIT, {"text": "Fixed."})
     editor.take("Outrider: write a task…")
