@@ -230,7 +230,7 @@ def test_a_task_is_written_in_its_document_and_done_from_there(asking):
     write_a_task(editor)
     editor.wait(lambda: shows_the_question(editor))
     editor.keys(NEXT + RETURN)
-    editor.wait("Outrider, completed: Fixed.")
+    editor.wait("> Fixed.")
     editor.keys(":buffer-previous" + RETURN)
     editor.wait_for_buffer(AFTER)
 
