@@ -28,8 +28,6 @@ from outrider_protocol import (
 )  # fmt: skip
 from outrider_protocol.events import Open
 
-_WRITTEN = "refactor.rewrite"
-"""The kind of an action that takes what is written."""
 _DECISIONS: dict[str, dict[str, str]] = {
     ALLOW_ONCE: {"decision": "allow_once"},
     RUN_OUTSIDE: {"decision": "allow_once"},
@@ -82,8 +80,8 @@ def _answers(item: Open, written: str) -> Iterator[dict[str, Any]]:
 
 
 def _answered(item: Open, written: str) -> dict[str, Any]:
-    title = f"answer “{short(written)}” — {short(item.title)}"
-    return action(title, _WRITTEN, ANSWER, {"id": item.id, "answer": written})
+    argument = {"id": item.id, "answer": written}
+    return action(f"answer “{short(written)}” — {short(item.title)}", "refactor.rewrite", ANSWER, argument)
 
 
 def _sent(app: App, written: str) -> Iterator[dict[str, Any]]:
@@ -92,14 +90,14 @@ def _sent(app: App, written: str) -> Iterator[dict[str, Any]]:
     session = next((one for one in app.sessions.running if told and one.id == told.session_id), None)
     if session is not None and session.record.state.current is not None:
         argument = {"sessionId": session.id, "text": written}
-        yield action(f"Send “{what}” to the running task", _WRITTEN, STEER, argument)
+        yield action(f"Send “{what}” to the running task", "refactor.rewrite", STEER, argument)
         return
     same = {"sessionId": told.session_id} if told is not None else {}
-    yield action(f"Send “{what}”", _WRITTEN, RUN, {"prompt": written, **same})
+    yield action(f"Send “{what}”", "refactor.rewrite", RUN, {"prompt": written, **same})
     if told is not None:
-        yield action(f"Send “{what}” as a new conversation", _WRITTEN, RUN, {"prompt": written})
-    yield action(f"plan “{what}”", _WRITTEN, RUN, {"prompt": written, "mode": "plan", **same})
-    yield action(f"explore “{what}”", _WRITTEN, RUN, {"prompt": written, "mode": "explore", **same})
+        yield action(f"Send “{what}” as a new conversation", "refactor.rewrite", RUN, {"prompt": written})
+    yield action(f"plan “{what}”", "refactor.rewrite", RUN, {"prompt": written, "mode": "plan", **same})
+    yield action(f"explore “{what}”", "refactor.rewrite", RUN, {"prompt": written, "mode": "explore", **same})
 
 
 def _going_on(app: App) -> Iterator[dict[str, Any]]:
