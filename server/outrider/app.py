@@ -18,6 +18,7 @@ from outrider.agent.recording import Recordings
 from outrider.agent.services import Services
 from outrider.agent.sessions import Sessions
 from outrider.agent.state import SessionState
+from outrider.agent.task_document.keeper import TaskDocument
 from outrider.agent.trust import Situation, WorkspaceTrust
 from outrider.models.catalog import Catalog, ModelProblem
 from outrider.models.routing.choose import named
@@ -97,6 +98,7 @@ class App:
     maps: RepositoryMap
     retention: Retention | None
     recordings: Recordings
+    task_document: TaskDocument
     messages: tuple[str, ...] = ()
     """What has to be said about the settings."""
 
@@ -157,6 +159,7 @@ class App:
     async def close(self, reason: str) -> None:
         """Let go of everything: turns, processes, connections, and the log last."""
         await self.sessions.close(reason)
+        await self.task_document.close()
         await self.recordings.close()
         await self.services.trust.close()
         await self.publisher.close()
@@ -296,9 +299,10 @@ async def start(
         return await app.services.overlay.unsaved()
 
     publisher = Publisher(held, documents, unsaved, SystemClock())
+    sessions = Sessions(services, show)
     app = App(
         services,
-        Sessions(services, show),
+        sessions,
         around,
         settings,
         settings,
@@ -314,6 +318,7 @@ async def start(
         Recordings(
             services, _state_dir(settings, around), lambda text: editor.say("warning", f"Outrider: {text}")
         ),
+        TaskDocument(services, sessions, SystemClock()),
         layered.messages,
     )
     await trust.file.refresh()

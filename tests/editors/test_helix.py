@@ -223,11 +223,16 @@ def test_a_problem_that_another_server_found_is_a_task(beside_another):
 def write_and_do_it(editor):
     """Write a task at the end of its document, and have it done."""
     editor.wait("Write below this line")
+    write_at_the_end(editor, "correct the price", "Outrider: Send “correct the price”")
+
+
+def write_at_the_end(editor, words, action):
+    """Write a line at the end of a document, and take an action there."""
     editor.keys("ge")
-    editor.type("ocorrect the price")
+    editor.type(f"o{words}")
     editor.keys(ESCAPE)
     editor.wait(" NOR ")
-    editor.take("Outrider: do “correct the price”")
+    editor.take(action)
 
 
 def test_a_task_is_written_in_its_document_and_done_from_there(asking):
@@ -236,9 +241,32 @@ def test_a_task_is_written_in_its_document_and_done_from_there(asking):
     write_and_do_it(editor)
     editor.wait(lambda: shows_the_question(editor))
     editor.keys(NEXT + RETURN)
-    editor.wait("Outrider, completed: Fixed.")
+    editor.wait("> Fixed.")
     editor.keys(":buffer-previous" + RETURN)
     editor.wait_for_buffer(AFTER)
+
+
+def test_where_it_cannot_ask_the_whole_task_goes_by_the_document(silent):
+    ask = call("ask_user", question="Which tax?", options=["19", "7"])
+    answer = "Fixed. " * 80 + "\n\nThat is all."
+    editor = silent(EDIT, ask, {"text": answer})
+    editor.take("Outrider: write a task…")
+    editor.wait("task.md")
+    editor.keys(":open .outrider/task.md" + RETURN)
+    write_and_do_it(editor)
+    editor.wait("> +    return hours * 2")
+    editor.keys("gg/Waits for you: approval" + RETURN)
+    editor.take("Outrider: Allow once — ")
+    editor.wait("> Which tax?")
+    write_at_the_end(editor, "the law", "Outrider: answer “the law”")
+    editor.keys("ge")
+    editor.wait("> That is all.")
+    editor.wait("Completed")
+    assert "the law" not in editor.text.partition("Write below this line")[2]
+    editor.take("Outrider: undo turn")
+    editor.wait("taken back “tariff.py”: 1 change")
+    editor.keys(":buffer-previous" + RETURN)
+    editor.wait_for_buffer(BEFORE)
 
 
 def test_where_no_document_opens_by_itself_a_message_says_which_one(silent):

@@ -299,7 +299,7 @@ class Commands:
     async def _open(self, params: OpenParams) -> OpenResult:
         services = self._app.services
         if params.what == "task":
-            path = await papers.task_paper(services.folders)
+            path = await self._app.task_document.opened()
         else:
             item = next((item for item in self._app.sessions.waiting if item.id == params.id), None)
             if item is None:

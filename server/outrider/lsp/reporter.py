@@ -20,7 +20,8 @@ EVIDENCE = {
 }
 """What a message adds about the way a completed turn was checked."""
 MESSAGE_LENGTH = 400
-"""Characters of a summary that are put in a message; the whole goes to the log of the client."""
+"""Characters of a summary that are put in a message; the whole goes to the log of the client, and into the task document."""
+WHERE_ALL_IS = " (all of it is in the task document: take the code action “write a task…”)"
 
 
 @dataclass(slots=True)
@@ -167,6 +168,8 @@ class Reporter:
         prompt = _short(self._prompts.pop(turn_id, ""), 60)
         summary = data["summary"] or data["reason"]
         said = f"Outrider, {data['outcome'].replace('_', ' ')}: {_short(summary, MESSAGE_LENGTH)}"
+        if len(" ".join(summary.split())) > MESSAGE_LENGTH:
+            said += WHERE_ALL_IS
         if data["outcome"] == "completed":
             said += EVIDENCE.get(data["reason"], "")
         self._editor.say("log", f"“{prompt}” {data['outcome']} ({data['reason']}):\n{summary}")
