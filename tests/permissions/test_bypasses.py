@@ -31,7 +31,7 @@ ROWS = [
     ("bash -c 'make test && git diff'", "allow", "what a shell is given is read as a line"),
     ("make test >/dev/null", "allow", "what is thrown away is not written"),
     ("find . -name '*.py' -exec grep -l x {} \\;", "ask", "what find hands over could be an option"),
-    ("git diff $x", "allow", "the rule is about any arguments"),
+    ("git diff $x", "ask", "the rule of the name alone is about reading, and $x may be --output"),
     # chains
     ("git diff; curl x", "ask", "a chain with ;"),
     ("git diff && curl x", "ask", "a chain with &&"),
@@ -157,7 +157,7 @@ ROWS = [
     ("env -vu PATH git diff", "ask", "the same, beside another option"),
     ("env --unset=GIT_PAGER git diff", "ask", "the same, written out"),
     ("env -u LANG git diff", "allow", "a variable that changes no program"),
-    ("xargs -a x git diff", "allow", "the rule is about any arguments, from a file too"),
+    ("xargs -a x git diff", "ask", "the file may bring --output"),
     ("busybox rm x", "ask", "a program that is many programs"),
     ("/lib/ld-linux-x86-64.so.2 /bin/ls", "ask", "the loader starts a program"),
     # words that become several
@@ -204,7 +204,8 @@ ROWS = [
     ("echo x > .git/hooks/pre-commit", "ask", "echo has a rule, the file has none"),
     # programs that mostly read
     ("git branch -D x", "ask", "it deletes"), ("git branch x", "ask", "it makes"), ("git branch -a", "allow", "it lists"),
-    ("git diff --output=x", "allow", "the person's rule is about git diff with any arguments"),
+    ("git diff --output=x", "ask", "it writes, and the rule of the name alone is about reading"), ("git diff --ext-diff", "ask", "it runs"),
+    ("git diff --stat -- sub", "allow", "it reads"),
     ("git log --output=x", "ask", "it writes"), ("git log --ext-diff", "ask", "it runs"), ("git show --textconv", "ask", "it runs"),
     ("git grep -O x", "ask", "it opens a pager"), ("git stash list", "allow", "it lists"), ("git stash", "ask", "it changes"),
     ("git config --get user.name", "allow", "it reads"), ("git config user.name x", "ask", "it writes"),

@@ -77,6 +77,8 @@ _ONE_THING: Final = _names(
 
 _DO_MORE: Final = _names("find sed sort rg date tree uniq file xxd")
 """Programs that mostly read, and write or run something by an option or an operand."""
+_DO_MORE_OF_GIT: Final = _names("diff log show grep blame shortlog status")
+"""The sub-commands of git of which the same holds: `git diff --output=x` writes, `--ext-diff` runs."""
 
 
 def pattern_of(program: Program) -> Pattern | None:
@@ -102,8 +104,9 @@ def pattern_of(program: Program) -> Pattern | None:
             depth = 3
         first = known[:depth]
         is_named = len(known) >= depth and not any(word.startswith("-") for word in first[1:])
-        if is_named and too_wide(first, is_exact=False) is None:
-            return Pattern(tuple(first))
+        pattern = Pattern(tuple(first))
+        if is_named and too_wide(first, is_exact=False) is None and fits(pattern, program):
+            return pattern
     if name.startswith("python") and known[1:2] == ["-m"] and len(known) > 2:
         return Pattern(tuple(known[:3]))
     is_script = "/" in name or (
@@ -167,19 +170,29 @@ def _names_one(name: str, words: Sequence[str]) -> bool:
 def fits(pattern: Pattern, program: Program) -> bool:
     """Whether an allowing rule's words are those of a program: word by word, from its name on.
 
-    The name alone of a program that mostly reads allows no more than that: `find` is not `find -delete`.
+    The name alone of what mostly reads allows no more than that: `find` is not `find -delete`, `git diff` not
+    `git diff --output=x`.
     """
     words = program.words
     if pattern.is_exact:
         return words == list(pattern.words)
-    if len(pattern.words) == 1 and _does_more(program):
+    if len(pattern.words) == _words_of_name(pattern.words) and _does_more(program):
         return False
     return words[: len(pattern.words)] == list(pattern.words)
 
 
+def _words_of_name(words: Sequence[str]) -> int:
+    """How many words name what is run: of git the sub-command is one of them."""
+    return 2 if words[0] == "git" else 1
+
+
 def _does_more(program: Program) -> bool:
-    """Whether a program that mostly reads may do something else this time."""
-    return program.name in _DO_MORE and isinstance(only_reads(program), str)
+    """Whether what mostly reads may do something else this time."""
+    words = program.words
+    mostly_reads = program.name in _DO_MORE or (
+        program.name == "git" and len(words) > 1 and words[1] in _DO_MORE_OF_GIT
+    )
+    return mostly_reads and isinstance(only_reads(program), str)
 
 
 def may_fit(pattern: Pattern, program: Program) -> bool:
