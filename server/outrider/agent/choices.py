@@ -22,7 +22,9 @@ async def models(services: Services) -> ModelsResult:
     surveyed = await catalog.survey(own)
     known = {*own, *(f"{one}{_LATEST}" for one in own)}
     listed = [f"{one.name}/{model}" for one in surveyed for model in one.models]
-    tiers: dict[str, Tier | None] = {one.model: one.tier for one in in_order(settings.tiers, "frontier", None)}
+    tiers: dict[str, Tier | None] = {
+        one.model: one.tier for one in in_order(settings.tiers, "frontier", None)
+    }
 
     def told(model: str, *, is_named: bool) -> ModelInfo:
         profile = catalog.profile(model)
