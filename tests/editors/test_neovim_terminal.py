@@ -53,7 +53,7 @@ def give(editor, prompt):
         editor.keys("\x0c")  # C-l takes a message away
         editor.wait(lambda: EARLY not in editor.text)
         editor.keys(f":Outrider run {prompt}\r")
-        editor.wait(lambda: EARLY in editor.text or "hours * 2" in editor.text)
+        editor.wait(lambda: EARLY in editor.text or "hours * 2" in editor.text, seconds=60)
         return EARLY not in editor.text
 
     editor.wait(taken)
@@ -64,7 +64,7 @@ def test_an_edit_is_seen_at_its_lines_and_taken_by_a_key(neovim):
     editor.wait("def price(hours):")
     give(editor, "Correct the price")
     editor.keys("3G")
-    editor.wait(lambda: "Edit tariff.py (+1 −1)" in editor.text)
+    editor.wait(lambda: "\\a accept" in editor.text and "3,1" in editor.text)
     editor.shot("neovim")
     editor.keys("\\a")
     editor.wait("completed")

@@ -26,6 +26,7 @@ import { SessionView, VIEW } from "./editor/view.js";
 const LAST_SESSION = "outrider.session";
 const REVIEWS = "outrider.reviews";
 const LOOKING_ON_MILLISECONDS = 2000;
+const ENDING_MILLISECONDS = 4000;
 
 let connection: Connection | undefined;
 
@@ -104,7 +105,8 @@ export function activate(context: vscode.ExtensionContext): void {
       // Only its log says that a turn was cut off.
       if (book.current?.running !== undefined) cutOff.add(known.sessionId);
     }
-    await Promise.all([...cutOff].map((sessionId) => resumeSession(house, sessionId)));
+    // The server of a window that was just loaded anew may not have ended yet; nothing else has to wait for that.
+    for (const sessionId of cutOff) tell(log, resumeSession(house, sessionId, ENDING_MILLISECONDS));
   }
 
   const tables = [

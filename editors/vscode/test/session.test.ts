@@ -264,4 +264,9 @@ test("what is read on from the log of a session that another window runs asks no
   await book.load("ses_1");
   assert.equal(book.get("ses_1")?.entries.length, folded(log).entries.length);
   assert.equal(book.get("ses_1")?.open.size, 0);
+  // It goes on here, and what happened in between is read from the log.
+  log.add("session.closed", { reason: "the other window was closed" });
+  book.onEvent(log.add("session.restored", { folders: ["file:///w"], permissionMode: "ask" }));
+  await book.load("ses_1");
+  assert.equal(book.get("ses_1")?.open.size, 1);
 });

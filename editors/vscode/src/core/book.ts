@@ -43,6 +43,8 @@ export class SessionBook {
   /** Take an event of the server. */
   onEvent(event: Event): void {
     const session = this.session(event.sessionId);
+    // Only who runs a session tells of it.
+    session.away = undefined;
     if (event.seq < session.nextSeq) return;
     if (event.seq > session.nextSeq) {
       const waiting = this.waiting.get(event.sessionId) ?? [];
@@ -51,7 +53,6 @@ export class SessionBook {
       void this.load(event.sessionId).catch(() => undefined);
       return;
     }
-    session.away = undefined;
     session.apply(event);
     this.changed(session);
   }

@@ -12,6 +12,8 @@ import { textOf, uriOf } from "./places.js";
 
 export const BEFORE = "outrider-before";
 
+const AGAIN_MILLISECONDS = 500;
+
 /** The texts as they were before a session changed them, for the review. */
 export class Befores implements vscode.TextDocumentContentProvider {
   private readonly texts = new Map<string, string>();
@@ -142,15 +144,28 @@ async function open(house: House, { sessionId, elsewhere, state }: SessionSummar
   if ((await vscode.window.showInformationMessage(said, goOn)) === goOn) await resumeSession(house, sessionId);
 }
 
-/** Open a session of the log again, so that it goes on and asks again. */
-export async function resumeSession(house: Pick<House, "connection" | "book">, sessionId: string): Promise<void> {
-  try {
-    await house.connection.execute("outrider.resume", { sessionId });
-  } catch (error) {
-    if (!(error instanceof CommandFailure) || error.reason !== "session_in_use") throw error;
-    house.book.lookOn(sessionId, "elsewhere");
-    tellOfOther();
+/**
+ * Open a session of the log again, so that it goes on and asks again.
+ *
+ * @param patience milliseconds for which a process that has it may still let go of it
+ */
+export async function resumeSession(
+  house: Pick<House, "connection" | "book">,
+  sessionId: string,
+  patience = 0,
+): Promise<void> {
+  for (const until = Date.now() + patience; ;) {
+    try {
+      await house.connection.execute("outrider.resume", { sessionId });
+      return;
+    } catch (error) {
+      if (!(error instanceof CommandFailure) || error.reason !== "session_in_use") throw error;
+      if (Date.now() >= until) break;
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MILLISECONDS));
+    }
   }
+  house.book.lookOn(sessionId, "elsewhere");
+  tellOfOther();
 }
 
 function tellOfOther(): void {
