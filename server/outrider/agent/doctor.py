@@ -1,4 +1,4 @@
-"""Looks at the set-up and says what is wrong and what to do about it. Changes nothing."""
+"""Looks at the set-up and says what is wrong and what to do about it. Changes nothing, but that a probe forgets who refused tools."""
 
 import asyncio
 import sys

@@ -4,7 +4,7 @@ A dialect is a subclass that says where its requests go, how they are written an
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
@@ -137,7 +137,7 @@ class HttpModel(ABC):
                 if isinstance(payloads, ModelFailure):
                     failure = payloads
                     break
-                for item in _joined(item for payload in payloads for item in decoder.feed(payload)):
+                for item in _fed(decoder, payloads):
                     if isinstance(item, ModelFailure):
                         failure = self._provider.redacted(item)
                         break
@@ -159,6 +159,14 @@ class HttpModel(ABC):
 
     async def close(self) -> None:  # noqa: B027 - not for a dialect to change
         """Nothing of its own to let go of: the connections are the provider's."""
+
+
+def _fed(decoder: Decoder, payloads: Sequence[bytes]) -> list[ModelItem]:
+    """What the decoder makes of payloads that arrived together; of one it is mostly one delta, which is nothing to join."""
+    if len(payloads) == 1:
+        items = decoder.feed(payloads[0])
+        return items if len(items) < 2 else _joined(items)
+    return _joined(item for payload in payloads for item in decoder.feed(payload))
 
 
 def _joined(items: Iterable[ModelItem]) -> list[ModelItem]:

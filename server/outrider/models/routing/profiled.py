@@ -142,10 +142,15 @@ class ProfiledModel(Wrapper):
             model = ThinkingModel(self._inner, ids=self._ids, opened=opened)
         async with aclosing(model.stream(request)) as items:
             async for item in items:
-                if first is None and isinstance(item, TextDelta | ReasoningDelta | ModelResponse):
-                    first = self._clock.monotonic()
-                if isinstance(item, TextDelta | ReasoningDelta):
+                # Each piece of each answer passes here: a tuple, as a union would be built each time.
+                if isinstance(item, (TextDelta, ReasoningDelta)):
+                    if first is None:
+                        first = self._clock.monotonic()
                     shown += len(item.text)
+                    yield item
+                    continue
+                if first is None and isinstance(item, ModelResponse):
+                    first = self._clock.monotonic()
                 if isinstance(item, ReadAnew):
                     # What showed of this answer is expected of the next one.
                     self._opened ^= {self.name}
