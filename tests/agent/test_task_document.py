@@ -234,11 +234,14 @@ async def test_another_window_says_so_and_loses_nothing(workspace):
         first.save(PATH)
         async with start_session(MUTE, workspace, other, {"events": False}) as second:
             second.open(PATH)
+            await has(second, "The task runs in another window")
             second.type(PATH, "And this.\n")
-            await second.code_actions(PATH)
+            actions = await second.code_actions(PATH)
+            assert not any("resume" in one["title"] for one in actions)
             with pytest.raises(RpcError):
-                await second.take_action("Outrider: Send “And this.” to the running task")
-            await has(second, "Not done: ")
+                await second.take_action("Outrider: Send “And this.”")
+            await has(second, "Not done: another process runs session")
+            assert tail(second).strip() == "And this."
             await take(second, "Outrider: Send “And this.” as a new conversation")
             await has(second, "> Of the other.")
         assert "> Which tax?" in head(first)
@@ -339,3 +342,15 @@ async def test_it_costs_nothing_while_nobody_opens_it(begin, monkeypatch):
     await editor.run("Go.")
     await editor.code_actions("tariff.py")
     assert not (editor.root / ".outrider").exists()
+
+
+async def test_the_question_of_trust_is_in_it_as_soon_as_it_is_asked(begin, workspace):
+    (workspace / "AGENTS.md").write_text("Write no comments.\n")
+    editor = await begin(MUTE, [{"text": "Done."}], {"trusted": None})
+    await opened(editor)
+    editor.type(PATH, "Go.\n")
+    await take(editor, "Outrider: Send “Go.”")
+    await has(editor, "## Waits for you: question `trust_")
+    await take(editor, "Outrider: Stay read-only — ", at="Waits for you: question")
+    await editor.wait_for(lambda: "Waits for you" not in head(editor), "the document without the question")
+    await has(editor, "> Done.")
