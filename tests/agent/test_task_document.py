@@ -7,6 +7,7 @@ import pytest
 from scripting import FIX, call, step
 
 from outrider.agent.task_document import keeper
+from outrider.testing.answers import Never
 from outrider.testing.profiles import (
     BAD_EDITS,
     BARE,
@@ -333,20 +334,20 @@ async def test_a_document_that_was_forged_gets_no_action_of_its_own(begin):
 
 
 async def test_it_costs_nothing_while_nobody_opens_it(begin, monkeypatch):
-    def never(*_):
-        raise AssertionError("it was worked out")
-
-    monkeypatch.setattr(keeper, "page_of", never)
+    made = []
+    monkeypatch.setattr(keeper, "page_of", lambda *given: made.append(given))
     editor = await begin(MUTE, [step(FIX), {"text": "Done."}], {"permissionMode": "full"})
     editor.open("tariff.py")
     await editor.run("Go.")
     await editor.code_actions("tariff.py")
-    assert not (editor.root / ".outrider").exists()
+    assert (made, (editor.root / ".outrider").exists()) == ([], False)
 
 
-async def test_the_question_of_trust_is_in_it_as_soon_as_it_is_asked(begin, workspace):
+async def test_the_question_of_trust_is_in_it_as_soon_as_it_is_asked(begin, workspace, monkeypatch):
+    monkeypatch.setattr(keeper, "PAUSE_SECONDS", 0)  # nothing comes into it by waiting
     (workspace / "AGENTS.md").write_text("Write no comments.\n")
-    editor = await begin(MUTE, [{"text": "Done."}], {"trusted": None})
+    silent = replace(STOCK, name="silent", forced_answer=Never())
+    editor = await begin(silent, [{"text": "Done."}], {"trusted": None})
     await opened(editor)
     editor.type(PATH, "Go.\n")
     await take(editor, "Outrider: Send “Go.”")
