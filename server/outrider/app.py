@@ -321,6 +321,7 @@ async def start(
         TaskDocument(services, sessions, SystemClock()),
         layered.messages,
     )
+    trust.on_asked = app.task_document.look
     await trust.file.refresh()
     app.go_by_trust()
     return app

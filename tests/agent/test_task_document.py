@@ -7,6 +7,7 @@ import pytest
 from scripting import FIX, call, step
 
 from outrider.agent.task_document import keeper
+from outrider.testing.answers import Never
 from outrider.testing.profiles import (
     BAD_EDITS,
     BARE,
@@ -234,11 +235,14 @@ async def test_another_window_says_so_and_loses_nothing(workspace):
         first.save(PATH)
         async with start_session(MUTE, workspace, other, {"events": False}) as second:
             second.open(PATH)
+            await has(second, "The task runs in another window")
             second.type(PATH, "And this.\n")
-            await second.code_actions(PATH)
+            actions = await second.code_actions(PATH)
+            assert not any("resume" in one["title"] for one in actions)
             with pytest.raises(RpcError):
-                await second.take_action("Outrider: Send “And this.” to the running task")
-            await has(second, "Not done: ")
+                await second.take_action("Outrider: Send “And this.”")
+            await has(second, "Not done: another process runs session")
+            assert tail(second).strip() == "And this."
             await take(second, "Outrider: Send “And this.” as a new conversation")
             await has(second, "> Of the other.")
         assert "> Which tax?" in head(first)
@@ -330,12 +334,24 @@ async def test_a_document_that_was_forged_gets_no_action_of_its_own(begin):
 
 
 async def test_it_costs_nothing_while_nobody_opens_it(begin, monkeypatch):
-    def never(*_):
-        raise AssertionError("it was worked out")
-
-    monkeypatch.setattr(keeper, "page_of", never)
+    made = []
+    monkeypatch.setattr(keeper, "page_of", lambda *given: made.append(given))
     editor = await begin(MUTE, [step(FIX), {"text": "Done."}], {"permissionMode": "full"})
     editor.open("tariff.py")
     await editor.run("Go.")
     await editor.code_actions("tariff.py")
-    assert not (editor.root / ".outrider").exists()
+    assert (made, (editor.root / ".outrider").exists()) == ([], False)
+
+
+async def test_the_question_of_trust_is_in_it_as_soon_as_it_is_asked(begin, workspace, monkeypatch):
+    monkeypatch.setattr(keeper, "PAUSE_SECONDS", 0)  # nothing comes into it by waiting
+    (workspace / "AGENTS.md").write_text("Write no comments.\n")
+    silent = replace(STOCK, name="silent", forced_answer=Never())
+    editor = await begin(silent, [{"text": "Done."}], {"trusted": None})
+    await opened(editor)
+    editor.type(PATH, "Go.\n")
+    await take(editor, "Outrider: Send “Go.”")
+    await has(editor, "## Waits for you: question `trust_")
+    await take(editor, "Outrider: Stay read-only — ", at="Waits for you: question")
+    await editor.wait_for(lambda: "Waits for you" not in head(editor), "the document without the question")
+    await has(editor, "> Done.")

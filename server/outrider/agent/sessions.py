@@ -87,6 +87,10 @@ class Sessions:
             *(item for items in self._resting.values() for item in items),
         ]
 
+    def is_elsewhere(self, session_id: str) -> bool:
+        """Whether another process runs a session with something open, as far as it was looked for."""
+        return session_id in self._elsewhere and session_id not in {*self._open, *self._resting}
+
     def get(self, session_id: str) -> Session | Refused:
         """The open session of that id."""
         return self._open.get(session_id) or Refused("unknown_id", f"no session {session_id!r} is open here")

@@ -74,6 +74,8 @@ class WorkspaceTrust:
         self._editor = editor
         self._situation = situation
         self._on_change = on_change
+        self.on_asked: Callable[[], None] = lambda: None
+        """Told when somebody is asked: no event of a session tells of it."""
         self._asked: dict[str, _Asked] = {}
         self._one = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -192,6 +194,7 @@ class WorkspaceTrust:
             told = "; ".join(withheld)
             asked = _Asked(_item(folder, told, turn_id), folder, asyncio.get_running_loop().create_future())
             self._asked[folder.uri] = asked
+            self.on_asked()
             left = asyncio.Event()
             asking = self._watch(self._ask_in_editor(asked, session_id, seconds, left))
             keeping = self._watch(self._keep(asked))

@@ -105,7 +105,7 @@ def _going_on(app: App) -> Iterator[dict[str, Any]]:
     told = app.task_document.told
     if told is None or any(session.id == told.session_id for session in app.sessions.running):
         return
-    if told.unfinished is not None:
+    if told.unfinished is not None and not app.sessions.is_elsewhere(told.session_id):
         yield action("resume the task", ACTION_KIND, RESUME, {"sessionId": told.session_id})
     if told.changed:
         argument = waited_for(app, {"sessionId": told.session_id, "scope": "turn"})

@@ -25,7 +25,7 @@ from outrider.workspace.documents import uri_key
 
 PAUSE_SECONDS = 0.2
 """Between two times that it is written: what happens meanwhile is written at once."""
-PAGES_KNOWN = 8
+PAGES_KNOWN = 16
 """The latest pages, whose lines are known for ours wherever they turn up, such as after an undo in the editor."""
 PAGE = 2000
 """Events read from the log at once."""
@@ -82,11 +82,17 @@ class TaskDocument:
         """Take note of what a session did."""
         if self._task is None or event.type not in TOLD:
             return
-        is_busy = self.told is not None and self.told.unfinished is not None
-        if event.type == "turn.started" and not is_busy:
+        if event.type == "turn.started" and not self._is_busy:
             self._wanted, self._chosen = event.session_id, True
         if event.session_id == self._wanted or event.type in _OF_ALL:
             self._news.set()
+
+    @property
+    def _is_busy(self) -> bool:
+        """Whether the session that it is about has a task that runs here."""
+        return any(
+            one.id == self._wanted and one.record.state.current is not None for one in self._sessions.running
+        )
 
     def _on_document(self, uri: str) -> None:
         if not uri.endswith(papers.TASK) or self.path is None or uri_key(uri) != uri_key(self.path.as_uri()):
@@ -97,6 +103,7 @@ class TaskDocument:
             self._writing.opened_anew()
             self._begin()
         if is_open != was_open:
+            self._there = None
             self._news.set()
         if document is not None and self._page is not None and not self._writing.takes_edits:
             self._look_whether_loaded(document.text, self._page)
@@ -115,7 +122,10 @@ class TaskDocument:
         if isinstance(path, str):
             return path
         self._begin()
-        await self._update()
+        if self._is_open(path):
+            self._news.set()  # some editors tell of an edit only when this is answered
+        else:
+            await self._update()
         return path
 
     def done(self, text: str | None) -> None:
@@ -202,9 +212,10 @@ class TaskDocument:
         here = {session.id for session in self._sessions.running}
         standing = Standing(
             self._sessions.waiting,
-            self.told is not None and self.told.session_id in here,
-            is_open and not self._writing.takes_edits,
-            self._problem,
+            is_open=self.told is not None and self.told.session_id in here,
+            is_elsewhere=self.told is not None and self._sessions.is_elsewhere(self.told.session_id),
+            on_disk=is_open and not self._writing.takes_edits,
+            problem=self._problem,
         )
         page = self._page = page_of(self.told, standing)
         taken = self._taken

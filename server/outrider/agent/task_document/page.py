@@ -52,6 +52,8 @@ class Standing:
     """What waits for the person."""
     is_open: bool = False
     """Whether the session is open in this process."""
+    is_elsewhere: bool = False
+    """Whether another one has it."""
     on_disk: bool = False
     """Whether the editor has to load the file anew to see what is new."""
     problem: str = ""
@@ -184,6 +186,10 @@ def _state(told: Conversation | None, standing: Standing) -> list[str]:
         lines.append(f"Outrider waits for you: {count} open {'item' if count == 1 else 'items'}.")
     elif task is not None and standing.is_open:
         lines.append(f"Running: {_spent(task)}. What you send now is said to the running task.")
+    elif task is not None and standing.is_elsewhere:
+        lines.append(
+            "The task runs in another window, and is answered there. What you send here needs a new conversation."
+        )
     elif task is not None:
         lines.append("The task was cut off: take the code action `resume the task`.")
     if standing.problem:

@@ -18,8 +18,8 @@ def quoted(text: str, most: int | None = None) -> list[str]:
         most: How many characters of it are shown at most; None: all.
     """
     cut = most is not None and len(text) > most
-    # What else some editors take for a line end ends a line here, too.
-    lines = visible((text[:most] if cut else text).strip("\r\n")).splitlines()
+    # By lines: most of them are plain, which is seen at once. What else some editors take for a line end is spelled out.
+    lines = [visible(line.rstrip("\r")) for line in (text[:most] if cut else text).strip("\r\n").split("\n")]
     return [f"> {line}".rstrip() for line in [*lines, *([_more(text, most)] if cut else [])]]
 
 
@@ -32,8 +32,9 @@ def fenced(text: str, language: str, most: int | None = None) -> list[str]:
 
 def short(text: str, most: int) -> str:
     """A text within a line of ours."""
-    line = " ".join(visible(text).split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    beginning = text[: 8 * most]  # more of it is not looked at
+    line = " ".join(visible(beginning).split())
+    return line if len(line) <= most and beginning == text else f"{line[: most - 1]}…"
 
 
 def code(text: str, most: int) -> str:
