@@ -25,6 +25,7 @@ UNDO: Final = "outrider.undo"
 REDO: Final = "outrider.redo"
 CHANGES: Final = "outrider.changes"
 TOOLS: Final = "outrider.tools"
+MODELS: Final = "outrider.models"
 DOCTOR: Final = "outrider.doctor"
 PROMPT: Final = "outrider.prompt"
 MAP: Final = "outrider.map"
@@ -36,7 +37,7 @@ JOBS: Final = "outrider.jobs"
 
 COMMAND_NAMES: Final = (
     RUN, EXPLORE, STEER, CANCEL, ANSWER, STATUS, WAIT, EVENTS, SESSIONS, RESUME, UNDO, REDO, CHANGES, TOOLS,
-    DOCTOR, PROMPT, MAP, OPEN, EXPORT, PERMISSIONS, TRUST, JOBS,
+    MODELS, DOCTOR, PROMPT, MAP, OPEN, EXPORT, PERMISSIONS, TRUST, JOBS,
 )  # fmt: skip
 
 # Notifications to the client, sent only where it set `events: true`.

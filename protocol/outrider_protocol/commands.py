@@ -29,7 +29,7 @@ from outrider_protocol.events import (
 )  # fmt: skip
 from outrider_protocol.export import Export
 from outrider_protocol.notifications import Event
-from outrider_protocol.settings import Effect, LimitsPatch
+from outrider_protocol.settings import Effect, LimitsPatch, Price, Tier
 from outrider_protocol.wire import Wire
 
 Text = Annotated[str, Field(min_length=1)]
@@ -219,6 +219,8 @@ class SessionSummary(Wire):
     session_id: str
     title: str
     state: Literal["idle", "running", "parked", "closed"]
+    elsewhere: bool = False
+    """Whether another process is at a turn of it."""
     outcome: Outcome | None = None
     """How its latest turn ended, if it has."""
     started_at: str
@@ -340,11 +342,38 @@ class ToolsResult(Wire):
     tools: list[ToolInfo]
 
 
+class ModelsParams(Wire):
+    """Nothing to say."""
+
+
+class ModelInfo(Wire):
+    """A model that a task can name."""
+
+    model: str
+    """As a task names it."""
+    named: bool
+    """Whether the settings name it; others are what their providers list."""
+    tier: Tier | None = None
+    """The best of `tiers` that has it."""
+    context_window: int
+    price: Price | None = None
+
+
+class ModelsResult(Wire):
+    """The models, those that the settings name first."""
+
+    model: str | None = None
+    """What a task gets that names none."""
+    models: list[ModelInfo]
+    problems: list[str]
+    """Why providers have not said what they have."""
+
+
 class DoctorParams(Wire):
     """What is looked at beyond what costs nothing."""
 
     probe: bool = False
-    """Whether the model is asked, in one small request, to call a tool."""
+    """Whether each model that may be asked is asked, in one small request, to call a tool."""
 
 
 class Check(Wire):
@@ -619,6 +648,12 @@ COMMANDS: dict[str, Command] = {
             names.CHANGES, ChangesParams, ChangesResult, "List what a session changed, or give it as a patch."
         ),
         Command(names.TOOLS, ToolsParams, ToolsResult, "List the tools."),
+        Command(
+            names.MODELS,
+            ModelsParams,
+            ModelsResult,
+            "List the models that can be had, and ask providers for theirs.",
+        ),
         Command(names.DOCTOR, DoctorParams, DoctorResult, "Look at the set-up and say what is wrong."),
         Command(names.PROMPT, PromptParams, PromptResult, "Show what the model would be sent next."),
         Command(names.MAP, MapParams, MapResult, "Draw the repository map for some files or a task."),

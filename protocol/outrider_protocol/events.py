@@ -55,6 +55,8 @@ class Usage(Wire):
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
     cost: float | None = None
+    estimated: bool | None = None
+    """True where a provider did not count some of it, so that it was estimated from the length of the texts."""
 
 
 class RulePattern(Wire):
@@ -161,6 +163,20 @@ class SessionRestored(EventData):
     """As in `session.started`."""
     tools_hash: str | None = None
     """As in `session.started`, of the client of now."""
+
+
+class SessionTitled(EventData):
+    """A model was asked for a title of the session, once and beside its first steps."""
+
+    TYPE = "session.titled"
+    model: str
+    """Who was asked."""
+    title: str | None = None
+    """One line of at most 80 characters; absent where none came that could be used."""
+    reason: str | None = None
+    """Why there is none: the kind of the failure, `no_title`, `timeout` or `cancelled`."""
+    usage: Usage | None = None
+    """What it cost, where that is known."""
 
 
 class SessionForked(EventData):
@@ -1012,7 +1028,7 @@ class ErrorRaised(EventData):
 
 
 EVENTS: tuple[type[EventData], ...] = (
-    SessionStarted, SessionRestored, SessionForked, SessionClosed,
+    SessionStarted, SessionRestored, SessionTitled, SessionForked, SessionClosed,
     TurnQueued, TurnStarted, TurnPhase, TurnParked, TurnResumed, TurnFinished, SettingsChanged,
     ModelRequested, ModelResponded, ModelFailed, ModelReset, ModelRetried, ModelFellBack, ModelRouted,
     ModelSwitched,

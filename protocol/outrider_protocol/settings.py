@@ -269,6 +269,8 @@ class Settings(Wire):
     """Models to choose from, step by step. Where there are none, `model` answers everything."""
     routing: Routing = Routing()
     """How it is chosen."""
+    model_titles: bool = True
+    """Whether sessions whose models are those of `tiers` get a title of the tier `small`, where it has a model."""
     permission_mode: PermissionMode = "ask"
     """What may happen without a question."""
     limits: Limits = Limits()

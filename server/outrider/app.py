@@ -18,11 +18,14 @@ from outrider.agent.recording import Recordings
 from outrider.agent.services import Services
 from outrider.agent.sessions import Sessions
 from outrider.agent.state import SessionState
+from outrider.agent.task_document.keeper import TaskDocument
 from outrider.agent.trust import Situation, WorkspaceTrust
 from outrider.models.catalog import Catalog, ModelProblem
-from outrider.models.routing.choose import in_order
+from outrider.models.routing.choose import named
 from outrider.models.routing.latency import Pace
 from outrider.models.routing.profile import Profile
+from outrider.models.routing.refusals import FILE as REFUSALS
+from outrider.models.routing.refusals import Refusals
 from outrider.models.survey import LOCAL_SERVERS, Offer, Surveyed, offers
 from outrider.permissions.decide import narrowest
 from outrider.permissions.guarded import Guarded
@@ -95,6 +98,7 @@ class App:
     maps: RepositoryMap
     retention: Retention | None
     recordings: Recordings
+    task_document: TaskDocument
     messages: tuple[str, ...] = ()
     """What has to be said about the settings."""
 
@@ -155,6 +159,7 @@ class App:
     async def close(self, reason: str) -> None:
         """Let go of everything: turns, processes, connections, and the log last."""
         await self.sessions.close(reason)
+        await self.task_document.close()
         await self.recordings.close()
         await self.services.trust.close()
         await self.publisher.close()
@@ -207,7 +212,7 @@ async def start(
         folders, documents, editor, supervisor, deadlines, around, held, guarded, _state_dir(settings, around)
     )
     root = folders.folders[0].path if folders.folders else None
-    catalog = _catalog(settings, around, root, clock, ids)
+    catalog = await _catalog(settings, around, root, clock, ids)
     maps = RepositoryMap(
         lambda: Rooms(app.services.folders, app.services.search),
         documents,
@@ -294,9 +299,10 @@ async def start(
         return await app.services.overlay.unsaved()
 
     publisher = Publisher(held, documents, unsaved, SystemClock())
+    sessions = Sessions(services, show)
     app = App(
         services,
-        Sessions(services, show),
+        sessions,
         around,
         settings,
         settings,
@@ -312,6 +318,7 @@ async def start(
         Recordings(
             services, _state_dir(settings, around), lambda text: editor.say("warning", f"Outrider: {text}")
         ),
+        TaskDocument(services, sessions, SystemClock()),
         layered.messages,
     )
     await trust.file.refresh()
@@ -350,29 +357,17 @@ async def survey(around: Outside, options: Mapping[str, Any]) -> Survey:
     """
     settings = (await _settings(ClientStart(options, ()), around)).settings
     clock = around.clock or SystemClock()
-    catalog = _catalog(settings, around, None, clock, around.ids or RandomIds())
-    named = _named(settings)
+    catalog = await _catalog(settings, around, None, clock, around.ids or RandomIds())
+    known_ones = named(settings)
     try:
-        surveyed = await catalog.survey()
-        of_ollama = (
-            one
-            for one in named
-            if (p := settings.providers.get(one.partition("/")[0])) and p.kind == "ollama"
-        )
-        await asyncio.gather(*(catalog.look_up(one) for one in of_ollama))
+        surveyed = await catalog.survey(known_ones)
     finally:
         await catalog.close()
     paces = await _paces(_state_dir(settings, around))
-    known = [Known(one, catalog.profile(one), paces.get(one)) for one in named]
+    known = [Known(one, catalog.profile(one), paces.get(one)) for one in known_ones]
     return Survey(
         settings, surveyed, [] if surveyed else await offers(around.env, clock, LOCAL_SERVERS), known
     )
-
-
-def _named(settings: Settings) -> list[str]:
-    """The models that the settings name, each once."""
-    listed = [one.model for one in in_order(settings.tiers, "frontier", settings.model)]
-    return list(dict.fromkeys([*listed, *settings.fallback_models, *settings.models]))
 
 
 async def _paces(state_dir: Path) -> dict[str, Pace]:
@@ -396,8 +391,10 @@ async def _paces(state_dir: Path) -> dict[str, Pace]:
     return paces
 
 
-def _catalog(settings: Settings, around: Outside, root: Path | None, clock: Clock, ids: Ids) -> Catalog:
+async def _catalog(settings: Settings, around: Outside, root: Path | None, clock: Clock, ids: Ids) -> Catalog:
     proxies = (around.env.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"))
+    refusals = Refusals(_state_dir(settings, around) / REFUSALS, SystemClock())
+    await refusals.load()
     return Catalog(
         settings.providers,
         settings.models,
@@ -407,6 +404,7 @@ def _catalog(settings: Settings, around: Outside, root: Path | None, clock: Cloc
         secrets=EnvironmentSecrets(around.env),
         proxy=next((proxy for proxy in proxies if proxy), None),
         ca_file=around.env.get("SSL_CERT_FILE"),
+        refusals=refusals,
     )
 
 

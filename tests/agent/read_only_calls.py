@@ -11,8 +11,17 @@ CLIENT_TOOLS = [
     client_tool("client_edit", "edit", path={"type": "string"}),
     client_tool("client_run", "execute", command={"type": "string"}),
 ]
+
+
+def schemas_of(registry):
+    """Every tool of a registry, with its schema."""
+    return [
+        (tool.name, json.loads(json.dumps(tool.spec().schema))) for tool in registry.offered(read_only=False)
+    ]
+
+
 TOOLS = [
-    *((tool.name, json.loads(json.dumps(tool.spec().schema))) for tool in own_tools().offered(read_only=False)),
+    *schemas_of(own_tools()),
     *((tool["name"], tool["inputSchema"]) for tool in CLIENT_TOOLS),
 ]  # fmt: skip
 """Every tool with its schema."""
@@ -106,6 +115,8 @@ _COMMANDS = [
     "timeout 9 ls", "nohup setsid sleep 300 >/dev/null 2>&1 &", "(setsid nohup sleep 300 &) &", "env sleep 300 & ls", "sh -c 'sleep 300 & sleep 300 & ls'",
     "/bin/sleep 300 &", "/usr/bin/env touch made.txt", "exec -a ls sleep 300", "sleep 300 | sleep 300 &", "coproc sleep 300", "n=1; timeout $n touch made.txt",
     "n='1 touch'; timeout 5$n made.txt", "n='1 -o made.txt'; sort -k $n tariff.py", "sed 's/h/x/;e touch made.txt /p' tariff.py", "xxd -ps tariff.py made.txt",
+    "git log -M --output=made.txt", "git show -U --output=made.txt", "git shortlog --since -- --output=made.txt HEAD", "xxd -cols=1 -s tariff.py made.txt",
+    "uniq *.py", "date -I --set=12:00", "n=-v; [ 1 -a \"$n\" 'a[$(touch made.txt)]' ]", "printf 'a%n' PATH; ls", "ls | xargs -0I ls ls touch",
     "git config user.name x", "git stash", "git fetch", "uniq tariff.py made.txt", "date -s 2020-01-01", "less tariff.py", "xxd tariff.py made.txt", "tree -o made.txt",
 ]  # fmt: skip
 _PATCHES = [

@@ -205,7 +205,7 @@ async def test_a_request_that_overflows_is_made_once_more_and_shorter(begin, fil
 
 
 async def test_a_model_that_stands_in_for_another_gets_no_more_than_it_takes(begin, files):
-    later = [TOO_LONG, read("d.txt", "d"), read("e.txt", "e"), DONE]
+    later = [read("d.txt", "d"), read("e.txt", "e"), DONE]
     other = scripted(files, later, name="other", context_window=TINY)
     fault = {"fault": {"kind": "http", "status": 503}}
     turns = [read("a.txt", "a"), read("b.txt", "b"), read("c.txt", "c"), fault]
@@ -217,6 +217,11 @@ async def test_a_model_that_stands_in_for_another_gets_no_more_than_it_takes(beg
         if kind.startswith("context.")
         for data in of_type(editor, kind)
     ]
+    # What was made for the first one is not sent: it is made shorter, without a request that could only fail.
+    assert [data["kind"] for data in of_type(editor, "model.failed")] == ["context_overflow"]
+    requests = of_type(editor, "model.requested")
+    asked = [data["model"] for data in requests if data["purpose"] == "main"]
+    assert asked[-4:] == [asked[0], other, other, other]
     assert {data["reason"] for _, data in changed} == {"overflow", "full"}
     assert all(data["after"] <= TINY and data["contextWindow"] <= TINY for _, data in changed)
 

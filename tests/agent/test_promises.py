@@ -353,7 +353,7 @@ async def test_promise_11_standard_lsp_is_enough(profile, way, begin):
         editor.open(".outrider/task.md")
         editor.type(".outrider/task.md", "Go.\n")
         await editor.code_actions(".outrider/task.md")
-        started = await editor.take_action("Outrider: do “Go.”")
+        started = await editor.take_action("Outrider: Send “Go.”")
     turn = started["turnId"]
     waiting = await editor.wait_turn(turn)
     assert waiting["outcome"] == "needs_input"

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from outrider.testing.scenario import embedded, start_session
-from provider_server import IN_DIALECT, USAGE, ProviderServer, Said, tells
+from provider_server import IN_DIALECT, USAGE, ProviderServer, Said, fails, tells
 from replayed import assert_replays
 
 KINDS = sorted(IN_DIALECT)
@@ -15,16 +15,16 @@ SIGNED = "c2lnbmVk/+=="
 FIRST = Said("Let me look 😀.", READS, reasoning="First the readme.", signed=SIGNED)
 
 
-async def run(workspace, kind, *turns, known=None, env=None, **settings):
+async def run(workspace, kind, *turns, known=None, env=None, model="some-model", more=None, **settings):
     """The events of a session that asks a provider of that kind, and what the provider received."""
     async with ProviderServer() as server:
         server.plays(kind, *turns)
         server.known["/api/show"] = tells(known or {"capabilities": ["tools"]})
         provider = {"kind": kind, "baseUrl": server.url, **settings}
-        options = {"providers": {"local": provider}, "testing": None}
+        options = {"providers": {"local": provider}, "testing": None, **(more or {})}
         connection = embedded(workspace, env=env)
         async with start_session(
-            "stock", workspace, "local/some-model", options, connection=connection
+            "stock", workspace, f"local/{model}", options, connection=connection
         ) as editor:
             ended = await editor.run("Look around")
         await assert_replays(workspace.parent / editor.options["stateDir"])
@@ -173,3 +173,62 @@ async def test_each_request_begins_with_the_very_bytes_of_the_one_before(kind, w
         assert len(before) - len(kept) <= 8
         assert after.startswith(kept)
         assert len(after) > len(before)
+
+
+def said_before(received):
+    """The first answer, as it stands in the second request."""
+    return next(message for message in received[1].json["messages"] if message["role"] == "assistant")
+
+
+@pytest.mark.parametrize(
+    ("model", "goes_back"),
+    [
+        ("MiniMaxAI/MiniMax-M2", True),
+        ("moonshotai/Kimi-K2-Thinking", True),
+        ("qwen3", False),
+        ("kimi-k2-0711", False),
+    ],
+)
+async def test_thoughts_that_a_server_tells_apart_go_back_to_who_wants_them(model, goes_back, workspace):
+    turns = [Said("Let me look.", READS, reasoning="First the readme."), Said("Two files.")]
+    _, _, received = await run(workspace, "openai-chat", *turns, model=model)
+    said = said_before(received)
+    assert said.get("reasoning_content") == ("First the readme." if goes_back else None)
+    assert said["content"] == "Let me look."
+
+
+@pytest.mark.parametrize(
+    ("model", "content"),
+    [
+        ("MiniMax-M2", "<think>\nFirst the readme.\n</think>\n\nLet me look."),
+        ("Kimi-K2-Thinking", "Let me look."),
+        ("qwen3", "Let me look."),
+    ],
+)
+async def test_thoughts_that_stood_in_the_text_go_back_there_to_who_wants_them(model, content, workspace):
+    turns = [Said("<think>\nFirst the readme.\n</think>\n\nLet me look.", READS), Said("Two files.")]
+    ended, events, received = await run(workspace, "openai-chat", *turns, model=model)
+    assert ended["outcome"] == "completed"
+    assert answers(events)[0]["reasoning"].strip() == "First the readme."
+    said = said_before(received)
+    assert (said["content"], "thoughts" in said, len(said["tool_calls"])) == (content, False, 2)
+
+
+async def test_they_go_back_before_calls_that_are_text_too(workspace):
+    call = '<minimax:tool_call>\n<invoke name="list_files">\n<parameter name="path">.</parameter>\n</invoke>\n</minimax:tool_call>'
+    turns = [Said(f"<think>First the readme.</think>\n{call}"), Said("Two files.")]
+    more = {"models": {"local/minimax-m2": {"toolFormat": "minimax-xml"}}}
+    _, events, received = await run(workspace, "openai-chat", *turns, model="minimax-m2", more=more)
+    assert [one["name"] for one in answers(events)[0]["toolCalls"]] == ["list_files"]
+    content = said_before(received)["content"]
+    assert content.startswith("<think>\nFirst the readme.\n</think>\n\n<minimax:tool_call>")
+
+
+async def test_they_go_back_to_no_other_model(workspace):
+    think = "<think>\nFirst the readme.\n</think>\n\nLet me look."
+    turns = [Said(think, READS), fails(404, {"error": {"message": "no such model"}}), Said("Two files.")]
+    more = {"fallbackModels": ["local/minimax-m1"]}
+    _, _, received = await run(workspace, "openai-chat", *turns, model="minimax-m2", more=more)
+    asked = [message for message in received[2].json["messages"] if message["role"] == "assistant"]
+    assert received[2].json["model"] == "minimax-m1"
+    assert asked[0]["content"] == "Let me look."

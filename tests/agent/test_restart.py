@@ -245,6 +245,7 @@ async def test_a_session_is_run_by_one_server_at_a_time(workspace):
     async with house.server() as first, house.server() as second:
         waiting = await first.run("Go.")
         (listed,) = (await second.command("outrider.sessions"))["sessions"]
+        assert (listed["state"], listed["elsewhere"]) == ("parked", True)
         for name, params in (
             ("outrider.resume", {"sessionId": listed["sessionId"]}),
             ("outrider.run", {"prompt": "x", "sessionId": listed["sessionId"]}),
@@ -261,6 +262,19 @@ async def test_a_session_is_run_by_one_server_at_a_time(workspace):
         assert (await second.wait_turn(first.turn_id))["outcome"] == "needs_input"
         await first.command("outrider.answer", {"id": waiting["open"][0]["id"], "decision": "reject"})
         assert (await first.wait_turn())["outcome"] == "completed"
+        (listed,) = (await second.command("outrider.sessions"))["sessions"]
+        assert (listed["state"], listed["elsewhere"], listed["outcome"]) == ("closed", False, "completed")
+
+
+async def test_what_another_server_runs_is_listed_as_running_there(workspace):
+    house = House(workspace, [{"text": "Slowly. " * 50, "chunk": 4, "delay": 0.05}])
+    async with house.server() as first, house.server() as second:
+        await first.command("outrider.run", {"prompt": "Go."})
+        await first.event("turn.started")
+        (here,) = (await first.command("outrider.sessions"))["sessions"]
+        assert (here["state"], here["elsewhere"]) == ("running", False)
+        (there,) = (await second.command("outrider.sessions"))["sessions"]
+        assert (there["state"], there["elsewhere"]) == ("running", True)
 
 
 async def test_unknown_sessions_are_unknown(workspace):

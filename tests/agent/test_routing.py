@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from outrider.cli.render import usage_line
 from outrider.testing.scenario import embedded, start_session
 from provider_server import HEAD, IN_DIALECT, SSE, USAGE, ProviderServer, Said, breaks, fails, pauses
 from replayed import assert_replays
@@ -277,13 +278,49 @@ def uncounted(said):
     ],
     ids=["whole", "broken"],
 )
-async def test_what_the_provider_did_not_count_costs_something_that_nobody_knows(second, sessions):
+async def test_what_the_provider_did_not_count_is_estimated_and_said_to_be(second, sessions):
     async with sessions.start("my/a", models={"my/a": {"price": PRICE}}) as editor:
         sessions.plays(Said(calls=[LIST]), second, Said("Done."))
         ended = await editor.run("Look.")
     assert ended["outcome"] == "completed"
-    assert "cost" not in ended["usage"]
+    assert ended["usage"]["estimated"] is True
+    (one,) = (
+        event["data"]["usage"]
+        for event in editor.events
+        if event["data"].get("usage", {}).get("estimated") and event["type"] != "turn.finished"
+    )
+    # The whole request, not only what is new of it; the few words of the answer.
+    assert 1_000 < one["inputTokens"] < 20_000
+    assert 0 < one["outputTokens"] < 20
+    cost = (one["inputTokens"] * PRICE["input"] + one["outputTokens"] * PRICE["output"]) / 1e6
+    assert one["cost"] == pytest.approx(cost)
+    requests = len(data_of(editor, "model.responded")) + len(data_of(editor, "model.retried"))
+    assert ended["usage"]["cost"] == pytest.approx(cost + (requests - 1) * ONE)
+    assert usage_line(ended["usage"]).startswith("~")
     await check_replay(editor, sessions)
+
+
+async def test_a_limit_of_tokens_holds_where_the_provider_counts_nothing(sessions):
+    async with sessions.start("my/a", limits={"tokens": 1_000}) as editor:
+        sessions.plays(uncounted(Said(calls=[LIST])), uncounted(Said("So far.")))
+        ended = await editor.run("Look.")
+    assert (ended["outcome"], ended["reason"], ended["summary"]) == (
+        "budget_exhausted",
+        "limits.tokens",
+        "So far.",
+    )
+    await check_replay(editor, sessions)
+
+
+async def test_a_limit_of_cost_that_cannot_be_counted_is_said_once(sessions):
+    models = {"my/b": {"price": PRICE}}
+    async with sessions.start("my/a", models=models, limits={"cost": 5}) as editor:
+        for model in ("my/b", "my/a", "my/a"):
+            sessions.plays(Said(calls=[LIST]), Said("Done."))
+            await editor.run("Look.", model=model)
+    said = [one.text for one in editor.said if "limits.cost" in one.text]
+    assert len(said) == 1
+    assert "what my/a costs is not known" in said[0]
 
 
 async def test_what_costs_nothing_costs_nothing_uncounted(sessions):

@@ -409,7 +409,7 @@ async def test_a_task_is_written_in_a_document(begin):
     assert await editor.code_actions(opened["uri"]) == []
     editor.type(opened["uri"], "Charge less.\nMuch less.")
     await editor.code_actions(opened["uri"])
-    _, told = await started_by(editor, "Outrider: do “Charge less. Much less.”")
+    _, told = await started_by(editor, "Outrider: Send “Charge less. Much less.”")
     assert told["prompt"] == "Charge less.\nMuch less."
 
 

@@ -267,6 +267,18 @@ async def test_the_length_of_an_answer_is_asked_for_only_where_it_is_set(given, 
     assert [body.get("max_tokens") for body in server.bodies] == [sent, sent]
 
 
+@pytest.mark.parametrize("form", ["native", "hermes"])
+async def test_a_call_of_several_at_once_runs_them(form, begin):
+    uses = [{"recipient_name": f"functions.{name}", "parameters": given} for _, name, given in (READ, LIST)]
+    asked = ("call_a", "multi_tool_use.parallel", {"tool_uses": uses})
+    editor, server = await begin(models={"my/tiny": {"toolFormat": form}})
+    said = Said(calls=[asked]) if form == "native" else Said(written(asked))
+    server.plays("openai-chat", said, Said("Done."))
+    assert (await editor.run("Look"))["outcome"] == "completed"
+    done = [(one["name"], one["status"]) for one in data_of(editor, "tool.finished")]
+    assert done == [("read_file", "ok"), ("list_files", "ok")]
+
+
 # --- the doctor ---------------------------------------------------------------------------------------------------
 
 
@@ -321,3 +333,90 @@ async def test_the_doctor_has_a_model_call_a_tool(answers, status, says, begin):
     assert says in check["detail"]
     assert "test by Outrider's doctor" in server.bodies[0]["messages"][-1]["content"]
     assert editor.events == []
+
+
+async def test_the_doctor_has_every_model_call_a_tool(begin):
+    ready = Said(calls=[("c", "report_ready", {"word": "ready"})])
+    editor, server = await begin(model="my/a", fallbackModels=["my/b", "my/c", "other/x"])
+    server.plays("openai-chat", ready, ready, ready)
+    checked = await editor.command("outrider.doctor", {"probe": True})
+    checks = [check for check in checked["checks"] if check["name"] == "tools"]
+    assert [(one["status"], one["detail"].partition(":")[0]) for one in checks] == [
+        ("ok", "my/a"),
+        ("ok", "my/b"),
+        ("ok", "my/c"),
+        ("fail", "other/x"),
+    ]
+    assert sorted(body["model"] for body in server.bodies) == ["a", "b", "c"]
+
+
+# --- what later processes know -------------------------------------------------------------------------------------
+
+
+class House:
+    """Servers one after the other, which all know the same provider."""
+
+    def __init__(self, server, workspace):
+        self.server, self.workspace = server, workspace
+        self.file = workspace.parent / f"{workspace.name}.state" / "refused-tools.json"
+
+    def session(self, url=None):
+        given = {"providers": {"my": {"kind": "openai-chat", "baseUrl": url or self.server.url}}}
+        return start_session("stock", self.workspace, "my/qwen", given, connection=embedded(self.workspace))
+
+    async def has_tools(self, *answers, url=None):
+        """Whether a later process offers the model tools beside the text, in its first request."""
+        count = len(self.server.bodies)
+        async with self.session(url) as editor:
+            self.server.plays("openai-chat", *answers)
+            assert (await editor.run("Look"))["outcome"] == "completed"
+        return "tools" in self.server.bodies[count]
+
+
+@pytest.fixture
+async def house(workspace):
+    async with ProviderServer() as server:
+        house = House(server, workspace)
+        assert await house.has_tools(REFUSAL, Said("Done."))
+        yield house
+
+
+async def test_a_later_process_knows_who_refused_tools(house):
+    assert not await house.has_tools(Said("Done."))
+    assert len(house.server.bodies) == 3
+
+
+async def test_that_is_forgotten_after_a_while(house):
+    held = json.loads(house.file.read_text())
+    held["my/qwen"]["at"] = "2020-01-01T00:00:00+00:00"
+    house.file.write_text(json.dumps(held))
+    assert await house.has_tools(Said("Done."))
+
+
+async def test_another_server_of_that_name_is_asked_anew(house):
+    assert await house.has_tools(Said("Done."), url=f"{house.server.url}/")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        "[[",
+        '{"my/qwen": 1}',
+        '{"my/qwen": {"address": 1, "format": "native", "at": []}}',
+        "[" * 9_999,
+    ],
+)
+async def test_a_file_that_says_nothing_hurts_nobody(content, house):
+    house.file.write_text(content)
+    assert await house.has_tools(REFUSAL, Said("Done."))
+    assert list(json.loads(house.file.read_text())) == ["my/qwen"]
+
+
+async def test_the_doctor_tries_anew(house):
+    async with house.session() as editor:
+        house.server.plays("openai-chat", Said(calls=[("c", "report_ready", {"word": "ready"})]))
+        check = tools_check(await editor.command("outrider.doctor", {"probe": True}))
+        assert "as its provider has them" in check["detail"]
+    assert await house.has_tools(Said("Done."))

@@ -110,7 +110,7 @@ async def test_models_that_are_named_and_cannot_be_had_are_said(outside):
 async def test_with_nothing_configured_keys_and_local_servers_are_offered(outside, monkeypatch):
     async with ProviderServer() as server, ProviderServer() as other:
         server.known["/api/tags"] = tells(LISTS["ollama"][1])
-        other.known["/v1/models"] = tells({"detail": "something else listens here"})
+        other.known["/models"] = tells({"detail": "something else listens here"})
         servers = (
             (server.port, "Ollama", "ollama", "ollama", ""),
             (other.port, "vLLM", "vllm", "openai-chat", "/v1"),
@@ -125,6 +125,26 @@ async def test_with_nothing_configured_keys_and_local_servers_are_offered(outsid
     assert 'apiKeyEnv = "ANTHROPIC_API_KEY"' in text
     assert 'model = "ollama/a"' in text
     assert "vllm" not in text
+
+
+async def test_a_local_server_that_lacks_something_is_offered_with_what_to_do(outside, monkeypatch):
+    async with ProviderServer() as empty, ProviderServer() as locked, ProviderServer() as loaded:
+        empty.known["/api/tags"] = tells({"models": []})
+        locked.known["/models"] = fails(401, {"error": "Unauthorized"})
+        loaded.known["/models"] = tells({"object": "list", "data": []})
+        servers = (
+            (empty.port, "Ollama", "ollama", "ollama", ""),
+            (locked.port, "vLLM", "vllm", "openai-chat", "/v1"),
+            (loaded.port, "LM Studio", "lmstudio", "openai-chat", "/v1"),
+        )
+        monkeypatch.setattr(app, "LOCAL_SERVERS", servers)
+        code, text = await shown(outside)
+    assert code == 0
+    assert "it has no model yet: `ollama pull NAME` gets one" in text
+    assert "it wants a key before it says which models it has" in text
+    assert 'apiKeyEnv = "VLLM_API_KEY"' in text
+    assert "it has no model yet: load one there" in text
+    assert 'model = "lmstudio/NAME"' in text
 
 
 async def test_a_server_is_asked_without_any_key():

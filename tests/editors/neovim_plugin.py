@@ -28,7 +28,7 @@ vim.ui.select = function(items, opts, done)
   vim.schedule(function() done(nil, nil) end)
 end
 vim.ui.input = function(opts, done)
-  table.insert(_G.asked, { opts.prompt })
+  table.insert(_G.asked, { opts.prompt, opts.default })
   local text = table.remove(_G.texts, 1)
   vim.schedule(function() done(text) end)
 end

@@ -93,5 +93,5 @@ def give(bench: Workbench, prompt: str) -> None:
 
 def chord(bench: Workbench, key: str) -> None:
     """Press the keys of a command."""
-    bench.page.keyboard.press("Control+Alt+o")
+    bench.page.keyboard.press("Control+Alt+j")
     bench.page.keyboard.press(key)

@@ -9,8 +9,10 @@ import struct
 import subprocess
 import termios
 import time
+from pathlib import Path
 
 import pyte
+from screen_picture import svg
 
 ROWS, COLUMNS = 40, 120
 
@@ -18,8 +20,8 @@ ROWS, COLUMNS = 40, 120
 class _Screen(pyte.Screen):
     """Answers what a program asks the terminal, so that none waits for it."""
 
-    def __init__(self, descriptor):
-        super().__init__(COLUMNS, ROWS)
+    def __init__(self, descriptor, rows):
+        super().__init__(COLUMNS, rows)
         self._descriptor = descriptor
 
     def report_device_status(self, mode, private=False):
@@ -34,10 +36,10 @@ class _Screen(pyte.Screen):
 class Terminal:
     """A program with a terminal as its controlling one. `environment` is added to this process's."""
 
-    def __init__(self, command, folder, environment):
+    def __init__(self, command, folder, environment, rows=ROWS):
         self._master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-        self._screen = _Screen(self._master)
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, COLUMNS, 0, 0))
+        self._screen = _Screen(self._master, rows)
         self._stream = pyte.Stream(self._screen)
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         # The first terminal that a session's leader opens becomes its controlling one: Emacs needs that for C-g.
@@ -56,6 +58,12 @@ class Terminal:
     def text(self):
         """The lines in which there is something."""
         return "\n".join(filter(None, self.lines))
+
+    def shot(self, name):
+        """Take a picture, where pictures are wanted (`OUTRIDER_SHOTS`)."""
+        if folder := os.environ.get("OUTRIDER_SHOTS"):
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            (Path(folder) / f"{name}.svg").write_text(svg(self._screen), encoding="utf-8")
 
     def keys(self, keys):
         os.write(self._master, keys.encode())

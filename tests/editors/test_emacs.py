@@ -47,6 +47,7 @@ class Emacs(Editor):
             [str(EMACS), "-Q", "-nw", "-l", str(init), str(self.file)],
             self.file.parent,
             {"TERM": "screen-256color", "HOME": str(folder)},
+            rows=24,
         )
         self.wait("Connected! Server `outrider'")
 
@@ -96,6 +97,7 @@ def test_a_task_by_code_action_edits_the_buffer_as_one_undo_step_and_undo_keeps_
     editor.keys("\r")
     editor.wait("Choose an option: Reject")
     editor.wait("+    return hours * 2")
+    editor.shot("emacs")
     assert editor.buffer == BEFORE
     editor.keys(CLEAR + "Allow once\r")
     editor.wait("Outrider, completed: Fixed.")
@@ -159,10 +161,11 @@ def test_a_task_is_written_in_its_document_and_done_from_there(emacs):
     editor.wait(" F1  task.md")
     editor.wait("Write below this line")
     editor.keys(END + "correct the price")
-    editor.take("Outrider: do “correct the price”")
+    editor.take("Outrider: Send “correct the price”")
     editor.wait("Choose an option: Reject")
     editor.keys(CLEAR + "Allow once\r")
-    editor.wait("Outrider, completed: Fixed.")
+    editor.wait("> Fixed.")
+    editor.wait("Completed")
     editor.keys("\x18btariff.py\r")
     editor.wait(" F1  tariff.py")
     editor.wait_for_buffer(AFTER)

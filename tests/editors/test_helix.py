@@ -5,6 +5,7 @@ import json
 import pytest
 from neovim_driver import INSTALLED
 from recipes import recipe
+from terminal import ROWS
 from terminal_editor import AFTER, BEFORE, EDIT, Editor, call, place, starting
 
 PROBLEMS = """
@@ -34,7 +35,7 @@ ESCAPE, RETURN, NEXT = "\x1b", "\r", "\x0e"
 class Helix(Editor):
     """An instance set up by the recipe, maybe with a server beside Outrider that finds problems, and a file that holds an instruction comment."""
 
-    def __init__(self, program, folder, turns, *others):
+    def __init__(self, program, folder, turns, *others, rows=ROWS):
         here = place(folder, turns)
         self.file = here.file
         languages = folder / "config" / "helix" / "languages.toml"
@@ -62,7 +63,9 @@ class Helix(Editor):
                 "HOME": str(folder),
                 "XDG_CONFIG_HOME": str(folder / "config"),
                 "XDG_CACHE_HOME": str(folder),
+                "COLORTERM": "truecolor",
             },
+            rows,
         )
         self.wait(lambda: self.log.count('"method":"textDocument/didOpen"') > len(others))
 
@@ -103,14 +106,14 @@ class Helix(Editor):
         assert self.wait(taken)
 
 
-def helix(name, *others):
+def helix(name, *others, rows=ROWS):
     """A fixture that starts the Helix of a name."""
 
     def make(folder, turns):
         program = INSTALLED / name
         if not program.exists():
             pytest.skip("Helix is not installed: .ci/install-terminal-editors does that, on Debian")
-        return Helix(program, folder, turns, *others)
+        return Helix(program, folder, turns, *others, rows=rows)
 
     return starting(make)
 
@@ -118,6 +121,7 @@ def helix(name, *others):
 asking = helix("hx")
 beside_another = helix("hx", "problems")
 silent = helix("hx-25.01")
+small = helix("hx", rows=24)
 
 
 DO = "Outrider: do “two for each hour”"
@@ -151,10 +155,11 @@ def undo_redo_type_and_take_back(editor):
     assert "Outrider left as it is" not in editor.log
 
 
-def test_a_task_by_code_action_edits_the_buffer_as_one_undo_step_and_undo_keeps_what_was_typed(asking):
-    editor = asking(call("read_file", path="tariff.py"), EDIT, {"text": "Fixed."})
+def test_a_task_by_code_action_edits_the_buffer_as_one_undo_step_and_undo_keeps_what_was_typed(small):
+    editor = small(call("read_file", path="tariff.py"), EDIT, {"text": "Fixed."})
     editor.take(DO)
     editor.wait(lambda: shows_the_question(editor))
+    editor.shot("helix")
     assert editor.buffer == BEFORE
     editor.keys(NEXT + RETURN)
     editor.wait("Outrider, completed: Fixed.")
@@ -215,24 +220,53 @@ def test_a_problem_that_another_server_found_is_a_task(beside_another):
     editor.wait("return hours * 2")
 
 
-def write_a_task(editor):
-    editor.take("Outrider: write a task…")
+def write_and_do_it(editor):
+    """Write a task at the end of its document, and have it done."""
     editor.wait("Write below this line")
+    write_at_the_end(editor, "correct the price", "Outrider: Send “correct the price”")
+
+
+def write_at_the_end(editor, words, action):
+    """Write a line at the end of a document, and take an action there."""
     editor.keys("ge")
-    editor.type("ocorrect the price")
+    editor.type(f"o{words}")
     editor.keys(ESCAPE)
     editor.wait(" NOR ")
-    editor.take("Outrider: do “correct the price”")
+    editor.take(action)
 
 
 def test_a_task_is_written_in_its_document_and_done_from_there(asking):
     editor = asking(EDIT, {"text": "Fixed."})
-    write_a_task(editor)
+    editor.take("Outrider: write a task…")
+    write_and_do_it(editor)
     editor.wait(lambda: shows_the_question(editor))
     editor.keys(NEXT + RETURN)
-    editor.wait("Outrider, completed: Fixed.")
+    editor.wait("> Fixed.")
     editor.keys(":buffer-previous" + RETURN)
     editor.wait_for_buffer(AFTER)
+
+
+def test_where_it_cannot_ask_the_whole_task_goes_by_the_document(silent):
+    ask = call("ask_user", question="Which tax?", options=["19", "7"])
+    answer = "Fixed. " * 80 + "\n\nThat is all."
+    editor = silent(EDIT, ask, {"text": answer})
+    editor.take("Outrider: write a task…")
+    editor.wait("task.md")
+    editor.keys(":open .outrider/task.md" + RETURN)
+    write_and_do_it(editor)
+    editor.wait("> +    return hours * 2")
+    editor.keys("gg/Waits for you: approval" + RETURN)
+    editor.take("Outrider: Allow once — ")
+    editor.wait("> Which tax?")
+    write_at_the_end(editor, "the law", "Outrider: answer “the law”")
+    editor.keys("ge")
+    editor.wait("> That is all.")
+    editor.wait("Completed")
+    assert "the law" not in editor.text.partition("Write below this line")[2]
+    editor.take("Outrider: undo turn")
+    editor.wait("taken back “tariff.py”: 1 change")
+    editor.keys(":buffer-previous" + RETURN)
+    editor.wait_for_buffer(BEFORE)
 
 
 def test_where_no_document_opens_by_itself_a_message_says_which_one(silent):
@@ -240,12 +274,7 @@ def test_where_no_document_opens_by_itself_a_message_says_which_one(silent):
     editor.take("Outrider: write a task…")
     editor.wait("task.md")
     editor.keys(":open .outrider/task.md" + RETURN)
-    editor.wait("Write below this line")
-    editor.keys("ge")
-    editor.type("ocorrect the price")
-    editor.keys(ESCAPE)
-    editor.wait(" NOR ")
-    editor.take("Outrider: do “correct the price”")
+    write_and_do_it(editor)
     editor.take("Outrider: Allow once — ")
     editor.wait("Outrider, completed: Fixed.")
     editor.keys(":buffer-previous" + RETURN)

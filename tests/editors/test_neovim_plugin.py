@@ -327,6 +327,33 @@ def test_mode_model_and_permissions_are_chosen_by_command(plugin):
     nvim.wait("heard('There is no `:Outrider nonsense`')")
 
 
+def test_a_model_is_chosen_of_those_that_can_be_had(plugin):
+    known = {
+        "tiers": {"small": ["my/b"]},
+        "models": {"my/b": {"contextWindow": 32_000, "price": {"input": 0.5, "output": 2}}},
+        "providers": {"my": {"kind": "openai-chat", "baseUrl": "http://127.0.0.1:9/v1"}},
+    }
+    nvim = plugin([], init=known, picks=["  my/b", "  another", "  the one"], texts=["my/other"]).ready()
+    nvim.ex("Outrider model")
+    nvim.wait("require('outrider.status').state().model == 'my/b'")
+    prompt, rows = nvim.lua("return _G.asked[1]")
+    assert "provider my" in prompt, "who cannot be reached is said"
+    assert rows[0] == "● the one of the settings  tiers"
+    assert "  my/b  small · 32k tokens · 0.5 in, 2 out" in rows
+    assert rows[-1] == "  another…"
+    assert nvim.lua("return vim.fn.getcompletion('Outrider model my', 'cmdline')") == ["my/b"]
+    nvim.ex("Outrider model")
+    nvim.wait("require('outrider.status').state().model == 'my/other'")
+    assert "● my/b  small · 32k tokens · 0.5 in, 2 out" in nvim.lua("return _G.asked[2][2]")
+    nvim.ex("Outrider model")
+    nvim.wait(f"require('outrider.status').state().model == 'scripted:{nvim.script}'")
+
+
+def test_the_models_are_completed_before_they_were_listed(plugin):
+    nvim = plugin([], init={"fallbackModels": ["my/b"]}).ready()
+    assert nvim.lua("return vim.fn.getcompletion('Outrider model my', 'cmdline')") == ["my/b"]
+
+
 def test_the_status_line_says_what_goes_on(plugin):
     nvim = plugin([EDIT, DONE]).ready()
     assert nvim.lua("return require('outrider').status()").startswith("Outrider ·")

@@ -236,6 +236,29 @@ def test_a_session_of_a_hundred_thousand_lines_stays_fast(plugin):
     assert time.monotonic() - began < 15
 
 
+def test_a_task_that_is_refused_is_not_lost(plugin):
+    nvim = plugin([DONE], texts=["Two an hour", "Two an hour"]).ready()
+    nvim.ex("Outrider model nobody/knows")
+    nvim.ex("Outrider run")
+    nvim.wait("heard('names an unknown provider') and heard('has what you wrote')")
+    nvim.lua("require('outrider.models').use(client())")
+    nvim.ex("Outrider run")
+    nvim.until_done()
+    assert nvim.lua("return _G.asked") == [["Task: "], ["Task: ", "Two an hour"]]
+
+
+def test_without_a_network_it_says_so(plugin):
+    nowhere = {
+        "model": "my/model",
+        "providers": {"my": {"kind": "openai-chat", "baseUrl": "http://127.0.0.1:9/v1"}},
+    }
+    nvim = plugin([], init=nowhere).ready()
+    nvim.run("fix the price")
+    nvim.until_done("failed")
+    assert any("All connection attempts failed" in line for line in nvim.shown)
+    assert "Look at the network" in nvim.shown[-1]
+
+
 def test_two_editors_on_one_session_are_told_apart(plugin, tmp_path):
     nvim = plugin([EDIT, DONE]).ready()
     nvim.run().until_asked()

@@ -181,7 +181,7 @@ def test_a_task_is_written_in_its_document_and_edits_a_buffer_that_is_not_shown(
     editor.keys(":edit .outrider/task.md" + RETURN)
     editor.wait("Write below this line")
     editor.keys("Gocorrect the price" + ESCAPE)
-    editor.take("do “correct the price”")
+    editor.take("Send “correct the price”")
     editor.answer("1")
     editor.wait("Outrider, completed: Fixed. (unverified")
     editor.keys(":buffer tariff.py" + RETURN)

@@ -91,6 +91,8 @@ def test_what_is_typed_while_an_edit_is_asked_is_kept_also_by_undo(begin: Begin)
         bench.open("tariff.py")
         give(bench, "Two an hour")
         asked(bench, "Edit tariff.py (+1 −1)")
+        # Where the keyboard was in the view: once it is in the editor, no answer takes it away from there.
+        bench.view.locator(".card input").first.click()
         bench.focus_editor()
         bench.page.keyboard.press("Control+Home")
         bench.page.keyboard.type("# mine\n")
@@ -104,14 +106,22 @@ def test_what_is_typed_while_an_edit_is_asked_is_kept_also_by_undo(begin: Begin)
 
 def test_reject_with_a_reason(begin: Begin) -> None:
     turns = [
-        edit("* 3", "* 2"),
+        edit("    return hours * 3\n", "    rate = 2\n\n    return hours * rate\n"),
         {"text": "I leave it.", "expect": {"last_message_contains": "the price is right"}},
     ]
     with begin(turns) as bench:
         bench.open("tariff.py")
         give(bench, "Two an hour")
-        asked(bench, "Edit tariff.py (+1 −1)")
+        asked(bench, "Edit tariff.py (+3 −1)")
+        bench.until(lambda: "→ rate = 2 ⏎  ⏎ return hours * rate" in bench.beside(), "the new lines")
         bench.focus_editor()
+        bench.to_line(6)
+        bench.page.keyboard.press("Control+k")
+        bench.page.keyboard.press("Control+i")
+        hover = bench.page.locator(".monaco-hover", has_text="Outrider proposes").first
+        hover.wait_for()
+        bench.shot("hover")
+        assert plain(hover.inner_text()).endswith("- return hours * 3 + rate = 2 + + return hours * rate")
         chord(bench, "n")
         bench.type_input("the price is right")
         bench.until(lambda: "I leave it." in bench.view_text(), "the answer of the model")
@@ -278,6 +288,9 @@ def test_a_key_reaches_the_server_by_its_environment_alone(begin: Begin, tmp_pat
         ]
         assert written
         assert not [path for path in written if "sk-of-the-person" in path.read_text(errors="replace")]
+        bench.command("Outrider: Forget a Provider's Key…")
+        bench.page.locator(".quick-input-list .monaco-list-row", has_text="PARKING_KEY").first.click()
+        bench.until(lambda: seen.read_text(encoding="utf-8") == "", "a server without the key")
 
 
 def test_the_light_bulb_gives_the_task_of_a_comment(begin: Begin) -> None:

@@ -5,7 +5,9 @@ import signal
 import sys
 from pathlib import Path
 
+import neovim_driver
 import pytest
+from neovim_plugin import NAMES, SERVE, SETUP
 
 from editors.parking import BEFORE, IN_THE_WORKBENCH, Begin, asked, chord, edit, give
 from editors.workbench import plain
@@ -193,9 +195,62 @@ def test_a_second_window_looks_on_and_has_a_session_of_its_own(begin: Begin) -> 
             give(other, "Another task")
             other.until(lambda: "Another task" in other.view_text(), "a session of its own")
             asked(other, "Edit tariff.py (+1 −1)")
+
+            # Back to the session of the first window, which goes on there.
+            other.command("Outrider: Sessions…")
+            row = other.page.locator(".quick-input-list .monaco-list-row", has_text="Two an hour").first
+            row.wait_for()
+            assert "running in another window or editor" in plain(row.inner_text())
+            row.click()
+            other.until(lambda: "another window or editor runs this" in other.view_text(), "who runs it")
+            other.until(
+                lambda: any("answered, steered and" in one for one in other.toasts()), "what is done where"
+            )
+            assert "needs you" in other.status(), "the session of this window is asking still"
+            other.shot("looking-on")
+            assert "Allow once" not in other.view_text()
+            assert not other.view.get_by_role("button", name="Stop").is_visible()
+            bench.focus_editor()
+            chord(bench, "y")
+            bench.until(lambda: "hours * 2" in bench.text(), "the edit of the first window")
+            other.until(lambda: "Completed" in other.view_text(), "what came of it there")
+
+
+def test_neovim_works_in_the_same_file_meanwhile(begin: Begin, tmp_path: Path) -> None:
+    if neovim_driver.program("0.11") is None:
+        pytest.skip("Neovim 0.11 is not installed: .ci/install-neovim does that, on Linux")
+    turns = [edit("* 3", "* 2"), {"text": "Done."}]
+    with begin(turns) as bench:
+        (bench.folder / ".git").mkdir()
+        bench.open("tariff.py")
+        give(bench, "Two an hour")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        (tmp_path / "neovim").mkdir()
+        path = ["--cmd", f"set runtimepath^={neovim_driver.PLUGIN}"]
+        nvim = neovim_driver.Neovim(tmp_path / "neovim", arguments=path)
+        try:
+            home = bench.folder.parent / "home"
+            init = {"model": f"scripted:{home / 'script.json'}", "stateDir": str(home / "state")}
+            nvim.lua(SETUP, {"cmd": SERVE, "init": init, "picks": [], "texts": [], "setup": {}})
+            nvim.lua(NAMES)
+            nvim.ex(f"edit {bench.folder / 'tariff.py'}")
+            nvim.wait("client() ~= nil and client().initialized")
+            nvim.ex("Outrider sessions")
+            nvim.wait("#_G.asked == 1")
+            assert "running elsewhere" in nvim.lua("return _G.asked[1][2][1]")
+            nvim.ex("Outrider run Two an hour, too")
+            nvim.wait("open() == 1")
+            nvim.ex("Outrider allow")
+            nvim.wait("shows('■ completed')")
+            nvim.ex("write")
+        finally:
+            nvim.quit()
+        bench.until(lambda: "hours * 2" in bench.text(), "what was done in Neovim")
         bench.focus_editor()
         chord(bench, "y")
-        bench.until(lambda: "hours * 2" in bench.text(), "the edit of the first window")
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+        bench.shot("two-editors")
+        assert bench.text() == BEFORE.replace("* 3", "* 2"), "the same is not done twice"
 
 
 def test_a_workspace_that_is_not_trusted_is_only_read(begin: Begin) -> None:

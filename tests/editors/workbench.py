@@ -141,6 +141,12 @@ class Workbench:
         rows = lines.evaluate_all("rows => rows.map(row => [parseFloat(row.style.top), row.innerText])")
         return "\n".join(text.replace("\u00a0", " ") for _, text in sorted(rows))
 
+    def beside(self) -> list[str]:
+        """What is shown behind lines, and is no text of them."""
+        found = self.page.locator(".editor-group-container.active .view-line span")
+        shown = found.evaluate_all("all => all.map(one => getComputedStyle(one, '::after').content)")
+        return [json.loads(text) for text in shown if text.startswith('"')]
+
     def position(self) -> str:
         """Where the cursor is, as the status bar says it."""
         return "".join(self._texts('[id="status.editor.selection"]'))
@@ -199,9 +205,9 @@ class Workbench:
         box = self.page.locator(".quick-input-widget input.input")
         box.wait_for(state="visible")
         box.fill(name)
-        row = self.page.locator(".quick-input-list .monaco-list-row").filter(has_text=name).first
-        row.wait_for(state="visible")
-        box.press("Enter")
+        # Clicked, as a key takes what the list had first before it knew the name: that may be the editor in sight.
+        label = self.page.locator(".quick-input-list .monaco-list-row .label-name")
+        label.filter(has_text=re.compile(f"^{re.escape(Path(name).name)}$")).first.click()
         self.page.locator(".tab.active").filter(has_text=name).wait_for()
         self.until(lambda: self.text().strip(), f"the text of {name}")
 

@@ -124,6 +124,8 @@ def test_counts_may_be_written_as_decimals():
         ({"error": "the context length is exceeded"}, "context_overflow", "context length"),
         ({"error": {"code": "insufficient_quota", "message": "Pay"}}, "quota", "Pay"),
         ({"object": "error", "message": "gone", "code": 500}, "overloaded", "gone"),
+        ({"choices": [], "x_groq": {"id": "r", "error": "over capacity"}}, "overloaded", "over capacity"),
+        ({**chunk({}, "stop"), "x_groq": {"id": "r", "error": "stopped early"}}, "overloaded", "stopped early"),
         ("Internal failure", "protocol", "Internal failure"),
     ],
 )  # fmt: skip
@@ -133,6 +135,21 @@ def test_an_error_in_a_stream_that_began_well_is_one_in_every_form(error, kind, 
     assert words in told["error"]["message"]
     assert told["text"] == "Hel"
     assert told["tool_calls"] == []
+
+
+@pytest.mark.parametrize("reason", ["error", "network_error", "insufficient_system_resource", "abort"])
+def test_an_answer_that_its_server_gave_up_is_none(reason):
+    told = read("openai-chat", chunk({"content": "Hel"}), chunk({}, reason))
+    assert (told["ok"], told["error"]["kind"]) == (False, "overloaded")
+    assert reason in told["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "meant"), [("sensitive", "refused"), ("model_context_window_exceeded", "length")]
+)
+def test_an_end_before_the_end_is_no_end_by_itself(reason, meant):
+    told = read("openai-chat", chunk(asks(0, "a", "read", "{}")), chunk({}, reason))
+    assert told["response"]["finishReason"] == meant
 
 
 def test_the_line_with_which_llama_cpp_ends_a_broken_stream_is_an_error():

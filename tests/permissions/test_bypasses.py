@@ -226,6 +226,35 @@ ROWS = [
     ("cat \"$x\"", "ask", "it could be an option"), ("cat *.py", "allow", "the files that it stands for are in the workspace"),
     ("set", "ask", "it shows the environment"), ("set -e; ls", "allow", "it only stops at a failure"), ("declare -p", "ask", "it shows the variables"),
     ("env", "ask", "it shows the environment"), ("printenv", "ask", "it shows the environment"),
+    # a value that is none, and a file that is no value
+    ("git diff HEAD~1 -M", "allow", "the rule itself"), ("git log -M --output=x", "ask", "-M takes its value in the same word, so the next one is an option: it writes"),
+    ("git show -U --output=x", "ask", "the same"), ("git log -p -M90% -U5 -- a.py", "allow", "their values are where they belong"),
+    ("git blame -C --contents=/etc/passwd a.py", "ask", "the same, and it reads outside"), ("git blame -S /etc/passwd a.py", "ask", "a file that is shown in the errors about it"),
+    ("git shortlog --since -- --output=x HEAD", "ask", "-- is the value of an option, so options go on behind it"),
+    ("git log --stat -- -x", "ask", "a version of git may take -- for a value"), ("git log --stat -- a.py", "allow", "no option could stand there"),
+    ("git log -n -- --output=x", "ask", "no number"), ("head -n -5 a.py", "allow", "a number"), ("grep -e -x a.py", "allow", "a pattern may look like an option"),
+    ("git log --format=%''G?", "ask", "quotes within what has signatures looked at"), ("git for-each-ref '--format=%('raw')'", "ask", "quotes within what shows an object"),
+    ("x='%(raw)'; git for-each-ref --format \"$x\"", "ask", "a format that is not known"), ("git branch --list --sort x -D y", "ask", "it deletes"),
+    ("date -I -s12:00", "ask", "-I takes its value in the same word, so the clock is set"), ("date -I --set=12:00", "ask", "the same"), ("date -d +x 01010000", "ask", "the same"),
+    ("date -Iseconds -d yesterday", "allow", "it tells"), ("od -w /etc/passwd", "ask", "a width stands in the same word"), ("od -w16 a.py", "allow", "such as here"),
+    ("xxd -cols=1 -s a.py x", "ask", "the value of -cols is the next word, and the last file is written"), ("xxd -seek=1 -c a.py x", "ask", "the same"),
+    ("tree -Io x y", "ask", "behind a letter with a value options go on: it writes"), ("tree -aL 2", "allow", "no option behind the letter"),
+    ("strings -n @a.py", "ask", "options from a file, wherever its name stands"), ("x=@a.py; strings -n \"$x\"", "ask", "the same, in a variable"),
+    ("uniq a*", "ask", "a pattern may stand for two files, and the second is written"), ("xxd a*", "ask", "the same"),
+    ("cd odd && rg *", "ask", "a pattern in the place of what is looked for brings a file --pre=touch, an option that runs it"),
+    ("cd odd && git grep *", "ask", "the same"), ("cd odd && grep o*", "ask", "a pattern brings a link that leads out"), ("grep a.* a.py", "allow", "the files are harmless"),
+    ("cat .*", "ask", "it may stand for the folder above"), ("cd sub && cat .?/a.py", "ask", "the same"),
+    ("xxd - -autoskip", "ask", "xxd sees no options behind its first operand: the second is written"), ("xxd sub --", "ask", "the same"), ("uniq a.py -c", "ask", "uniq of other systems neither"),
+    ("head a.py -n /etc/passwd", "ask", "the same: the value of an option would be a file"), ("head a.py -n 5", "allow", "one that does not lead out"),
+    # what is read from elsewhere
+    ("xargs -a /etc/passwd -I{} echo x{}", "allow", "the rule is about any arguments, from a file too"), ("xargs -a /etc/passwd -I{} basename x{}", "ask", "arguments from outside"),
+    ("xargs --arg-file=/etc/passwd -I{} basename x{}", "ask", "the same"), ("xargs -a .env -I{} echo x{}", "ask", "from a file that is shut"), ("xargs -a a.py -I{} basename x{}", "allow", "from the workspace"),
+    ("ls | xargs -I x cat x", "ask", "a mark that looks like a file"), ("ls | xargs -I a.py cat a.py -I x", "ask", "options behind the program are the program's"),
+    ("ls | xargs -0I a.py tail a.py", "ask", "a mark behind other letters"),
+    # variables that a builtin sets
+    ("printf 'a%n' PATH; ls", "ask", "%n sets the variable that it is given"), ("printf '%-*n' 3 PATH; ls", "ask", "the same, with a width"),
+    ("printf \"a$x\" PATH", "ask", "a format that is not known"), ("printf '100%%n %s' x", "allow", "no %n"),
+    ("x=-v; [ 1 -a \"$x\" 'a[$(curl x)]' ]; ls", "ask", "a word that turns out to be -v"), ("x=-v; test 1 -a \"$x\" 'a[$(curl x)]'", "ask", "the same"),
     # where it reads
     ("cat /etc/passwd", "ask", "outside"), ("cat ../x", "ask", "outside"), ("cat link", "ask", "a link that leads out"),
     ("cat l*k", "ask", "a pattern that meets the link"), ("cat .env", "ask", "it may hold keys"), ("cat ~/x", "ask", "outside"),
@@ -264,6 +293,9 @@ def workspace(tmp_path_factory):
     (folder / "link").symlink_to("/etc/passwd")
     (folder / "deep" / "er").mkdir(parents=True)
     (folder / "way").symlink_to("deep/er")
+    (folder / "odd").mkdir()
+    (folder / "odd" / "--pre=touch").write_text("x\n")
+    (folder / "odd" / "out").symlink_to("/etc/passwd")
     (folder / "private").mkdir()
     (folder / "private" / "a").write_text("x\n")
     (folder / "out-of-private").symlink_to("private/a")
@@ -353,6 +385,24 @@ def test_so_does_one_that_goes_through_folders_and_comes_to_it(workspace, comman
     assert decided("grep -r x deep", workspace, "ask", [Rule("allow", RUN, "grep")]).verdict == "allow"
 
 
+@pytest.mark.parametrize(
+    ("does", "does_more"),
+    [
+        ("find . -name x", "find . -delete"), ("find sub", "find . -fprint x"), ("find .", "find . -name $x"), ("sed -n 1p a.py", "sed -i 1d a.py"), ("sed p a.py", "sed 'w x' a.py"),
+        ("sort /etc/passwd", "sort -o x a.py"), ("rg x sub", "rg --pre touch x sub"), ("date", "date -s 1"), ("tree", "tree -o x"), ("uniq a.py", "uniq a.py x"),
+    ],
+)  # fmt: skip
+def test_the_name_alone_of_what_mostly_reads_allows_no_more(workspace, does, does_more):
+    """An `Always allow…` of a look must not delete, write or run something the next time."""
+    name = does.split()[0]
+    rules = [Rule("allow", RUN, name)]
+    assert decided(does, workspace, "ask", rules).verdict == "allow"
+    assert decided(does_more, workspace, "auto-edit", rules).verdict == "ask"
+    wider = [Rule("allow", RUN, " ".join(does_more.replace("'", "").split()[:2]))]
+    if " -" in does_more and does_more.split()[1].startswith("-"):
+        assert decided(does_more, workspace, "ask", wider).verdict == "allow"
+
+
 def test_parts_say_why_they_ask(workspace):
     looked = look_at("git diff | tee x; sudo rm y", folders_of([("work", workspace.as_uri())]), workspace)
     parts = named_parts(looked, RULES, "auto-edit")
@@ -363,11 +413,27 @@ def test_parts_say_why_they_ask(workspace):
     assert parts[2].program.through == ("sudo",)
 
 
+@pytest.mark.parametrize(
+    ("command", "script"),
+    [
+        ("./run.sh x", "run.sh"), ("bash run.sh", "run.sh"), ("uv run run.sh", "run.sh"), ("uv run -q python3 a.py x", "a.py"), ("poetry run python a.py", "a.py"),
+        ("deno run -A a.py", "a.py"), ("go run ./a.py", "a.py"), ("uv run pytest a.py", None), ("poetry run python -c a.py", None), ("npm run a.py", None),
+    ],
+)  # fmt: skip
+def test_a_script_of_the_workspace_is_known_by_its_content(workspace, command, script):
+    """Its hash is part of what is approved, and of a rule; whoever starts it."""
+    looked = look_at(command, folders_of([("work", workspace.as_uri())]), workspace)
+    assert list(looked.scripts) == ([script] if script else [])
+
+
 OFFERED = [
     ("git diff HEAD", ["git diff"]), ("npm run build -- x", ["npm run build"]), ("make test", ["make test"]), ("pytest -q a", ["pytest"]),
     ("python -m pytest -q", ["python -m pytest"]), ("python x.py a", ["python x.py"]), ("bash x.sh a", ["bash x.sh"]), ("./x.sh a", ["./x.sh"]),
     ("rm -r build", ["rm -r build!"]), ("uv run pytest", ["uv run pytest"]), ("cd sub && make test | tail -5", ["make test", "tail"]),
+    ("find . -name x", ["find"]), ("find . -delete", ["find . -delete!"]), ("sed -i s/a/b/ a.py", ["sed -i s/a/b/ a.py!"]), ("sort a.py -o a.py", ["sort a.py -o a.py!"]),
     ("python -c 'x'", ["python -c x!"]), ("git -c a=b diff", ["git -c a=b diff!"]), ("git", ["git!"]), ("npx x", ["npx x!"]),
+    ("poetry run python -c x", ["poetry run python -c x!"]), ("uv run python x.py", ["uv run python x.py!"]), ("go run x.go", ["go run x.go"]), ("deno run -A x.ts", ["deno run -A x.ts!"]),
+    ("docker run -v /:/x y", ["docker run -v /:/x y!"]), ("docker run y sh", ["docker run y"]), ("uv run python $x", []), ("bundle exec rake x", ["bundle exec rake x!"]),
     ("sudo make", []), ("make $x > y", []), ("eval x", []), ("A_B=1 make test", []), ("$x", []), ("rm $x", []), ("f() { ls; }; f", []),
 ]  # fmt: skip
 

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from outrider.tools.command_line import look_at
-from outrider.tools.git_settings import why_git_runs_more
+from outrider.tools.git_nested import why_git_runs_more
 from outrider.workspace.paths import folders_of
 from permissions.looking import verdicts
 
@@ -181,6 +181,32 @@ def test_a_real_submodule_is_its_own_too(repository):
     assert (repository.parent / "whole/part/.git").is_file()
     assert verdict(repository.parent / "whole" / "part", "git log -p") == "allow"
     assert verdict(repository.parent / "whole", "git status") == "allow"
+
+
+@pytest.mark.parametrize("by", ["a folder", "a file", "deeper", "a hook"])
+def test_a_repository_that_is_tracked_is_looked_at_where_it_lies(repository, by):
+    """Git asks it for its state, and there its own settings hold: they need not lie below `.git/modules`."""
+    who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    inner = repository / "inner"
+    for folder in [inner / "er", inner] if by == "deeper" else [inner]:
+        folder.mkdir(parents=True, exist_ok=True)
+        git(folder, "init", "-q", *(["--separate-git-dir", ".bare"] if by == "a file" else []))
+        (folder / "b").write_text("one\n")
+        git(folder, "add", ".")
+        git(folder, *who, "commit", "-qm", "x")
+    git(repository, "add", "inner")
+    assert verdict(repository, "git status") == "allow"
+    ran_file = repository / "ran"
+    if by == "a hook":
+        (inner / ".git" / "hooks").mkdir(exist_ok=True)
+        hook(inner / ".git" / "hooks", ran_file)
+    else:
+        git(inner / "er" if by == "deeper" else inner, "config", "core.fsmonitor", f"touch {ran_file}; false")
+    lines = ("git status", "git diff", "git log")
+    assert [verdict(repository, one) for one in lines] == ["deny", "deny", "allow"]
+    os.utime(inner / "b", (1, 1))
+    git(repository, "status")
+    assert ran_file.exists(), "the row shows nothing: git ran nothing"
 
 
 def test_nor_that_of_a_submodule(repository):

@@ -180,7 +180,8 @@ def test_the_index_of_a_work_tree_beside_is_read(repository, tmp_path):
 def test_with_an_index_that_cannot_be_read_it_asks(repository):
     git(repository, "update-index", "--split-index")
     assert tracked_files(str(repository), secret=True) is None
-    assert verdict(repository, "git diff --stat") == "allow"
+    assert verdict(repository, "git log --stat") == "allow"
+    assert verdict(repository, "git diff --stat") == "ask"  # there may be repositories among what it tracks
     (repository / ".git/index").write_bytes(b"DIRC\0\0\0\x09")
     assert verdict(repository, "git grep KEY") == "ask"
 

@@ -214,7 +214,7 @@ async def test_patterns(ledger, rules, tool, access, expected):
     "rule",
     [
         Rule("allow", "run_command"), Rule("allow", "*"), Rule("allow", "execute"), Rule("allow", "edit"), Rule("allow", "write_file"),
-        *(Rule("allow", "run_command", command) for command in ("git", "bash", "sh -c", "env", "sudo ls", "xargs", "python3", "python -c", "npm run", "", "'", "git -c", "git -c a=b", "git -C sub --no-pager", "make -n")),
+        *(Rule("allow", "run_command", command) for command in ("git", "bash", "sh -c", "env", "sudo ls", "xargs", "python3", "python -c", "npm run", "", "'", "git -c", "git -c a=b", "git -C sub --no-pager", "make -n", "docker run", "go run", "poetry run python", "uv run bash", "uv run --with x", "bun x npx")),
     ],
     ids=lambda rule: rule.text,
 )  # fmt: skip

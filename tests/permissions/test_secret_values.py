@@ -22,6 +22,10 @@ ROWS = [
     ("anna:$apr1$x$y\n", ["$apr1$x$y"], "an .htpasswd"),
     ("<server><password>hunter2</password></server>", ["hunter2"], "xml"),
     ('<add key="ClearTextPassword" value="hunter2" />', ["ClearTextPassword", "hunter2"], "attributes"),
+    ("a:\n  phrase: |\n    correct horse battery\n\n    staple it\n  mode: on\n", ["correct horse battery", "staple it"], "a text of several lines in yaml"),
+    ("- key: >-\n    QUJDREVGRw==\n    short\nb: hunter2", ["QUJDREVGRw==", "hunter2"], "a value in lines of its own"),
+    ("about: |\n  production\n  /srv/parking\nmode:\n  production\n", [], "words of a longer text"),
+    ("data: |\n", [], "a text of no lines"),
     ("s.alone-in-its-line\n", ["s.alone-in-its-line"], "a token that is all there is"),
     ("A=true\nB=5432\nC=localhost:80\nD=127.0.0.1\nE=abc\nF=\nG=${OTHER}\nH=null\n", [], "what says nothing"),
 ]  # fmt: skip
@@ -45,7 +49,7 @@ def test_what_may_stand_anywhere_is_one_only_behind_its_name():
     assert masking.masked(said).text == said
 
 
-@pytest.mark.parametrize("text", ["a" * 1_000_000, "a=" + "x " * 500_000, "<a" * 500_000, "a:" * 500_000, "=" * 10**6, '"' * 10**6, "a" + " " * 10**6 + "=b", "a='" * 300_000])  # fmt: skip
+@pytest.mark.parametrize("text", ["a" * 1_000_000, "a=" + "x " * 500_000, "<a" * 500_000, "a:" * 500_000, "=" * 10**6, '"' * 10**6, "a" + " " * 10**6 + "=b", "a='" * 300_000, "a: |\n" * 200_000, "a: |\n  b\n" * 100_000, " " * 10**6, "a: |\n" + "  \n" * 300_000, " a: |" * 200_000])  # fmt: skip
 def test_no_text_takes_long(text):
     began = time.process_time()
     settings_in(text)

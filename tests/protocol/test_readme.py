@@ -50,6 +50,8 @@ VALUES: dict[str, type[Wire]] = {
     "NotUndoable": commands.NotUndoable,
     "ChangeInfo": commands.ChangeInfo,
     "ChangedHunk": commands.ChangedHunk,
+    "ModelInfo": commands.ModelInfo,
+    "Price": settings.Price,
     "ToolInfo": commands.ToolInfo,
     "Check": commands.Check,
     "PromptSection": commands.PromptSection,
@@ -160,6 +162,7 @@ def test_what_the_page_lets_the_workspace_set_is_what_it_may_set(page: Page) -> 
         "trusted": False,
         "fallbackModels": ["my/c"],
         "codeLens": False,
+        "modelTitles": False,
         "recording": True,
         "models": {"my/a": {"vision": True}},
         "tiers": {"mid": ["my/c"]},
@@ -264,16 +267,17 @@ def test_every_title_is_described(page: Page) -> None:
     assert constants == titles | others, "a constant is of no kind that this test knows"
 
 
-def test_every_code_action_is_described(page: Page) -> None:
-    table = page.table("Code actions", "title")
+@pytest.mark.parametrize(
+    ("module", "section"), [("actions.py", "Code actions"), ("task_actions.py", "The task document")]
+)
+def test_every_code_action_is_described(module: str, section: str, page: Page) -> None:
+    table = page.table(section, "title")
     documented = {
         re.sub(r"“.*”", "“…”", quoted(row["title"])[0]): quoted(row["kind"])[0] for row in table.rows
     }
-    made = dict(code_actions_made())
+    made = {title.replace(" — …", " — <what>"): kind for title, kind in code_actions_made(module)}
     # Answers to open items begin with a title that is not known before.
-    made = {
-        ("<title> — <what>" if title.startswith("… — …") else title): kind for title, kind in made.items()
-    }
+    made = {title.replace("… — <", "<title> — <"): kind for title, kind in made.items()}
     assert documented == made
     assert f"`{names.ACTION_PREFIX}`" in page.text.partition("## Code actions")[2]
 
@@ -430,11 +434,11 @@ def reasons_of_finish() -> set[str]:
     return reasons - {"cancelled"}
 
 
-def code_actions_made() -> Iterator[tuple[str, str]]:
-    """Title, its variable parts as …, and kind of each code action in the source."""
-    source = ast.parse((SERVER / "lsp" / "actions.py").read_text(encoding="utf-8"))
+def code_actions_made(module: str) -> Iterator[tuple[str, str]]:
+    """Title, its variable parts as …, and kind of each code action in a module."""
+    source = ast.parse((SERVER / "lsp" / module).read_text(encoding="utf-8"))
     for node in ast.walk(source):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "_action":
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "action":
             title, kind = node.args[:2]
             if isinstance(title, ast.JoinedStr):
                 parts = [part.value if isinstance(part, ast.Constant) else "…" for part in title.values]

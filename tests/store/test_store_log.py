@@ -378,6 +378,25 @@ async def test_sessions_are_listed_from_their_events(store: Store) -> None:
     assert await store.find_turn("turn_9") is None
 
 
+async def test_a_title_names_a_session_in_a_log_of_before_too(tmp_path: Path) -> None:
+    store = await opened(tmp_path)
+    store.append(LoggedEvent(1, "10", "ses_a", None, "session.started", {"folders": []}))
+    store.append(LoggedEvent(2, "11", "ses_a", "turn_1", "turn.started", {"prompt": "Fix the bug"}))
+    await store.close()
+    connection = sqlite3.connect(tmp_path / FILE_NAME)
+    connection.execute("DROP INDEX titles")
+    connection.close()
+    store = await opened(tmp_path)
+    assert await store.last_seq("ses_a") == 2
+    store.append(LoggedEvent(3, "12", "ses_a", "turn_1", "session.titled", {"model": "a/b", "title": "Bug"}))
+    store.append(
+        LoggedEvent(4, "13", "ses_a", "turn_1", "session.titled", {"model": "a/b", "reason": "auth"})
+    )
+    assert await store.flush() is None
+    assert [row.title for row in await store.sessions()] == ["Bug"]
+    await store.close()
+
+
 async def test_listing_and_finding_use_their_indexes(store: Store, tmp_path: Path) -> None:
     queries = (
         f"SELECT data FROM events INDEXED BY landmarks WHERE {LANDMARKS} ORDER BY session_id, seq",

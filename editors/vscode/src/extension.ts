@@ -6,6 +6,7 @@ import { SessionBook } from "./core/book.js";
 import { type FromView, frameOf } from "./core/messages.js";
 import { type Kept, Reviews } from "./core/review.js";
 import type { SessionState } from "./core/session.js";
+import { messageOf } from "./core/words.js";
 import { Answers } from "./editor/answers.js";
 import { Connection } from "./editor/connection.js";
 import { decidingCommands } from "./editor/deciding.js";
@@ -24,6 +25,7 @@ import { SessionView, VIEW } from "./editor/view.js";
 
 const LAST_SESSION = "outrider.session";
 const REVIEWS = "outrider.reviews";
+const LOOKING_ON_MILLISECONDS = 2000;
 
 let connection: Connection | undefined;
 
@@ -53,7 +55,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const status = new StatusBar();
   const befores = new Befores();
   const seenTurns = new Set<string>();
-  const house: House = { context, log, connection: own, book, answers, proposals, reviews, view, keys };
+  const house: House = { context, log, connection: own, book, answers, proposals, reviews, view, keys, update };
   connection = own;
 
   function now(): ReturnType<ConstructorParameters<typeof SessionView>[1]> {
@@ -78,7 +80,7 @@ export function activate(context: vscode.ExtensionContext): void {
 
   function update(): void {
     view.update();
-    status.update(own.state, book.current, nextTurn(house));
+    status.update(own.state, book.current, nextTurn(house), answers.open);
     const keys = {
       waiting: answers.open.length > 0,
       running: book.all.some((session) => session.runningHere !== undefined),
@@ -136,6 +138,7 @@ export function activate(context: vscode.ExtensionContext): void {
       update();
     }),
   );
+  context.subscriptions.push(lookingOn(own, book, view));
   void own.start().then(update);
 }
 
@@ -147,9 +150,17 @@ async function receive(house: House, message: FromView): Promise<void> {
   switch (message.type) {
     case "send": {
       const running = house.book.current?.runningHere;
-      await (running === undefined
-        ? run(house, { prompt: message.text, mode: message.mode })
-        : steer(house, message.text));
+      try {
+        await (running === undefined
+          ? run(house, { prompt: message.text, mode: message.mode })
+          : steer(house, message.text));
+        house.view.sent();
+      } catch (error) {
+        house.view.sent(messageOf(error));
+        // Who sees the view has been told.
+        if (!house.view.isVisible) throw error;
+        house.log.error(messageOf(error));
+      }
       break;
     }
     case "cancel":
@@ -179,10 +190,22 @@ async function receive(house: House, message: FromView): Promise<void> {
   }
 }
 
+/** Read on in a session that another process runs as long as somebody looks at it: no events of it come here. */
+function lookingOn(own: Connection, book: SessionBook, view: SessionView): vscode.Disposable {
+  const timer = setInterval(() => {
+    const session = book.current;
+    if (session?.away === "elsewhere" && view.isVisible && own.state === "running")
+      void book.load(session.sessionId).catch(() => undefined);
+  }, LOOKING_ON_MILLISECONDS);
+  return new vscode.Disposable(() => {
+    clearInterval(timer);
+  });
+}
+
 /** Say what went wrong, if anything does. */
 function tell(log: vscode.LogOutputChannel, done: Promise<unknown>): void {
   done.catch((error: unknown) => {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     log.error(error instanceof Error ? error : message);
     void vscode.window.showErrorMessage(`Outrider: ${message}`);
   });

@@ -27,6 +27,18 @@ test("an approval is open with the changes it is about until it is answered", ()
   assert.equal(session.open.size, 0);
 });
 
+test("a session is called by its first task until a model has named it", () => {
+  const log = new Log();
+  log.add("turn.started", { prompt: "Look\nat it", mode: "agent", model: "tiers" }, "turn_1");
+  assert.equal(folded(log).title, "Look at it");
+  log.add("session.titled", { model: "my/small", reason: "auth" }, "turn_1");
+  assert.equal(folded(log).title, "Look at it");
+  log.add("session.titled", { model: "my/small", title: "Ferries", usage: { inputTokens: 3, outputTokens: 1 } });
+  const session = folded(log);
+  assert.equal(session.title, "Ferries");
+  assert.equal(session.usage.inputTokens, 3);
+});
+
 test("what is asked again has the newer changes only", () => {
   const log = new Log().asking();
   log.add("approval.resolved", { id: "open_1", callId: "c1", decision: "reject", by: "rule" }, "turn_1");
@@ -233,11 +245,23 @@ test("what another window runs asks nothing here, until it goes on here", () => 
     () => undefined,
   );
   for (const event of events) book.onEvent(event);
-  book.lookOn("ses_1");
+  book.lookOn("ses_1", "elsewhere");
   const session = book.get("ses_1");
   // What is written there is a task of its own, and no word to the turn that runs.
-  const here = () => [session?.elsewhere, session?.open.size, session?.runningHere?.turnId];
-  assert.deepEqual(here(), [true, 0, undefined]);
+  const here = () => [session?.away, session?.open.size, session?.runningHere?.turnId];
+  assert.deepEqual(here(), ["elsewhere", 0, undefined]);
   book.onEvent(more);
-  assert.deepEqual(here(), [false, 1, "turn_1"]);
+  assert.deepEqual(here(), [undefined, 1, "turn_1"]);
+});
+
+test("what is read on from the log of a session that another window runs asks nothing here either", async () => {
+  const log = new Log().asking();
+  const book = new SessionBook(
+    () => Promise.resolve({ events: log.events, nextSeq: log.events.length + 1, more: false }),
+    () => undefined,
+  );
+  book.lookOn("ses_1", "elsewhere");
+  await book.load("ses_1");
+  assert.equal(book.get("ses_1")?.entries.length, folded(log).entries.length);
+  assert.equal(book.get("ses_1")?.open.size, 0);
 });

@@ -19,7 +19,7 @@ import {
   SAVE_AND_CONTINUE,
   decisionOf,
 } from "../src/core/titles.js";
-import { lasting, oneLine, ruleText, short, spent } from "../src/core/words.js";
+import { doing, lasting, oneLine, ruleText, short, spent } from "../src/core/words.js";
 import { Log } from "./events.js";
 
 const NEXT = { model: "", permissionMode: undefined };
@@ -84,16 +84,19 @@ test("paths are found in one folder, in several, absolute and without a file", (
 
 test("the status bar says what is going on, and calls when somebody is needed", () => {
   const session = new SessionState("ses_1");
-  assert.match(statusText("failed", undefined, NEXT).tooltip, /not running/);
-  assert.equal(statusText("running", undefined, NEXT).calls, false);
-  assert.match(statusText("running", undefined, { ...NEXT, model: "my/model" }).text, /Outrider · model · ask$/);
+  assert.match(statusText("failed", undefined, NEXT, []).tooltip, /not running/);
+  assert.equal(statusText("running", undefined, NEXT, []).calls, false);
+  assert.match(statusText("running", undefined, { ...NEXT, model: "my/model" }, []).text, /Outrider · model · ask$/);
   for (const event of new Log().asking().events.slice(0, 4)) session.apply(event);
-  const running = statusText("running", session, NEXT);
+  const running = statusText("running", session, NEXT, []);
   assert.deepEqual([running.running, running.calls], [true, false]);
   assert.match(running.text, /step 2 · model · ask · 0\.5000/);
-  const waiting = statusText("running", asking(), NEXT);
+  const waiting = statusText("running", asking(), NEXT, [...asking().open.values()]);
   assert.deepEqual([waiting.calls, waiting.running], [true, true]);
   assert.match(waiting.tooltip, /Edit a\.py/);
+  // What another session asks than the one that is looked at calls as well.
+  const other = statusText("running", undefined, NEXT, [...asking().open.values()]);
+  assert.deepEqual([other.calls, other.running, other.text], [true, false, "$(bell-dot) Outrider needs you"]);
 });
 
 test("the mode is that of the running turn, and else that of the next", () => {
@@ -144,4 +147,13 @@ test("numbers and times are said shortly", () => {
   assert.equal(spent({ inputTokens: 0, outputTokens: 0 }), "");
   assert.deepEqual([lasting(0.42), lasting(12.4), lasting(185)], ["0.4 s", "12 s", "3 min 5 s"]);
   assert.equal(oneLine("a\n  b", 10), "a b");
+});
+
+test("the list of sessions says what each is at, and where", () => {
+  const one = { sessionId: "ses_1", title: "", startedAt: "", lastAt: "", turns: 1 };
+  assert.equal(doing({ ...one, state: "running", elsewhere: true }), "running in another window or editor");
+  assert.equal(doing({ ...one, state: "parked" }), "needs you");
+  assert.equal(doing({ ...one, state: "closed" }), "cut off");
+  assert.equal(doing({ ...one, state: "closed", outcome: "budget_exhausted" }), "budget spent");
+  assert.equal(doing({ ...one, state: "idle", turns: 0 }), "");
 });

@@ -30,6 +30,7 @@ class Account:
                 output_tokens=total.output_tokens + one.get("outputTokens", 0),
                 cached_tokens=_plus(total.cached_tokens, one.get("cachedTokens")),
                 reasoning_tokens=_plus(total.reasoning_tokens, one.get("reasoningTokens")),
+                estimated=total.estimated or one.get("estimated"),
                 cost=round((total.cost or 0.0) + cost, 9) if known and cost is not None else None,
             ),
             round(self.known_cost + (cost or 0.0), 9),
@@ -51,4 +52,5 @@ def usage_of(tokens: Tokens | None) -> Usage | None:
         cached_tokens=tokens.cached,
         reasoning_tokens=tokens.reasoning,
         cost=tokens.cost,
+        estimated=tokens.estimated or None,
     )

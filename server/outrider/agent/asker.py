@@ -143,7 +143,8 @@ class Asker:
             tools,
             self._model.temperature,
             self._model.max_tokens,
-            await self._contents_of_images(messages),
+            images=await self._contents_of_images(messages),
+            tokens=self._budget.context_tokens(messages) if purpose == "main" else _size(messages),
         )
         self._record_request(message_id, request, steering)
         shown = _Shown(

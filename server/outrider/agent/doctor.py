@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from outrider.agent.confinement import confined as confined_in
-from outrider.agent.probe import models_of, try_tools
+from outrider.agent.probe import models_of, try_all
 from outrider.agent.services import Services
 from outrider.models.catalog import ModelProblem
 from outrider.permissions.trust import Trust
@@ -24,7 +24,7 @@ async def examine(services: Services, *, probe: bool = False) -> list[Check]:
 
     Args:
         services: The house.
-        probe: Whether the model is asked to call a tool; without it nothing goes to a provider.
+        probe: Whether every model that may be asked is asked to call a tool; without it nothing goes to a provider.
     """
     checks = [
         Check(name="outrider", status="ok", detail=f"{services.version}, Python {sys.version.split()[0]}"),
@@ -38,7 +38,7 @@ async def examine(services: Services, *, probe: bool = False) -> list[Check]:
         await _permissions(services),
     ]
     if probe:
-        checks += [await try_tools(services, model) for model in models_of(services.settings())[:1]]
+        checks += await try_all(services)
     return checks
 
 
@@ -55,21 +55,27 @@ async def _model(services: Services) -> Check:
         problem = await services.catalog.open(None)
         return Check(name="model", status="fail", detail=getattr(problem, "message", ""))
     said: list[str] = []
+    wrong: list[str] = []
+    status = "warn"
     for reference in models:
         model = await services.catalog.open(reference)
-        status = "warn" if reference in services.settings().fallback_models else "fail"
-        if isinstance(model, ModelProblem):
-            return Check(name="model", status=status, detail=model.message)
-        await model.close()
-        provider = services.settings().providers.get(reference.partition("/")[0])
-        if provider is not None and provider.api_key_env and not services.env.get(provider.api_key_env):
-            return Check(
-                name="model",
-                status=status,
-                detail=f"{reference}: set the environment variable {provider.api_key_env}",
-            )
-        said.append(f"{reference}, {model.context_window} tokens")
+        problem = model.message if isinstance(model, ModelProblem) else _key_missing(services, reference)
+        if not isinstance(model, ModelProblem):
+            await model.close()
+            said.append(f"{reference}, {model.context_window} tokens")
+        if problem is not None:
+            wrong.append(problem)
+            status = status if reference in services.settings().fallback_models else "fail"
+    if wrong:
+        return Check(name="model", status=status, detail="; ".join(dict.fromkeys(wrong)))
     return Check(name="model", status="ok", detail="; ".join(said))
+
+
+def _key_missing(services: Services, reference: str) -> str | None:
+    provider = services.settings().providers.get(reference.partition("/")[0])
+    if provider is None or not provider.api_key_env or services.env.get(provider.api_key_env):
+        return None
+    return f"{reference}: set the environment variable {provider.api_key_env}"
 
 
 async def _log(services: Services) -> Check:

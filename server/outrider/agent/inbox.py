@@ -490,7 +490,7 @@ class Inbox:
 
     async def _ask_where(self, waiting: _Waiting, seconds: float) -> bool:
         """Show exactly the rules that would be saved, and ask where they shall hold; True goes back to the item."""
-        rules = "\n".join(f"- allow {_told(rule)}" for rule in waiting.item.always or ())
+        rules = "\n".join(f"- allow {rule_told(rule)}" for rule in waiting.item.always or ())
         answer = await self._editor.ask(
             f"{ALWAYS_ALLOW}\nFor: {waiting.item.title}\nThis is saved in {self._where_saved}:\n{spelled_out(rules)}",
             [ALWAYS_HERE, ALWAYS_EVERYWHERE, ALWAYS_BACK],
@@ -571,7 +571,8 @@ def _resolved(item: Open, answer: _Answer, channel: Channel) -> EventData:
             )
 
 
-def _told(rule: RulePattern) -> str:
+def rule_told(rule: RulePattern) -> str:
+    """A rule in words."""
     if rule.command is not None:
         script = f" {with_script(rule.script)}" if rule.script is not None else ""
         return f"{rule.tool} “{rule.command}{'' if rule.exact else ' …'}”{script}"

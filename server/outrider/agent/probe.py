@@ -1,5 +1,6 @@
 """Whether a model calls tools, found out by asking it to: one small request, made only where a person wants it."""
 
+import asyncio
 from contextlib import aclosing
 from typing import Final, Literal
 
@@ -12,6 +13,10 @@ from outrider_protocol.settings import Settings
 
 PROBE_SECONDS: Final = 60.0
 """How long the answer may take."""
+AT_ONCE: Final = 4
+"""Models that are asked at the same time."""
+MOST_PROBED: Final = 16
+"""Models that are asked at all: each request costs something."""
 _TOOL: Final = ToolSpec(
     "report_ready",
     "Says that tools can be called.",
@@ -34,6 +39,25 @@ def models_of(settings: Settings) -> list[str]:
     return list(dict.fromkeys([*listed, *settings.fallback_models]))
 
 
+async def try_all(services: Services) -> list[Check]:
+    """Ask every model that a turn may ask to call a tool; gives what came of each, in the order of the settings.
+
+    Args:
+        services: The house.
+    """
+    models, free = models_of(services.settings()), asyncio.Semaphore(AT_ONCE)
+
+    async def tried(reference: str) -> Check:
+        async with free:
+            return await try_tools(services, reference)
+
+    checks = await asyncio.gather(*(tried(one) for one in models[:MOST_PROBED]))
+    if left := models[MOST_PROBED:]:
+        detail = f"more than {MOST_PROBED} models are set: not asked are {', '.join(left)}"
+        return [*checks, Check(name="tools", status="warn", detail=detail)]
+    return checks
+
+
 async def try_tools(services: Services, reference: str) -> Check:
     """Ask a model to call a tool, and say what came of it.
 
@@ -45,6 +69,7 @@ async def try_tools(services: Services, reference: str) -> Check:
     def check(status: Literal["ok", "warn", "fail"], detail: str) -> Check:
         return Check(name="tools", status=status, detail=f"{reference}: {detail}")
 
+    services.catalog.forget_refusal(reference)
     model = await services.catalog.open(reference)
     if isinstance(model, ModelProblem):
         return check("fail", model.message)

@@ -15,9 +15,11 @@ from outrider.agent.inbox import Channel, Inbox, Refusal, decision_title
 from outrider.agent.record import Record
 from outrider.agent.services import Services
 from outrider.agent.state import TurnState
+from outrider.agent.titling import Titling
 from outrider.agent.turn import Turn
 from outrider.agent.undo.standing import Standing
 from outrider.agent.undo.taking_back import take_back
+from outrider.agent.waiting import wait_result
 from outrider.models.catalog import ModelProblem
 from outrider.permissions.decide import narrowest
 from outrider.permissions.ledger import LedgerProblem
@@ -105,6 +107,7 @@ class Session:
         self._undoing = asyncio.Lock()
         self._ending = asyncio.Event()
         self._waiters: list[asyncio.Future[None]] = []
+        self._titling = Titling(services, record, self._watch)
         self.jobs = Jobs(services.supervisor, services.deadlines, self._job_ended)
         self.inbox = Inbox(
             record,
@@ -217,6 +220,7 @@ class Session:
                 self._turn.suspended = True
             self._turn.cancel(reason)
             await asyncio.wait([self._task], timeout=CANCEL_SECONDS)
+        await self._titling.end()
         await self.jobs.end()
         for job in list(self._record.state.jobs.values()):
             self._record.append(job.ended("closed"))
@@ -306,6 +310,7 @@ class Session:
                 self._cancelled_early[turn_id] = reason
             else:
                 self.jobs.hush(turn_id)
+                self._titling.cancel()
                 self._turn.cancel(reason)
             await self._ended(turn)
         if turn.outcome != "cancelled":
@@ -429,6 +434,7 @@ class Session:
             context,
             budget,
             turn.turn_id,
+            self._titling,
             open_model=lambda: self._open_model(turn.model),
         )
         if reason := self._cancelled_early.pop(turn.turn_id, None):
@@ -467,6 +473,7 @@ class Session:
             self._record.append(failed, turn_id=self._record.state.current)
         if turn.suspended:
             return
+        self._titling.look()
         if problem := await self._record.settled():
             self._services.editor.say("error", f"Outrider cannot write its log: {problem}")
         await self._services.ledger.write_hits()
@@ -542,6 +549,7 @@ class Session:
         turn = self._record.state.turn
         if turn is not None and not turn.parked:
             self._record.append(TurnParked(open=list(items)), turn_id=turn.turn_id)
+            self._titling.look()
         self._wake()
 
     def _on_answered(self, item: Open) -> None:
@@ -576,22 +584,6 @@ class Session:
         self._tasks.discard(task)
         if not task.cancelled() and (problem := task.exception()):
             log.error("a background task of %s failed", self.id, exc_info=problem)
-
-
-def wait_result(turn: TurnState, open_items: list[Open]) -> WaitResult:
-    """How a turn stands, as `outrider.wait` says it."""
-    if turn.outcome is not None:
-        return WaitResult(
-            turn_id=turn.turn_id,
-            outcome=turn.outcome,
-            reason=turn.reason,
-            summary=turn.summary,
-            usage=turn.usage,
-        )
-    if turn.parked:
-        mine = [item for item in open_items if item.turn_id == turn.turn_id]
-        return WaitResult(turn_id=turn.turn_id, outcome="needs_input", open=mine, usage=turn.usage)
-    return WaitResult(turn_id=turn.turn_id)
 
 
 def _first_line(prompt: str, length: int = 50) -> str:

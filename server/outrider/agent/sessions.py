@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 from weakref import WeakValueDictionary
 
 from outrider.agent import changed, net_patch
@@ -13,12 +13,14 @@ from outrider.agent.masking import masking_for
 from outrider.agent.record import Record
 from outrider.agent.review_paper import UnderReview
 from outrider.agent.services import Services
-from outrider.agent.session import Refused, Session, wait_result
+from outrider.agent.session import Refused, Session
 from outrider.agent.state import SessionState
 from outrider.agent.undo.standing import Standing, standing, stands_in
 from outrider.agent.undo.taking_back import lasting
+from outrider.agent.waiting import wait_result
 from outrider.models.catalog import ModelProblem
 from outrider.ports.events import LoggedEvent
+from outrider.store.listing import SessionRow
 from outrider.store.locks import SessionLock
 from outrider.workspace.review import Proposed
 from outrider_protocol.commands import (
@@ -282,13 +284,14 @@ class Sessions:
         for row in await self._services.store.sessions():
             if folders and not folders & set(row.folders):
                 continue
-            session, last = self._open.get(row.session_id), row.last_turn_state
+            state, elsewhere = self._doing(row)
             listed.append(
                 SessionSummary(
                     session_id=row.session_id,
                     title=row.title,
-                    state=session.status().state if session else "parked" if last == "parked" else "closed",
-                    outcome=last if last in OUTCOMES else None,
+                    state=state,
+                    elsewhere=elsewhere,
+                    outcome=row.last_turn_state if row.last_turn_state in OUTCOMES else None,
                     started_at=row.started_at,
                     last_at=row.last_at,
                     turns=row.turns,
@@ -434,6 +437,27 @@ class Sessions:
                 else:
                     lock.release()
                     self._resting[row.session_id] = items
+
+    def _doing(self, row: SessionRow) -> tuple[Literal["idle", "running", "parked", "closed"], bool]:
+        """What a session is at, and whether another process is."""
+        if (session := self._open.get(row.session_id)) is not None:
+            return session.status().state, False
+        match row.last_turn_state:
+            case "running" | "parked" as state if self._is_elsewhere(row.session_id):
+                return state, True
+            case "parked":
+                return "parked", False
+            case _:
+                return "closed", False
+
+    def _is_elsewhere(self, session_id: str) -> bool:
+        """Whether another process has a session open."""
+        if session_id in self._aside or session_id in self._opening:
+            return False
+        lock = self._services.store.lock(session_id)
+        if lock is not None:
+            lock.release()
+        return lock is None
 
     async def _opened(self) -> None:
         """Wait for the sessions that are being opened."""

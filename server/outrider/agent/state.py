@@ -32,8 +32,6 @@ from outrider_protocol.settings import PermissionMode
 
 DETAIL_CHARACTERS = 2000
 """Characters of a call's arguments that an open item shows; `tool.requested` has them whole."""
-
-
 JOB_CHARACTERS = 60
 """Characters of a job's command that name it."""
 ENDED_WITH = {
@@ -147,6 +145,8 @@ class SessionState:
 
     session_id: str
     last_seq: int = 0
+    titled: bool = False
+    """Whether a model was asked for its title."""
     folders: list[str] = field(default_factory=list[str])
     permission_mode: PermissionMode = "ask"
     turns: dict[str, TurnState] = field(default_factory=dict[str, TurnState])
@@ -232,6 +232,11 @@ def _restored(state: SessionState, event: LoggedEvent, data: dict[str, Any]) -> 
         "rests"
     ):  # it goes on, and parks again if its open items stay without an answer
         state.turn.phase, state.turn.parked = "prepare", False
+
+
+def _titled(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
+    state.titled = True
+    _spend(state, lambda account: account.with_request(data.get("usage")))
 
 
 def _turn_of(event: LoggedEvent, data: dict[str, Any]) -> TurnState:
@@ -557,6 +562,7 @@ def _job_finished(state: SessionState, _event: LoggedEvent, data: dict[str, Any]
 _FOLDS = {
     "session.started": _session,
     "session.restored": _restored,
+    "session.titled": _titled,
     "turn.queued": _queued,
     "turn.started": _started,
     "turn.phase": _phase,

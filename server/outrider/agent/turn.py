@@ -24,6 +24,7 @@ from outrider.agent.phases import check
 from outrider.agent.record import Record
 from outrider.agent.services import Services
 from outrider.agent.state import TurnState
+from outrider.agent.titling import Titling
 from outrider.models.catalog import ModelProblem
 from outrider.ports.model import (
     Message,
@@ -75,6 +76,7 @@ class Turn:
         context: TurnContext,
         budget: Budget,
         turn_id: str,
+        titling: Titling,
         *,
         open_model: Callable[[], Awaitable[Model | ModelProblem]],
     ) -> None:
@@ -87,11 +89,13 @@ class Turn:
             context: What the tools see.
             budget: What may be spent.
             turn_id: The turn.
+            titling: The title of the session.
             open_model: Gives what answers.
         """
         self._services = services
         self._record = record
         self._conversation = conversation
+        self._titling = titling
         self._open_model = open_model
         self._asker: Asker
         self._fitting: Fitting
@@ -199,6 +203,7 @@ class Turn:
         await look_around(self._services, self._record, self.id)
         await self._instructions.look()
         self._map.look(self._conversation)
+        self._titling.look(between_steps=True)
         self._take_in_what_is_new()
         await self._asker.route("main", self._conversation)
         if spent := self._budget.spent(self._state.steps, self._state.account):
@@ -216,6 +221,7 @@ class Turn:
             return self._failed(response)
         last = self._record.state.memory.last
         self._budget.counter.take(last.model if last else "", self._conversation, response.tokens)
+        self._titling.begin()
         return response
 
     def _count_on(self) -> None:

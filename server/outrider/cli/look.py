@@ -32,6 +32,8 @@ _GAP: Final = 2
 """Columns of a terminal between two columns of a table."""
 _TITLE_WIDTH: Final = 16
 """What a title needs to be worth its place."""
+PROBING_SECONDS: Final = 300.0
+"""How long the checks may take, where models are asked."""
 _CHECK_STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
@@ -230,7 +232,11 @@ async def doctor(workspace: Path, options: Object, console: Console, *, probe: b
         async with server_of(workspace, options | {"events": False}, Renderer(console)) as client:
             checked = cast(
                 "list[Object]",
-                (await client.command(names.DOCTOR, {"probe": True} if probe else {}))["checks"],
+                (
+                    await client.command(
+                        names.DOCTOR, {"probe": True} if probe else {}, seconds=PROBING_SECONDS
+                    )
+                )["checks"],
             )
     except RefusedError as refused:
         return refused.code

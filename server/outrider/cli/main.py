@@ -445,7 +445,7 @@ def doctor(
     model: ModelOption = None,
     state_dir: StateOption = None,
     probe: Annotated[
-        bool, typer.Option("--probe", help="Ask the model, in one small request, to call a tool.")
+        bool, typer.Option("--probe", help="Ask each model, in one small request, to call a tool.")
     ] = False,
 ) -> None:
     """Look at the set-up and say what is wrong."""

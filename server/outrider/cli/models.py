@@ -66,6 +66,8 @@ def show(survey: Survey, console: Console, *, every: bool = False) -> ExitCode:
     for offer in offers:
         first = offer.models[0] if offer.models else "NAME"
         say(f"\n{offer.found}", "bold")
+        if offer.to_do:
+            say(f"  {offer.to_do}", "yellow")
         say(f'  model = "{offer.name}/{first}"\n')
         say(f'  [providers.{offer.name}]\n  kind = "{offer.kind}"\n  baseUrl = "{offer.base_url}"')
         if offer.api_key_env:

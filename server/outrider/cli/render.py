@@ -565,7 +565,7 @@ def usage_line(usage: Data) -> str:
     given, made = int(usage.get("inputTokens", 0)), int(usage.get("outputTokens", 0))
     if not given and not made:
         return ""
-    text = f"{given:,} tokens in, {made:,} out"
+    text = f"{'~' if usage.get('estimated') else ''}{given:,} tokens in, {made:,} out"
     cost = usage.get("cost")
     return text if cost is None else f"{text}, cost {cost:.4f}"
 

@@ -15,6 +15,8 @@ from outrider.agent import review_paper
 from outrider.agent.papers import FOLDER, Paper, paper_of, written_below
 from outrider.agent.review_paper import Unclear, UnderReview
 from outrider.app import App
+from outrider.lsp.offering import action, short, waited_for
+from outrider.lsp.task_actions import task_actions
 from outrider.ports.text import Place
 from outrider.store.problem import StoreReadError
 from outrider.workspace.documents import offset_of
@@ -80,6 +82,9 @@ async def code_actions(
         only: The kinds that are wanted, None for all.
     """
     paper = _paper_at(app, cursor)
+    if paper is not None and paper[0].kind == "task":
+        sessions = _for_sessions(app, await _hunks_here(app, cursor))
+        return _of_kinds(only, [*task_actions(app, paper[1], cursor.end.line), *sessions])
     written = [] if paper is None else await _for_paper(app, *paper)
     # A plain yes beside a review that is being written would throw away what the person wrote.
     reviewed = paper[0].item_id if paper is not None and paper[0].kind == "review" and written else None
@@ -92,23 +97,15 @@ async def code_actions(
         *await _for_change(app, cursor),
         *_for_sessions(app, await _hunks_here(app, cursor)),
     ]
-    return [
-        action for action in actions if only is None or any(_is_kind(action["kind"], kind) for kind in only)
-    ]
+    return _of_kinds(only, actions)
+
+
+def _of_kinds(only: Sequence[str] | None, actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [one for one in actions if only is None or any(_is_kind(one["kind"], kind) for kind in only)]
 
 
 def _is_kind(kind: str, wanted: str) -> bool:
     return not wanted or kind == wanted or kind.startswith(f"{wanted}.")
-
-
-def _action(title: str, kind: str, command: str, argument: dict[str, Any], **more: Any) -> dict[str, Any]:
-    titled = f"{ACTION_PREFIX}{title}"
-    return {
-        "title": titled,
-        "kind": kind,
-        "command": {"title": titled, "command": command, "arguments": [argument]},
-        **more,
-    }
 
 
 def _paper_at(app: App, cursor: Cursor) -> tuple[Paper, str] | None:
@@ -125,10 +122,8 @@ async def _for_paper(app: App, paper: Paper, content: str) -> list[dict[str, Any
         return await _for_review(app, paper.item_id or "", content)
     if not (text := written_below(content)):
         return []
-    if paper.kind == "task":
-        return [_action(f"do “{_short(text)}”", "refactor.rewrite", RUN, {"prompt": text})]
     argument = {"id": paper.item_id, "answer": text}
-    return [_action(f"answer “{_short(text)}”", "refactor.rewrite", ANSWER, argument)]
+    return [action(f"answer “{short(text)}”", "refactor.rewrite", ANSWER, argument)]
 
 
 async def _for_review(app: App, item_id: str, text: str) -> list[dict[str, Any]]:
@@ -144,21 +139,21 @@ async def _for_review(app: App, item_id: str, text: str) -> list[dict[str, Any]]
         if app.services.editor.traits.can_disable_actions:
             not_yet = _disabled(review_paper.APPLY, "refactor.rewrite", decided.message)
         else:
-            not_yet = _action(
-                f"apply the review: not yet. {_short(decided.message, _LONGEST_PROBLEM)}",
+            not_yet = action(
+                f"apply the review: not yet. {short(decided.message, _LONGEST_PROBLEM)}",
                 "refactor.rewrite",
                 OPEN,
                 {"what": "review", "id": item_id},
             )
-        return [not_yet, _action("reject all", "refactor.rewrite", ANSWER, no)]
+        return [not_yet, action("reject all", "refactor.rewrite", ANSWER, no)]
     yes: dict[str, Any] = {"id": item_id, "decision": "allow_once"}
     if decided:
         yes["review"] = [one.to_wire() for one in decided]
     if reasons := [one for one in decided if one.reason]:
         no["review"] = [{"id": one.id, "decision": "reject", "reason": one.reason} for one in reasons]
     return [
-        _action(f"apply the review ({_counted(edit, decided)})", "refactor.rewrite", ANSWER, yes),
-        _action("reject all", "refactor.rewrite", ANSWER, no),
+        action(f"apply the review ({_counted(edit, decided)})", "refactor.rewrite", ANSWER, yes),
+        action("reject all", "refactor.rewrite", ANSWER, no),
     ]
 
 
@@ -183,8 +178,8 @@ def _for_place(app: App, cursor: Cursor, diagnostics: Sequence[dict[str, Any]]) 
     if found := _instruction(document.text, cursor.start.line, cursor.end.line):
         line, text = found
         prompt = f"Do what the comment in {path}, line {line + 1}, asks for, and remove the comment: {text}"
-        yield _action(
-            f"do “{_short(text)}”",
+        yield action(
+            f"do “{short(text)}”",
             "refactor.rewrite",
             RUN,
             {"prompt": prompt, "context": {"selection": selection}},
@@ -194,8 +189,8 @@ def _for_place(app: App, cursor: Cursor, diagnostics: Sequence[dict[str, Any]]) 
         if message:
             context = {"selection": selection, "diagnostics": [{"uri": cursor.uri, "items": [item]}]}
             prompt = f"Fix this problem in {path}: {message}"
-            yield _action(
-                f"fix “{_short(message)}”",
+            yield action(
+                f"fix “{short(message)}”",
                 "quickfix",
                 RUN,
                 {"prompt": prompt, "context": context},
@@ -208,8 +203,8 @@ def _for_place(app: App, cursor: Cursor, diagnostics: Sequence[dict[str, Any]]) 
             "mode": "explore",
             "context": {"selection": selection},
         }
-        yield _action("explain selection", ACTION_KIND, RUN, argument)
-    yield _action("write a task…", ACTION_KIND, OPEN, {"what": "task"})
+        yield action("explain selection", ACTION_KIND, RUN, argument)
+    yield action("write a task…", ACTION_KIND, OPEN, {"what": "task"})
 
 
 def _instruction(text: str, first: int, last: int) -> tuple[int, str] | None:
@@ -235,7 +230,7 @@ async def _for_change(app: App, cursor: Cursor) -> list[dict[str, Any]]:
     if found is None:
         return []
     argument = {"sessionId": found[0], "scope": "hunk", "id": found[1]}
-    return [_action("undo this change", ACTION_KIND, UNDO, _waited_for(app, argument))]
+    return [action("undo this change", ACTION_KIND, UNDO, waited_for(app, argument))]
 
 
 async def _hunks_here(app: App, cursor: Cursor) -> set[tuple[str, bool]]:
@@ -255,29 +250,24 @@ def _for_sessions(app: App, here: set[tuple[str, bool]]) -> Iterator[dict[str, A
     running = app.sessions.running
     for session in reversed(running):
         if turn_id := session.record.state.current:
-            yield _action("cancel turn", ACTION_KIND, CANCEL, {"turnId": turn_id})
+            yield action("cancel turn", ACTION_KIND, CANCEL, {"turnId": turn_id})
             break
     for session in reversed(running):
         if (session.id, False) in here or session.record.state.journal.to_undo("turn", None):
-            yield _action(
-                "undo turn", ACTION_KIND, UNDO, _waited_for(app, {"sessionId": session.id, "scope": "turn"})
+            yield action(
+                "undo turn", ACTION_KIND, UNDO, waited_for(app, {"sessionId": session.id, "scope": "turn"})
             )
             break
     for session in reversed(running):
         if (session.id, True) in here or session.record.state.journal.to_redo():
-            yield _action("redo", ACTION_KIND, REDO, _waited_for(app, {"sessionId": session.id}))
+            yield action("redo", ACTION_KIND, REDO, waited_for(app, {"sessionId": session.id}))
             break
-
-
-def _waited_for(app: App, argument: dict[str, Any]) -> dict[str, Any]:
-    """What to take back, told whether the answer may wait for it."""
-    return {**argument, "wait": False} if app.services.editor.traits.waits_for_commands else argument
 
 
 def _for_open_item(app: App, reviewed: str | None) -> Iterator[dict[str, Any]]:
     if not (waiting := [item for item in app.sessions.waiting if item.id != reviewed]):
         return
-    item, what = waiting[0], _short(waiting[0].title)
+    item, what = waiting[0], short(waiting[0].title)
     if item.kind == "approval":
         titles = [title for title in item.options if title in _DECISIONS]
         if app.services.editor.traits.can_show_documents:
@@ -285,17 +275,12 @@ def _for_open_item(app: App, reviewed: str | None) -> Iterator[dict[str, Any]]:
             titles = [RUN_OUTSIDE if RUN_OUTSIDE in titles else ALLOW_ONCE, REVIEW, REJECT]
         for title in titles[:3]:
             if title == REVIEW:
-                yield _action(f"{title} — {what}", ACTION_KIND, OPEN, {"what": "review", "id": item.id})
+                yield action(f"{title} — {what}", ACTION_KIND, OPEN, {"what": "review", "id": item.id})
             else:
                 argument = {"id": item.id, "decision": _DECISIONS[title]}
-                yield _action(f"{title} — {what}", ACTION_KIND, ANSWER, argument)
+                yield action(f"{title} — {what}", ACTION_KIND, ANSWER, argument)
         return
     for option in item.options[: 2 if item.allow_free_form else 3]:
-        yield _action(f"{option} — {what}", ACTION_KIND, ANSWER, {"id": item.id, "answer": option})
+        yield action(f"{option} — {what}", ACTION_KIND, ANSWER, {"id": item.id, "answer": option})
     if item.allow_free_form:
-        yield _action(f"{ANSWER_IN_DOCUMENT} — {what}", ACTION_KIND, OPEN, {"what": "answer", "id": item.id})
-
-
-def _short(text: str, length: int = 60) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= length else f"{line[: length - 1]}…"
+        yield action(f"{ANSWER_IN_DOCUMENT} — {what}", ACTION_KIND, OPEN, {"what": "answer", "id": item.id})

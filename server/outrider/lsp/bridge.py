@@ -5,7 +5,7 @@ import logging
 from collections import Counter
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from outrider import app as composition
 from outrider.app import App
@@ -21,10 +21,33 @@ from outrider.ports.outside import ClientStart, Outside
 from outrider.ports.text import Place
 from outrider.store.problem import StoreProblem, StoreReadError
 from outrider.workspace.documents import DocumentStore
-from outrider_protocol import EVENTS, REQUEST_FAILED, WAIT
+from outrider_protocol import (
+    ANSWER,
+    CANCEL,
+    EVENTS,
+    EXPLORE,
+    REDO,
+    REQUEST_FAILED,
+    RESUME,
+    RUN,
+    STEER,
+    UNDO,
+    WAIT,
+)  # fmt: skip
 
 _MOVES_CHANGES = frozenset({"edit.applied", "edit.merged", "workspace.changed", "session.restored"})
 """Events after which changes are elsewhere."""
+_ASKED_FOR: Final[Mapping[str, str | None]] = {
+    RUN: "prompt",
+    EXPLORE: "prompt",
+    STEER: "text",
+    ANSWER: "answer",
+    CANCEL: None,
+    RESUME: None,
+    UNDO: None,
+    REDO: None,
+}
+"""What a person asks for, with the key of what they may have written for it in the task document."""
 
 _log = logging.getLogger(__name__)
 
@@ -51,6 +74,7 @@ class Bridge:
         else:
             self._publish(event)
         self._reporter.on_event(event)
+        self._app.task_document.on_event(event)
         if event.type in _MOVES_CHANGES and self._app.current.code_lens and self._shows_lenses:
             self._editor.refresh_lenses()
 
@@ -78,7 +102,26 @@ class Bridge:
         if command == EVENTS and isinstance(argument, dict):
             with self._before_its_events(str(cast("dict[str, Any]", argument).get("sessionId", ""))):
                 return await self._commands.execute(command, argument)
+        if command in _ASKED_FOR:
+            return await self._ask_for(command, argument)
         return await self._commands.execute(command, argument)
+
+    async def _ask_for(self, command: str, argument: Any) -> Any:
+        """Do what a person asks for; in the task document it is told where that was not done, as some clients tell nothing."""
+        document = self._app.task_document
+        try:
+            result = await self._commands.execute(command, argument)
+        except CommandError as error:
+            document.not_done(error.message)
+            raise
+        key = _ASKED_FOR[command]
+        text = (
+            cast("dict[str, Any]", argument).get(key)
+            if key is not None and isinstance(argument, dict)
+            else None
+        )
+        document.done(text if isinstance(text, str) else None)
+        return result
 
     @contextmanager
     def _before_its_events(self, session_id: str) -> Generator[None]:

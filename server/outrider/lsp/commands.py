@@ -10,6 +10,7 @@ from pydantic_core import to_jsonable_python
 
 from outrider.agent import doctor, papers
 from outrider.agent.background import jobs
+from outrider.agent.choices import models
 from outrider.agent.export import export_session
 from outrider.agent.mapping import BYTES_PER_TOKEN, words_of
 from outrider.agent.permissions import permissions
@@ -31,6 +32,7 @@ from outrider_protocol import (
     INVALID_PARAMS,
     JOBS,
     MAP,
+    MODELS,
     OPEN,
     PERMISSIONS,
     PROMPT,
@@ -64,6 +66,8 @@ from outrider_protocol.commands import (
     JobsResult,
     MapParams,
     MapResult,
+    ModelsParams,
+    ModelsResult,
     OpenParams,
     OpenResult,
     PermissionsParams,
@@ -123,6 +127,7 @@ class Commands:
             REDO: self._redo,
             CHANGES: self._changes,
             TOOLS: self._tools,
+            MODELS: self._models,
             DOCTOR: self._doctor,
             PROMPT: self._prompt,
             MAP: self._map,
@@ -271,6 +276,9 @@ class Commands:
             ]
         )
 
+    async def _models(self, _params: ModelsParams) -> ModelsResult:
+        return await models(self._app.services)
+
     async def _doctor(self, params: DoctorParams) -> DoctorResult:
         return DoctorResult(checks=await doctor.examine(self._app.services, probe=params.probe))
 
@@ -291,7 +299,7 @@ class Commands:
     async def _open(self, params: OpenParams) -> OpenResult:
         services = self._app.services
         if params.what == "task":
-            path = await papers.task_paper(services.folders)
+            path = await self._app.task_document.opened()
         else:
             item = next((item for item in self._app.sessions.waiting if item.id == params.id), None)
             if item is None:

@@ -20,7 +20,8 @@ EVIDENCE = {
 }
 """What a message adds about the way a completed turn was checked."""
 MESSAGE_LENGTH = 400
-"""Characters of a summary that are put in a message; the whole goes to the log of the client."""
+"""Characters of a summary that are put in a message; the whole goes to the log of the client, and into the task document."""
+WHERE_ALL_IS = " (all of it is in the task document: take the code action “write a task…”)"
 
 
 @dataclass(slots=True)
@@ -30,7 +31,13 @@ class _Running:
     """Our own, and those of requests that wait for the turn."""
     steps: int = 0
     tokens: int = 0
+    estimated: bool = False
+    """Whether some of them were counted by nobody."""
     cost: float | None = None
+    limit: float | None = None
+    """What it may cost."""
+    model: str = ""
+    """The one that was asked last."""
 
 
 class Reporter:
@@ -43,6 +50,10 @@ class Reporter:
         self._sessions = sessions
         self._turns: dict[str, _Running] = {}
         self._prompts: dict[str, str] = {}
+        self._limits: dict[str, float | None] = {}
+        """What each turn that runs or waits may cost."""
+        self._unpriced: set[str] = set()
+        """Models of whose cost it was said that it is not known."""
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def on_event(self, event: LoggedEvent) -> None:
@@ -53,11 +64,13 @@ class Reporter:
                 self._prompts[turn_id] = data["prompt"]
             case "turn.started" if turn_id:
                 self._prompts[turn_id] = data["prompt"]
+                self._limits[turn_id] = _cost_limit(data.get("settings"), data)
                 self._begin(turn_id)
             case "session.restored" if turn := data.get("turnId"):
                 session = self._sessions.get(event.session_id)
                 if isinstance(session, Session):
                     self._prompts[turn] = session.turns[turn].prompt
+                    self._limits[turn] = _cost_limit(data, {"limits": session.turns[turn].limits})
                     self._begin(turn)
             case "turn.parked" if turn_id:
                 item = data["open"][0]
@@ -74,9 +87,16 @@ class Reporter:
                 usage = data.get("usage", {})
                 running.steps += data.get("purpose") == "main"
                 running.tokens += usage.get("inputTokens", 0) + usage.get("outputTokens", 0)
+                running.estimated = running.estimated or bool(usage.get("estimated"))
                 if (cost := usage.get("cost")) is not None:
                     running.cost = (running.cost or 0) + cost
+                elif running.limit is not None:
+                    self._warn_of_cost(running.model, running.limit)
                 self._report(turn_id, "")
+            case "model.requested" if turn_id and (running := self._turns.get(turn_id)):
+                running.model = data["model"]
+            case "model.fellBack" if turn_id and (running := self._turns.get(turn_id)):
+                running.model = data["to"]
             case "tool.requested" if turn_id:
                 self._report(turn_id, _of_call(data))
             case "approval.resolved" if turn_id and data["decision"] == "choose":
@@ -93,7 +113,7 @@ class Reporter:
             return
         prompt = self._prompts.get(turn_id, "")
         stretch = self._progress.begin(TITLE, _short(prompt, 60), lambda: self._cancel(turn_id))
-        self._turns[turn_id] = _Running(prompt, [stretch])
+        self._turns[turn_id] = _Running(prompt, [stretch], limit=self._limits.get(turn_id))
 
     @contextmanager
     def also(self, token: Token, turn_id: str) -> Generator[None, None, None]:
@@ -121,10 +141,21 @@ class Reporter:
     def _report(self, turn_id: str, what: str) -> None:
         if running := self._turns.get(turn_id):
             spent = f"step {running.steps}"
-            spent += f", {running.tokens} tokens" if running.tokens else ""
+            about = "~" if running.estimated else ""
+            spent += f", {about}{running.tokens} tokens" if running.tokens else ""
             spent += f", {running.cost:.4f}" if running.cost is not None else ""
             for stretch in running.stretches:
                 stretch.report(f"{what} ({spent})" if what else spent)
+
+    def _warn_of_cost(self, model: str, limit: float) -> None:
+        """Say once of a model that a limit does not count what it costs."""
+        if model not in self._unpriced:
+            self._unpriced.add(model)
+            self._editor.say(
+                "warning",
+                f"Outrider: what {model} costs is not known, so `limits.cost` ({limit:g}) does not count it. "
+                f'Set `models."{model}".price`, or a limit of tokens.',
+            )
 
     def _end(self, turn_id: str, message: str) -> None:
         if running := self._turns.pop(turn_id, None):
@@ -133,9 +164,12 @@ class Reporter:
 
     def _finish(self, turn_id: str, data: dict[str, Any]) -> None:
         self._end(turn_id, data["outcome"])
+        self._limits.pop(turn_id, None)
         prompt = _short(self._prompts.pop(turn_id, ""), 60)
         summary = data["summary"] or data["reason"]
         said = f"Outrider, {data['outcome'].replace('_', ' ')}: {_short(summary, MESSAGE_LENGTH)}"
+        if len(" ".join(summary.split())) > MESSAGE_LENGTH:
+            said += WHERE_ALL_IS
         if data["outcome"] == "completed":
             said += EVIDENCE.get(data["reason"], "")
         self._editor.say("log", f"“{prompt}” {data['outcome']} ({data['reason']}):\n{summary}")
@@ -146,6 +180,12 @@ class Reporter:
                 self._editor.say("error", said)
             case _:
                 self._editor.say("warning", said)
+
+
+def _cost_limit(settings: dict[str, Any] | None, task: dict[str, Any]) -> float | None:
+    """What a turn may cost, by the settings of its time unless the task says something else."""
+    limits: list[dict[str, float] | None] = [task.get("limits"), (settings or {}).get("limits")]
+    return next((one["cost"] for one in limits if one and "cost" in one), None)
 
 
 def _of_call(data: dict[str, Any]) -> str:

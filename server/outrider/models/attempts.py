@@ -11,6 +11,7 @@ from dataclasses import replace
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, wait_random
 
 from outrider.models.failures import bucket_of
+from outrider.models.routing.choose import ANSWER_RESERVE
 from outrider.models.wrapper import Wrapper
 from outrider.ports.clock import Clock
 from outrider.ports.model import (
@@ -60,7 +61,8 @@ class Attempts(Wrapper):
 
         Yields:
             Deltas, `Switched` as it comes, `Retried` before each further attempt and `FellBack` before each further
-            model, then one `ModelResponse` or one `ModelFailure`.
+            model, then one `ModelResponse` or one `ModelFailure`. A model that stands in for another is not sent what
+            is too long for it: that fails as if it had refused it.
         """
         while True:
             failure: ModelFailure | None = None
@@ -86,6 +88,10 @@ class Attempts(Wrapper):
             before = self.name
             self._current += 1
             yield FellBack(before, self.name, failure.kind, failure.tokens)
+            if (request.tokens or 0) > self.context_window * (1 - ANSWER_RESERVE):
+                # It was made for another window: this one would refuse it, or forget its beginning without a word.
+                yield ModelFailure("context_overflow", f"the request is too long for {self.name}")
+                return
 
     def left_over(self) -> int:
         """Scripted answers of the first model that were not asked for."""
@@ -97,7 +103,8 @@ class Attempts(Wrapper):
             await model.close()
 
     def _fitting(self, request: ModelRequest) -> ModelRequest:
-        return replace(request, temperature=self.temperature, max_tokens=self.max_tokens)
+        limits = [limit for limit in (self.max_tokens, request.at_most) if limit is not None]
+        return replace(request, temperature=self.temperature, max_tokens=min(limits, default=None))
 
     def _retrying(self) -> AsyncRetrying:
         most = 1 if is_script(self.name) else ATTEMPTS

@@ -26,6 +26,7 @@ from outrider.models.routing.facts import Facts
 from outrider.models.routing.latency import Pace
 from outrider.models.routing.profile import Profile, profile_of
 from outrider.models.routing.profiled import ProfiledModel
+from outrider.models.routing.refusals import Refusals
 from outrider.models.routing.routed import RoutedModel
 from outrider.models.scripted import ScriptedModel, ScriptProblem, load_script
 from outrider.models.survey import Surveyed, facts_about, survey
@@ -76,6 +77,7 @@ class Catalog:
         secrets: Secrets,
         proxy: str | None = None,
         ca_file: str | None = None,
+        refusals: Refusals | None = None,
     ) -> None:
         """Make a catalog; nothing is opened yet.
 
@@ -88,6 +90,7 @@ class Catalog:
             secrets: Where keys come from.
             proxy: URL of the proxy for providers that name none; addresses of this machine are reached directly.
             ca_file: PEM file of further certificate authorities, for providers that name none.
+            refusals: What earlier processes learned; None: nothing.
         """
         self._providers = providers
         self._given = models
@@ -97,6 +100,7 @@ class Catalog:
         self._secrets = secrets
         self._proxy = proxy
         self._ca_file = ca_file
+        self._refusals = refusals
         self._opened: dict[str, HttpProvider] = {}
         self._told: dict[str, Facts] = {}
         self._profiles: dict[str, tuple[object, Profile]] = {}
@@ -162,6 +166,23 @@ class Catalog:
 
         return RoutedModel(list(models.values()), chosen, clock=self._clock)
 
+    async def open_for_titles(self, tiers: Tiers, routing: Routing) -> Model | ModelProblem:
+        """The models of the tier `small`, for what the session can do without; a script only if it was written for it.
+
+        Args:
+            tiers: The models.
+            routing: How it is chosen.
+        """
+        listed = [entry if isinstance(entry, list) else [entry] for entry in tiers.small]
+        small = [[one for one in equals if await self._can_title(one)] for equals in listed]
+        return await self.open_tiers(Tiers(small=[*filter(None, small)]), None, routing)
+
+    async def _can_title(self, reference: str) -> bool:
+        if not is_script(reference):
+            return True
+        script = await self._open_file(reference, 0)
+        return isinstance(script, ScriptedModel) and script.answers("title")
+
     def profile(self, reference: str, learned: Mapping[str, str] = MappingProxyType({})) -> Profile:
         """What is known of a model now.
 
@@ -169,7 +190,8 @@ class Catalog:
             reference: The model; one that cannot be had has a profile all the same.
             learned: The text formats that models of a session were switched to.
         """
-        form, told = learned.get(reference) or self._learned.get(reference), self._told.get(reference)
+        form = learned.get(reference) or self._learned.get(reference) or self._refused_before(reference)
+        told = self._told.get(reference)
         known = self._profiles.get(reference)
         if known is None or known[0] != (form, told):
             name, _, model = reference.partition("/")
@@ -182,6 +204,18 @@ class Catalog:
             )
             known = self._profiles[reference] = (form, told), profile
         return known[1]
+
+    def _refused_before(self, reference: str) -> ToolFormat | None:
+        settings = self._providers.get(reference.partition("/")[0])
+        if self._refusals is None or settings is None:
+            return None
+        return self._refusals.form_of(reference, settings.base_url)
+
+    def forget_refusal(self, reference: str) -> None:
+        """Forget that a model refused tools: it is offered some again, but in sessions that have learned of it."""
+        self._learned.pop(reference, None)
+        if self._refusals is not None:
+            self._refusals.forget(reference)
 
     @property
     def paces(self) -> Mapping[str, Pace]:
@@ -225,6 +259,9 @@ class Catalog:
 
         def on_switch(_: str, form: ToolFormat) -> None:
             switched[name] = self._learned[name] = form
+            settings = self._providers.get(name.partition("/")[0])
+            if self._refusals is not None and settings is not None:
+                self._refusals.put(name, settings.base_url, form)
 
         def on_latency(_: str, latency: Latency) -> None:
             self._paces[name] = self._paces.get(name, Pace()).after(latency)
@@ -240,12 +277,18 @@ class Catalog:
             opened=self._thinks_at_once,
         )
 
-    async def survey(self) -> list[Surveyed]:
-        """Which models the configured providers have; all are asked at once, and what they tell of them is kept."""
+    async def survey(self, named: Sequence[str]) -> list[Surveyed]:
+        """Which models the configured providers have; all are asked at once, and what they tell of them is kept.
+
+        Args:
+            named: Models to ask about one by one where the list of their provider tells nothing of them.
+        """
         asked = (survey(self._provider(name), self._clock) for name in sorted(self._providers))
         found = list(await asyncio.gather(*asked))
         for one in found:
             self._told |= {f"{one.name}/{model}": facts for model, facts in one.facts.items()}
+        of_ollama = {one.name for one in found if one.kind == "ollama" and one.problem is None}
+        await asyncio.gather(*(self.look_up(one) for one in named if one.partition("/")[0] in of_ollama))
         return found
 
     async def look_up(self, reference: str) -> None:
@@ -272,6 +315,8 @@ class Catalog:
         for task in self._asked.values():
             task.cancel()
         await asyncio.gather(*self._asked.values(), return_exceptions=True)
+        if self._refusals is not None:
+            await self._refusals.close()
         opened = list(self._opened.values())
         self._opened.clear()
         await asyncio.gather(*(provider.close() for provider in opened))

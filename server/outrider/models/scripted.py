@@ -150,6 +150,10 @@ class ScriptedModel:
         """None: it uses what it uses."""
         return None
 
+    def answers(self, purpose: str) -> bool:
+        """Whether the script has answers for it."""
+        return purpose in self._script.purposes
+
     def left_over(self) -> int:
         """Answers to main-loop calls that were not asked for."""
         return max(0, len(self._script.turns) - self._used["main"])
@@ -255,6 +259,7 @@ class ScriptedModel:
                 usage.cached_tokens,
                 usage.reasoning_tokens,
                 usage.cost,
+                usage.estimated or False,
             ),
             provider_data=kept and ProviderData(kept.model, kept.blocks),
         )

@@ -7,6 +7,7 @@ are. Both are only found, never used: no key is sent anywhere but to the provide
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from outrider.models.failures import clean
 from outrider.models.payload import encoded, mapping, mappings, string
@@ -32,6 +33,8 @@ class Surveyed:
     address: str
     models: tuple[str, ...] = ()
     problem: str | None = None
+    lacks: Literal["models", "key"] | None = None
+    """What is missing where it answers, but lists no models."""
     facts: Mapping[str, Facts] = field(default_factory=dict[str, Facts])
     """What the list tells of them."""
 
@@ -48,7 +51,9 @@ class Offer:
     base_url: str
     api_key_env: str | None = None
     models: tuple[str, ...] = ()
-    """Models that it says it has; none where it was not asked."""
+    """Models that it says it has; none where it was not asked, or something has to be done first."""
+    to_do: str | None = None
+    """What."""
 
 
 _KEYS: tuple[tuple[str, str, ProviderKind, str], ...] = (
@@ -93,7 +98,8 @@ async def survey(provider: HttpProvider, clock: Clock, seconds: float = SECONDS)
     except TimeoutError:
         said = ModelFailure("timeout", f"provider {provider.name}: no answer in {seconds:g} s")
     if isinstance(said, ModelFailure):
-        return Surveyed(provider.name, settings.kind, address, problem=said.message)
+        lacks = "key" if said.kind == "auth" else None
+        return Surveyed(provider.name, settings.kind, address, problem=said.message, lacks=lacks)
     held = mapping(said)
     listed = mappings(held.get("data")) or mappings(held.get("models"))
     facts: dict[str, Facts] = {}
@@ -101,7 +107,9 @@ async def survey(provider: HttpProvider, clock: Clock, seconds: float = SECONDS)
         if name := string(entry.get("id")) or string(entry.get("name")):
             facts[clean(name.removeprefix("models/"))] = facts_of_entry(entry)
     problem = None if facts else f"provider {provider.name}: it answers, but lists no models"
-    return Surveyed(provider.name, settings.kind, address, tuple(sorted(facts)), problem, facts)
+    is_list = isinstance(held.get("data"), list) or isinstance(held.get("models"), list)
+    lacks = "models" if is_list and not facts else None
+    return Surveyed(provider.name, settings.kind, address, tuple(sorted(facts)), problem, lacks, facts)
 
 
 async def facts_about(provider: HttpProvider, model: str, clock: Clock) -> Facts | None:
@@ -145,6 +153,12 @@ async def _local(server: tuple[int, str, str, ProviderKind, str], clock: Clock) 
         found = await survey(provider, clock, LOCAL_SECONDS)
     finally:
         await provider.close()
-    if not found.models:
-        return None
-    return Offer(f"a server on port {port}, where {what} usually is", name, kind, url, models=found.models)
+    where = f"a server on port {port}, where {what} usually is"
+    if found.lacks == "key":
+        variable = f"{name.upper()}_API_KEY"
+        to_do = f"it wants a key before it says which models it has: put it into the environment variable {variable}"
+        return Offer(where, name, kind, url, variable, to_do=to_do)
+    if found.lacks == "models":
+        get = "`ollama pull NAME` gets one" if kind == "ollama" else "load one there"
+        return Offer(where, name, kind, url, to_do=f"it has no model yet: {get}")
+    return Offer(where, name, kind, url, models=found.models) if found.models else None

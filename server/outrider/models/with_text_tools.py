@@ -12,9 +12,10 @@ from outrider.models.dialects.complete import completed
 from outrider.models.text_answers import read_answer
 from outrider.models.text_tools import Call, Format, TextToolParser
 from outrider.models.text_tools.shapes import arguments_of
+from outrider.models.thoughts_back import noted, text_of
 from outrider.models.wrapper import Wrapper
 from outrider.ports.ids import Ids
-from outrider.ports.model import Message, Model, ModelItem, ModelRequest, Part, ToolCall
+from outrider.ports.model import Message, Model, ModelItem, ModelRequest, ModelResponse, Part, ToolCall
 
 
 class TextToolModel(Wrapper):
@@ -55,19 +56,20 @@ class TextToolModel(Wrapper):
             return self._form.parser(request.tools, opened=opened)
 
         async with (
-            aclosing(self._model.stream(as_text(request, self._form))) as items,
+            aclosing(self._model.stream(as_text(request, self._form, self.name))) as items,
             aclosing(read_answer(items, parser, self._ids, opened=self._opened)) as read,
         ):
             async for item in read:
-                yield item
+                yield noted(item, self.name) if isinstance(item, ModelResponse) else item
 
 
-def as_text(request: ModelRequest, form: Format) -> ModelRequest:
+def as_text(request: ModelRequest, form: Format, model: str = "") -> ModelRequest:
     """The request for a model that knows no tools.
 
     Args:
         request: The request as it would go to a model with tools.
         form: How the model writes calls.
+        model: Its name, by which it gets back what it thought in its text, if it wants that.
 
     Returns:
         The same without tools: they are described at the end of the system message; a call is text of its
@@ -78,7 +80,7 @@ def as_text(request: ModelRequest, form: Format) -> ModelRequest:
     names: dict[str, str] = {}
     for message in completed(request.messages):
         names.update((call.id, call.name) for call in message.tool_calls)
-        said = _as_text(message, names, form)
+        said = _as_text(message, names, form, model)
         if messages and said.role == messages[-1].role == "user":
             before = messages.pop()
             said = replace(_joined(before, said), images=before.images + said.images)
@@ -101,14 +103,14 @@ def _joined(first: Message, second: Message) -> Message:
     return Message(first.role, text, parts=(*before, replace(last, text=f"{last.text}\n\n"), *second.parts))
 
 
-def _as_text(message: Message, names: Mapping[str, str], form: Format) -> Message:
+def _as_text(message: Message, names: Mapping[str, str], form: Format, model: str) -> Message:
     if message.role == "tool":
         result = form.result(names.get(message.tool_call_id or "", "tool"), message.text)
         return Message("user", result, images=message.images)
     if not message.tool_calls:
         return message
     calls = form.write([_call(call) for call in message.tool_calls])
-    text = "\n\n".join(part for part in (message.text, calls) if part)
+    text = "\n\n".join(part for part in (text_of(message, model), calls) if part)
     return Message(message.role, text, reasoning=message.reasoning)
 
 

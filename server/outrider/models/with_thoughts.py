@@ -5,9 +5,10 @@ from contextlib import aclosing
 
 from outrider.models.text_answers import read_answer
 from outrider.models.text_tools.formats import TextToolParser, thoughts_parser
+from outrider.models.thoughts_back import noted
 from outrider.models.wrapper import Wrapper
 from outrider.ports.ids import Ids
-from outrider.ports.model import Model, ModelItem, ModelRequest
+from outrider.ports.model import Model, ModelItem, ModelRequest, ModelResponse
 
 
 class ThinkingModel(Wrapper):
@@ -44,4 +45,4 @@ class ThinkingModel(Wrapper):
             aclosing(read_answer(items, parser, self._ids, opened=self._opened, only_tags=True)) as read,
         ):
             async for item in read:
-                yield item
+                yield noted(item, self.name) if isinstance(item, ModelResponse) else item

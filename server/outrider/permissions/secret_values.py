@@ -10,7 +10,7 @@ from typing import Final
 
 MOST_BYTES: Final = 200_000
 """Characters of a file that are looked through."""
-MOST_VALUES: Final = 300
+MOST_VALUES: Final = 1000
 """Values of one file."""
 SHORTEST: Final = 4
 """Characters of the shortest value that counts."""
@@ -51,8 +51,15 @@ _FIELDS: Final = re.compile(
     r"^(?P<name>(?:[^\s:\\]|\\.)+:(?:(?:[^\s:\\]|\\.)*:)*)(?P<bare>[^\s:=]+=*)$", re.MULTILINE
 )
 """Fields with colons between them, of which the last is the password: pgpass, htpasswd."""
-_ALONE: Final = re.compile(r"^(?P<name>)(?P<bare>[^\s=:<>{}\[\]\"'#]{8,})$", re.MULTILINE)
+_ALONE: Final = re.compile(r"^[ \t]{0,40}(?P<name>)(?P<bare>[^\s=:<>{}\[\]\"'#,]{8,}={0,2})$", re.MULTILINE)
 """A line that is nothing but one."""
+_BLOCK: Final = re.compile(
+    r"^(?P<indent>[ \t]{0,200})[^\s#][^\n]{0,200}:[ \t]{1,20}[|>][-+\d]{0,3}[ \t]*\n(?P<lines>(?:(?P=indent)[ \t]+[^\n]*\n?|[ \t]*\n)+)",
+    re.MULTILINE,
+)
+"""A text of several lines below its name (YAML 1.2.2, section 8.1)."""
+_LINE: Final = re.compile(r"^[ \t]*(?P<name>)(?P<bare>[^ \t\n].{7,})$", re.MULTILINE)
+"""A line of such a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +80,10 @@ def settings_in(text: str) -> list[Setting]:
     """The values in the text of a file whose name is that of one with secrets, each once."""
     text = text[:MOST_BYTES]
     found: dict[Setting, None] = {}
-    for shape in (*_NAMED, _WORDS, _ELEMENT, _ATTRIBUTE, _FIELDS, _ALONE):
-        for setting in _settings(shape, text):
+    blocks = "".join(block["lines"] for block in _BLOCK.finditer(text))
+    shapes = [(shape, text) for shape in (*_NAMED, _WORDS, _ELEMENT, _ATTRIBUTE, _FIELDS, _ALONE)]
+    for shape, within in [*shapes, (_LINE, blocks)]:
+        for setting in _settings(shape, within):
             found[setting] = None
             if len(found) >= MOST_VALUES:
                 return list(found)
@@ -89,5 +98,7 @@ def _settings(shape: re.Pattern[str], text: str) -> Iterator[Setting]:
                 continue
             if group == "bare":
                 value = _COMMENT.split(value, maxsplit=1)[0].rstrip(" \t\r,;}]")
+            if shape in {_LINE, _ALONE} and match[0] != value and _COMMON.fullmatch(value):
+                continue  # a word of a longer text
             if len(value) >= SHORTEST and not _TRIVIAL.fullmatch(value):
                 yield Setting(value, text[match.start("name") : match.start(group)])

@@ -235,26 +235,37 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One request. `purpose` is `main` for the loop, else what the answer is for (`summary`)."""
+    """One request. `purpose` is `main` for the loop, else what the answer is for (`summary`, `compaction`, `title`)."""
 
     purpose: str
     messages: Sequence[Message]
     tools: Sequence[ToolSpec] = ()
     temperature: float | None = None
     max_tokens: int | None = None
+    tokens: int | None = None
+    """About how many it has, the tools included; None where nobody counted."""
+    at_most: int | None = None
+    """Tokens that an answer for its purpose may have at most, whoever is asked."""
     images: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     """The contents of the images of its messages, by hash, as far as they are there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Tokens of one response, as the provider counted them. `cost` is None where it is unknown."""
+    """Tokens of one response, as the provider counted them unless `estimated`. `cost` is None where it is unknown."""
 
     input: int = 0
     output: int = 0
     cached: int | None = None
     reasoning: int | None = None
     cost: float | None = None
+    estimated: bool = False
+    """Whether nobody counted them: they are what so long texts have about."""
+
+    @property
+    def counted(self) -> bool:
+        """Whether the provider counted anything."""
+        return not self.estimated and bool(self.input or self.output)
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,6 +199,7 @@ def _tokens(data: dict[str, Any]) -> Tokens | None:
         usage.get("cachedTokens"),
         usage.get("reasoningTokens"),
         usage.get("cost"),
+        usage.get("estimated", False),
     )
 
 

@@ -45,6 +45,7 @@ _OF_TYPE: Mapping[str, InputKind] = {
     "workspace.changed": "changed",
     "instructions.found": "changed",
     "map.drawn": "changed",
+    "session.titled": "changed",
     "workspace.touched": "changed",
     "job.started": "changed",
     "job.finished": "changed",

@@ -5,7 +5,7 @@ import sqlite3
 from dataclasses import dataclass, replace
 from typing import Any
 
-from outrider.store.schema import LANDMARKS
+from outrider.store.schema import LANDMARKS, TITLES
 
 _TITLE_LENGTH = 80
 
@@ -21,7 +21,7 @@ class SessionRow:
     """`ts` of its last event."""
     last_seq: int
     title: str = ""
-    """The first task, as one line of at most 80 characters; empty before there is one."""
+    """What a model named it, else the first task, as one line of at most 80 characters; empty before there is one."""
     turns: int = 0
     """Turns that were started."""
     folders: tuple[str, ...] = ()
@@ -51,6 +51,12 @@ def list_sessions(connection: sqlite3.Connection) -> list[SessionRow]:
             ).fetchone()
             row = SessionRow(session_id, started_at=ts, last_at=last_at, last_seq=last_seq)
         rows[session_id] = _fold(row, turn_id, type_, json.loads(text))
+    titles = connection.execute(
+        f"SELECT session_id, data FROM events INDEXED BY titles WHERE {TITLES} ORDER BY session_id, seq"  # noqa: S608 - as above
+    )
+    for session_id, text in titles:
+        if (title := json.loads(text).get("title")) and (row := rows.get(session_id)) is not None:
+            rows[session_id] = replace(row, title=title)
     return sorted(rows.values(), key=lambda row: (row.last_at, row.session_id), reverse=True)
 
 

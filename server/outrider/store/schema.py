@@ -18,6 +18,9 @@ LANDMARKS = (
 )
 """The events a listing of the sessions is made of. Only a query that says exactly this uses their index."""
 
+TITLES = "type = 'session.titled'"
+"""The events that name a session."""
+
 TURN_BEGINS = "type IN ('turn.queued', 'turn.started')"
 """The events that bring a turn into being; their index answers whose turn it is."""
 
@@ -161,6 +164,8 @@ def _open_writer(path: Path) -> sqlite3.Connection | StoreProblem:
         if connection.execute("PRAGMA user_version").fetchone() == (0,):
             for statement in _DDL.split(";"):
                 connection.execute(statement)
+        # Logs of before have it not yet; older programs keep it up to date like any other.
+        connection.execute(f"CREATE INDEX IF NOT EXISTS titles ON events (session_id, seq) WHERE {TITLES}")
         connection.execute("COMMIT")
         connection.execute(f"PRAGMA busy_timeout = {round(BUSY_SECONDS * 1000)}")
     except BaseException:

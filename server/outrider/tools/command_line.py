@@ -5,11 +5,13 @@ import glob
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from outrider.permissions.commands import Command, Part
+from outrider.permissions.programs.git import looks_at_files
 from outrider.permissions.programs.options import Reads
 from outrider.permissions.programs.patterns import runs_scripts
 from outrider.permissions.programs.readers import only_reads
@@ -20,7 +22,7 @@ from outrider.permissions.shell.model import CommandLine, Program, Word
 from outrider.permissions.shell.reading import read_command
 from outrider.processes.search_path import found_as, is_of
 from outrider.tools.git_history import GitHistory, Past
-from outrider.tools.git_settings import why_git_runs_more
+from outrider.tools.git_nested import why_git_runs_more
 from outrider.tools.git_texts import GitTexts, WhyShut, as_they_were
 from outrider.workspace.paths import OWN_FOLDER, Folders, PathProblem
 from outrider_protocol.events import RulePattern
@@ -110,7 +112,7 @@ class _Place:
         self._known: dict[str, str | None] = {}
         self._real: dict[str, str] = {}
         self._shut: dict[str, str | None] = {}
-        self._of_git: str | None = None
+        self._of_git: dict[bool, str | None] = {}
         self._theirs: dict[str, str | None] = {}
         self._reads: dict[int, Reads | str] = {}
         """By the identity of a program, for as long as its line is looked at."""
@@ -128,7 +130,9 @@ class _Place:
             if (outside := self._outside(word)) is not None:
                 break
         if outside is None and program.name == "git":
-            return self._why_git_runs_more() or (self.git.why_not(program, reads) if reads.tracked else None)
+            return self._why_git_runs_more(program) or (
+                self.git.why_not(program, reads) if reads.tracked else None
+            )
         return outside or (self._why_not_below(reads) if reads.below else None)
 
     def _why_theirs(self, program: Program) -> str | None:
@@ -226,10 +230,11 @@ class _Place:
                         return unsure, f"it comes to {path}, which is shut: {why}"
         return unsure, None
 
-    def _why_git_runs_more(self) -> str | None:
-        if self._of_git is None:
-            self._of_git = why_git_runs_more(os.path.realpath(self._base)) or ""
-        return self._of_git or None
+    def _why_git_runs_more(self, program: Program) -> str | None:
+        nested = looks_at_files(program.argv[1:])
+        if nested not in self._of_git:
+            self._of_git[nested] = why_git_runs_more(os.path.realpath(self._base), nested=nested)
+        return self._of_git[nested]
 
     def _texts(self, word: Word) -> list[str]:
         return [word.text] if word.text is not None else list(islice(self._matches(word), MOST_MATCHES + 1))
@@ -254,7 +259,7 @@ class _Place:
     def _outside(self, word: Word) -> str | None:
         if word.text is not None:
             return self._outside_path(word.text)
-        if not word.is_glob or ".." in word.source or word.source.startswith("/"):
+        if not word.is_glob or _leads_out(word.source):
             return f"where {word.source} lies is not known"
         matches = list(islice(self._matches(word), MOST_MATCHES + 1))
         if len(matches) > MOST_MATCHES:
@@ -297,6 +302,13 @@ class _Place:
             return f"{text} is outside the workspace"
         why = self._why_shut((self._joined(text), resolved))
         return None if why is None else f"{text} is shut: {why}"
+
+
+def _leads_out(pattern: str) -> bool:
+    """Whether a pattern may stand for the folder above: up to bash 5.1, and where it is told to, `.*` does."""
+    return pattern.startswith("/") or any(
+        name.startswith(".") and fnmatchcase("..", name) for name in pattern.split("/")
+    )
 
 
 def _paths_in(text: str) -> list[str]:

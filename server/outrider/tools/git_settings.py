@@ -55,8 +55,8 @@ _SECTION: Final = re.compile(r'\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\
 _KEY: Final = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?")
 
 
-def why_git_runs_more(folder: str) -> str | None:
-    """Why git may do more there than its arguments say, None if it does not. Blocks.
+def why_its_settings_run_more(folder: str) -> str | None:
+    """Why git may do more there than its arguments say, by the settings of that repository; None if it does not. Blocks.
 
     Args:
         folder: Where it runs; a real path.

@@ -5,6 +5,7 @@ local hunks = require('outrider.hunks')
 local items = require('outrider.items')
 local lifecycle = require('outrider.lifecycle')
 local log = require('outrider.log')
+local models = require('outrider.models')
 local sessions = require('outrider.sessions')
 local status = require('outrider.status')
 local tasks = require('outrider.tasks')
@@ -367,7 +368,7 @@ commands.sessions = {
         format_item = function(one)
           return ('%s  %s  %s (%d)'):format(
             one.lastAt:sub(1, 16):gsub('T', ' '),
-            one.state,
+            one.elsewhere and one.state .. ' elsewhere' or one.state,
             drawing.short(one.title, 80),
             one.turns
           )
@@ -415,22 +416,13 @@ commands.model = {
     if not client then
       return
     end
-    local function use(name)
-      status.chosen(client).model = name
-      status.changed()
-    end
     if given.text ~= '' then
-      return use(given.text)
+      models.use(client, given.text)
+    else
+      models.choose(client)
     end
-    vim.ui.input(
-      { prompt = 'Model (provider/name): ', default = (status.state() or {}).model },
-      function(name)
-        if name and name ~= '' then
-          use(name)
-        end
-      end
-    )
   end,
+  complete = models.names,
 }
 
 commands.mode = {

@@ -184,19 +184,36 @@ function M.tokens(count)
 end
 
 --- What was used.
----@param usage { inputTokens: integer, outputTokens: integer, cost: number? }
+---@param usage { inputTokens: integer, outputTokens: integer, cost: number?, estimated: boolean? }
 ---@return string
 function M.usage(usage)
-  local text = ('%s + %s tokens'):format(M.tokens(usage.inputTokens), M.tokens(usage.outputTokens))
+  local about = usage.estimated and '~' or ''
+  local text = ('%s%s + %s tokens'):format(about, M.tokens(usage.inputTokens), M.tokens(usage.outputTokens))
   return usage.cost and ('%s · cost %.4f'):format(text, usage.cost) or text
 end
+
+--- What the person can do about the end of a turn, by its reason.
+local HINTS = {
+  auth = 'The provider does not take the key: set another one in the environment of Neovim.',
+  connection = "Look at the network, and at the provider's baseUrl; then give the task again.",
+  timeout = 'Give the task again, or take another model (`:Outrider model`).',
+  stalled = 'Give the task again, or take another model (`:Outrider model`).',
+  rate_limit = 'The provider wants you to wait; then give the task again.',
+  overloaded = 'The provider has too much to do: wait, or take another model (`:Outrider model`).',
+  quota = 'The account at the provider is used up.',
+  unknown_model = 'The provider does not know this model: take another one (`:Outrider model`).',
+  model_unavailable = '`:checkhealth outrider` says what is missing; or take another model (`:Outrider model`).',
+}
 
 --- The end of a turn.
 ---@param data outrider.TurnFinished
 ---@return string[]
 function M.finished(data)
   local outcome = data.outcome:gsub('_', ' ')
-  return { ('■ %s (%s) · %s'):format(outcome, data.reason:gsub('_', ' '), M.usage(data.usage)) }
+  return {
+    ('■ %s (%s) · %s'):format(outcome, data.reason:gsub('_', ' '), M.usage(data.usage)),
+    HINTS[data.reason],
+  }
 end
 
 --- A rule as a person reads it.

@@ -16,7 +16,7 @@
 ---@field model? string
 ---@field doing? string the tool at work, for the status line
 ---@field step integer
----@field usage { inputTokens: integer, outputTokens: integer, cost: number? } of the turn
+---@field usage { inputTokens: integer, outputTokens: integer, cost: number?, estimated: boolean? } of the turn
 ---@field unpriced? boolean whether the cost of a part of it is unknown
 ---@field plan outrider.PlanItem[]
 ---@field items outrider.Item[] what is open, the oldest first
@@ -135,6 +135,7 @@ function Session:spend(data)
   if usage then
     sum.inputTokens = sum.inputTokens + (usage.inputTokens or 0)
     sum.outputTokens = sum.outputTokens + (usage.outputTokens or 0)
+    sum.estimated = sum.estimated or usage.estimated
     self.unpriced = self.unpriced or not usage.cost
     sum.cost = not self.unpriced and (sum.cost or 0) + usage.cost or nil
   end
@@ -144,6 +145,11 @@ Session['on model.responded'] = function(self, data)
   -- One that was cancelled in its middle costs something, and nobody said how much.
   local broken = data.finishReason == 'cancelled' and (data.text ~= '' or data.reasoning)
   self:spend(broken and { usage = {} } or data)
+end
+
+Session['on session.titled'] = function(self, data)
+  self.title = data.title or self.title
+  self:spend(data)
 end
 
 Session['on model.retried'] = Session.spend

@@ -24,6 +24,10 @@ local function context(client, range)
   return found
 end
 
+--- A task that was refused: nobody has to write it again.
+---@type string?
+local unsent
+
 local function send(client, prompt, options)
   local chosen = status.chosen(client)
   local session = not options.new and sessions.current(client) or nil
@@ -50,6 +54,12 @@ local function send(client, prompt, options)
     else
       sessions.catch_up(client, result.sessionId, show)
     end
+  end, function(problem)
+    unsent = prompt
+    log.say(
+      'error',
+      ('Outrider: %s. `:Outrider run` without a task has what you wrote.'):format(problem.message)
+    )
   end)
 end
 
@@ -78,8 +88,9 @@ function M.ask_and_run(prompt, question, options)
   if prompt ~= '' then
     return send(client, prompt, options)
   end
-  vim.ui.input({ prompt = question }, function(text)
+  vim.ui.input({ prompt = question, default = unsent }, function(text)
     if text and vim.trim(text) ~= '' then
+      unsent = nil
       send(client, text, options)
     end
   end)

@@ -488,6 +488,14 @@
 ---@field to string
 ---@field usage? outrider.Usage
 
+--- A model that a task can name.
+---@class outrider.ModelInfo
+---@field contextWindow integer
+---@field model string
+---@field named boolean
+---@field price? outrider.Price
+---@field tier? 'small'|'mid'|'frontier'
+
 --- How fast a model was.
 ---@class outrider.ModelLatency
 ---@field firstTokenMs number
@@ -572,6 +580,15 @@
 ---@field reason string
 ---@field secrets? outrider.Secret[]
 ---@field toolFormat string
+
+--- Nothing to say.
+---@class outrider.ModelsParams
+
+--- The models, those that the settings name first.
+---@class outrider.ModelsResult
+---@field model? string
+---@field models outrider.ModelInfo[]
+---@field problems string[]
 
 --- A rule to be saved.
 ---@class outrider.NewRule
@@ -887,6 +904,7 @@
 
 --- A session of this workspace, open or not.
 ---@class outrider.SessionSummary
+---@field elsewhere? boolean
 ---@field lastAt string
 ---@field outcome? 'completed'|'cancelled'|'budget_exhausted'|'failed'|'refused'
 ---@field sessionId string
@@ -894,6 +912,14 @@
 ---@field state 'idle'|'running'|'parked'|'closed'
 ---@field title string
 ---@field turns integer
+
+--- A model was asked for a title of the session, once and beside its first steps.
+---@class outrider.SessionTitled
+---@field model string
+---@field reason? string
+---@field secrets? outrider.Secret[]
+---@field title? string
+---@field usage? outrider.Usage
 
 --- No parameters.
 ---@class outrider.SessionsParams
@@ -910,6 +936,7 @@
 ---@field fallbackModels? string[]
 ---@field limits? outrider.Limits
 ---@field model? string
+---@field modelTitles? boolean
 ---@field models? table<string, outrider.ModelSettings>
 ---@field permissionMode? 'read-only'|'ask'|'auto-edit'|'full'
 ---@field providers? table<string, outrider.ProviderSettings>
@@ -1169,6 +1196,7 @@
 ---@class outrider.Usage
 ---@field cachedTokens? integer
 ---@field cost? number
+---@field estimated? boolean
 ---@field inputTokens? integer
 ---@field outputTokens? integer
 ---@field reasoningTokens? integer
@@ -1253,7 +1281,7 @@
 ---@field unseen? string
 
 --- A command of `workspace/executeCommand`.
----@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.jobs' | 'outrider.map' | 'outrider.open' | 'outrider.permissions' | 'outrider.prompt' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.trust' | 'outrider.undo' | 'outrider.wait'
+---@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.jobs' | 'outrider.map' | 'outrider.models' | 'outrider.open' | 'outrider.permissions' | 'outrider.prompt' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.trust' | 'outrider.undo' | 'outrider.wait'
 
 --- The type of an event, and what its data is.
 ---@alias outrider.EventType
@@ -1288,6 +1316,7 @@
 ---| 'session.forked' # SessionForked
 ---| 'session.restored' # SessionRestored
 ---| 'session.started' # SessionStarted
+---| 'session.titled' # SessionTitled
 ---| 'settings.changed' # SettingsChanged
 ---| 'steering.received' # SteeringReceived
 ---| 'tool.answered' # ToolAnswered

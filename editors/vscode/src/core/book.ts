@@ -1,6 +1,6 @@
 /** All sessions this window knows: routes events and frames to them, and reads from the log what was missed. */
 
-import { SessionState } from "./session.js";
+import { type Away, SessionState } from "./session.js";
 import type { Event, EventsResult, Frame } from "../protocol/types.js";
 
 /** Reads a stretch of a session's log. */
@@ -51,7 +51,7 @@ export class SessionBook {
       void this.load(event.sessionId).catch(() => undefined);
       return;
     }
-    session.elsewhere = false;
+    session.away = undefined;
     session.apply(event);
     this.changed(session);
   }
@@ -63,11 +63,10 @@ export class SessionBook {
     this.changed(session);
   }
 
-  /** Another process runs a session: what it asks is answered there. */
-  lookOn(sessionId: string): void {
+  /** A session can only be looked at, until an event of it comes: then it is run here. */
+  lookOn(sessionId: string, away: Away): void {
     const session = this.session(sessionId);
-    session.elsewhere = true;
-    session.open.clear();
+    session.away = away;
     this.changed(session);
   }
 

@@ -2,7 +2,7 @@
 
 import type { Entry } from "./entries.js";
 import type { Reviews } from "./review.js";
-import { type OpenItem, type SessionState, canReview } from "./session.js";
+import { type Away, type OpenItem, type SessionState, canReview } from "./session.js";
 import { type Next, type ServerState, modeOf } from "./status.js";
 import type { Decision } from "./titles.js";
 import type { Mode } from "./words.js";
@@ -33,8 +33,8 @@ export interface Frame {
   readonly title: string;
   readonly running: boolean;
   readonly parked: boolean;
-  /** Whether another process runs it. */
-  readonly elsewhere: boolean;
+  /** Why its turn can only be looked at; undefined where it has none, or it can be worked with. */
+  readonly away: Away | undefined;
   readonly model: string;
   readonly permissionMode: string;
   readonly usage: Usage;
@@ -60,6 +60,8 @@ export type ToView =
       readonly before: number;
       readonly behind: number;
     }
+  /** What was sent last is taken, or it is not, because of a problem. */
+  | { readonly type: "sent"; readonly problem?: string }
   | { readonly type: "focus"; readonly what: "composer" | "open" };
 
 /** From the view. */
@@ -87,7 +89,7 @@ export function frameOf(server: ServerState, session: SessionState | undefined, 
     title: session?.title ?? "",
     running: session?.runningHere !== undefined,
     parked: session?.running?.parked ?? false,
-    elsewhere: session?.elsewhere ?? false,
+    away: session?.running === undefined ? undefined : session.away,
     model: session?.running?.model ?? next.model,
     permissionMode: modeOf(session, next),
     usage: session?.usage ?? {},

@@ -46,6 +46,11 @@ export interface Running {
   steps: number;
 }
 
+/** Another process runs it, or its turn was cut off and nobody has gone on with it. */
+export type Away = "elsewhere" | "cut off";
+
+const NOTHING: ReadonlyMap<string, OpenItem> = new Map();
+
 /** What is known of a session. Feed it with every event in the order of `seq`. */
 export class SessionState {
   nextSeq = 1;
@@ -55,14 +60,14 @@ export class SessionState {
   plan: PlanItem[] = [];
   usage: Usage = {};
   private priced = true;
-  /** Whether another process runs it, so that it can only be looked at here. */
-  elsewhere = false;
+  /** Why it can only be looked at here; undefined where it can be worked with. */
+  away: Away | undefined;
   /** What `Allow for this session` was said to. */
   readonly grants: string[] = [];
-  readonly open = new Map<string, OpenItem>();
   readonly changes = new Changes();
   readonly entries: Entry[] = [];
 
+  private readonly asked = new Map<string, OpenItem>();
   private readonly places = new Map<string, number>();
   private readonly outputs: CallEntry[] = [];
   private readonly changed = new Set<string>();
@@ -72,9 +77,14 @@ export class SessionState {
 
   constructor(readonly sessionId: string) {}
 
-  /** The turn that this window can steer and end: none where another process runs it. */
+  /** The turn that this window can steer and end: none where another process runs it, or nobody. */
   get runningHere(): Running | undefined {
-    return this.elsewhere ? undefined : this.running;
+    return this.away === undefined ? this.running : undefined;
+  }
+
+  /** What waits for an answer that can be given here. */
+  get open(): ReadonlyMap<string, OpenItem> {
+    return this.away === undefined ? this.asked : NOTHING;
   }
 
   /** The keys of the entries that are new or different since the last time. */
@@ -122,6 +132,10 @@ export class SessionState {
       case "session.restored":
         this.permissionMode = event.data.permissionMode;
         break;
+      case "session.titled":
+        this.title = oneLine(event.data.title ?? "", 80) || this.title;
+        this.spend(event.data.usage);
+        break;
       case "settings.changed":
         this.permissionMode = event.data.permissionMode;
         this.note(event.seq, `The permission mode is ${event.data.permissionMode} from now on.`, "info");
@@ -138,9 +152,9 @@ export class SessionState {
       case "turn.parked":
         if (this.running !== undefined) this.running.parked = true;
         for (const item of event.data.open) {
-          const known = this.open.get(item.id);
+          const known = this.asked.get(item.id);
           const { title, detail = known?.detail ?? "" } = item;
-          this.open.set(item.id, { ...item, ...shownOf({ title, detail }), proposals: known?.proposals ?? [] });
+          this.asked.set(item.id, { ...item, ...shownOf({ title, detail }), proposals: known?.proposals ?? [] });
         }
         break;
       case "turn.resumed":
@@ -213,7 +227,7 @@ export class SessionState {
         this.ask(event.data, turnId);
         break;
       case "approval.resolved":
-        this.open.delete(event.data.id);
+        this.asked.delete(event.data.id);
         if (event.data.by === "person") {
           if (event.data.decision === "allow_session") this.grants.push(event.data.grant ?? event.data.id);
           const out = (event.data.review ?? []).filter(({ decision }) => decision === "reject").length;
@@ -223,7 +237,7 @@ export class SessionState {
         }
         break;
       case "question.asked":
-        this.open.set(event.data.id, {
+        this.asked.set(event.data.id, {
           id: event.data.id,
           kind: "question",
           turnId,
@@ -235,11 +249,11 @@ export class SessionState {
         });
         break;
       case "question.answered":
-        this.open.delete(event.data.id);
+        this.asked.delete(event.data.id);
         this.note(event.seq, `You answered: ${event.data.answer}`, "info");
         break;
       case "tool.answered":
-        this.open.delete(event.data.id);
+        this.asked.delete(event.data.id);
         break;
       case "edit.proposed": {
         const callId = event.data.callId ?? "";
@@ -286,7 +300,7 @@ export class SessionState {
   private ask(data: ApprovalRequested, turnId: string): void {
     const proposals = this.proposals.get(data.callId) ?? [];
     this.proposals.delete(data.callId);
-    this.open.set(data.id, {
+    this.asked.set(data.id, {
       id: data.id,
       kind: "approval",
       turnId,
@@ -322,17 +336,19 @@ export class SessionState {
   private spend(usage: Usage | undefined): void {
     if (usage === undefined) return;
     if (usage.cost === undefined) this.priced = false;
-    const { inputTokens = 0, outputTokens = 0, cost = 0 } = this.usage;
+    const before = this.usage;
+    const { inputTokens = 0, outputTokens = 0, cost = 0 } = before;
     this.usage = {
       inputTokens: inputTokens + (usage.inputTokens ?? 0),
       outputTokens: outputTokens + (usage.outputTokens ?? 0),
     };
+    if (before.estimated || usage.estimated) this.usage.estimated = true;
     if (this.priced) this.usage.cost = cost + (usage.cost ?? 0);
   }
 
   private finish(turnId: string, data: { outcome: EndEntryOutcome; reason: string; usage: Usage }, time: number): void {
     if (this.running?.turnId === turnId) this.running = undefined;
-    for (const [id, item] of this.open) if (item.turnId === turnId) this.open.delete(id);
+    for (const [id, item] of this.asked) if (item.turnId === turnId) this.asked.delete(id);
     const began = this.turns.get(turnId) ?? time;
     this.put({
       kind: "end",

@@ -21,6 +21,7 @@ const OWN = [
   "models",
   "tiers",
   "routing",
+  "modelTitles",
   "permissionMode",
   "limits",
   "sandbox",

@@ -1,6 +1,6 @@
 /** What the status bar says of a session. */
 
-import type { SessionState } from "./session.js";
+import type { OpenItem, SessionState } from "./session.js";
 import { type PermissionMode, spent } from "./words.js";
 
 export interface StatusText {
@@ -26,8 +26,17 @@ export function modeOf(session: SessionState | undefined, next: Next): string {
   return session?.running === undefined ? (next.permissionMode ?? known) : known;
 }
 
-/** The text of the status bar item. */
-export function statusText(server: ServerState, session: SessionState | undefined, next: Next): StatusText {
+/**
+ * The text of the status bar item.
+ *
+ * @param open what waits for an answer, in whichever session
+ */
+export function statusText(
+  server: ServerState,
+  session: SessionState | undefined,
+  next: Next,
+  open: readonly Pick<OpenItem, "title">[],
+): StatusText {
   if (server !== "running") {
     const icon = server === "starting" ? "$(loading~spin)" : "$(error)";
     const calls = server === "failed";
@@ -47,12 +56,12 @@ export function statusText(server: ServerState, session: SessionState | undefine
     `Permission: ${mode}`,
     `Used: ${used || "nothing yet"}`,
   ];
-  if (session !== undefined && session.open.size > 0) {
-    const [item] = session.open.values();
-    const more = session.open.size > 1 ? ` (${String(session.open.size)})` : "";
+  const [first] = open;
+  if (first !== undefined) {
+    const more = open.length > 1 ? ` (${String(open.length)})` : "";
     return {
       text: `$(bell-dot) Outrider needs you${more}`,
-      tooltip: [item?.title ?? "", ...lines].join("\n"),
+      tooltip: [first.title, ...lines].join("\n"),
       calls: true,
       running: now !== undefined,
     };

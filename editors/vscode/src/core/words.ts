@@ -1,6 +1,15 @@
 /** Words of the protocol that have a type of their own here, and how they are said to a person. */
 
-import type { Open, PlanItem, RulePattern, RunParams, Settings, TurnFinished, Usage } from "../protocol/types.js";
+import type {
+  Open,
+  PlanItem,
+  RulePattern,
+  RunParams,
+  SessionSummary,
+  Settings,
+  TurnFinished,
+  Usage,
+} from "../protocol/types.js";
 
 export type Mode = NonNullable<RunParams["mode"]>;
 export type Outcome = TurnFinished["outcome"];
@@ -25,6 +34,14 @@ export const OUTCOMES: Readonly<Record<Outcome, string>> = {
   failed: "Failed",
   refused: "Refused by the model",
 };
+
+/** What a session of the list is at, or how it ended. */
+export function doing({ state, elsewhere, outcome, turns }: SessionSummary): string {
+  const where = elsewhere === true ? " in another window or editor" : "";
+  if (state === "parked") return `needs you${where}`;
+  if (state === "running") return `running${where}`;
+  return outcome === undefined ? (turns > 0 && state === "closed" ? "cut off" : "") : OUTCOMES[outcome].toLowerCase();
+}
 
 const REASONS: Readonly<Record<string, string>> = {
   no_changes: "nothing was changed",
@@ -68,7 +85,7 @@ export function short(count: number): string {
 /** Tokens and cost; the cost only where it is known, and nothing where nothing is. */
 export function spent(usage: Usage): string {
   if (!usage.inputTokens && !usage.outputTokens && usage.cost === undefined) return "";
-  const tokens = `${short(usage.inputTokens ?? 0)} in, ${short(usage.outputTokens ?? 0)} out`;
+  const tokens = `${usage.estimated ? "~" : ""}${short(usage.inputTokens ?? 0)} in, ${short(usage.outputTokens ?? 0)} out`;
   return usage.cost === undefined ? tokens : `${tokens}, ${usage.cost.toFixed(4)}`;
 }
 
@@ -89,6 +106,11 @@ export function ruleText(rule: RulePattern): string {
       : `${rule.tool} “${rule.command} …”${script}`;
   }
   return [rule.tool, rule.path, rule.host].filter((part) => part !== undefined).join(" ");
+}
+
+/** What an error says. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** One line of at most so many characters. */

@@ -61,7 +61,8 @@ export class Answers {
       this.seen.add(item.id);
       // The view may just be coming up, or the person be quicker.
       setTimeout(() => {
-        if (this.find(item.id) !== undefined && wants(this.isShown())) void this.point(item);
+        const isSeen = this.isShown() && this.book.current?.open.has(item.id) === true;
+        if (this.find(item.id) !== undefined && wants(isSeen)) void this.point(item);
       }, POINT_MILLISECONDS);
     }
     for (const [id, waiting] of this.settling) {

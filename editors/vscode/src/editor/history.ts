@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import { withoutHunks } from "../core/hunks.js";
 import type { Done } from "../core/changes.js";
+import { doing } from "../core/words.js";
 import type { SessionSummary, UndoResult } from "../protocol/types.js";
 import { CommandFailure } from "./connection.js";
 import type { CommandTable, House } from "./house.js";
@@ -111,20 +112,34 @@ async function chooseSession(house: House, resumable: boolean): Promise<void> {
   if (picked !== undefined) await open(house, picked.session, resumable);
 }
 
-function describe({ sessionId, state, outcome, turns, lastAt }: SessionSummary, current: string | undefined): string {
+function describe(session: SessionSummary, current: string | undefined): string {
+  const { sessionId, turns, lastAt } = session;
   const when = new Date(lastAt).toLocaleString();
-  const how = state === "parked" ? "needs you" : state === "running" ? "running" : (outcome ?? "").replaceAll("_", " ");
-  return [sessionId === current ? "shown" : "", how, `${String(turns)} ${turns === 1 ? "turn" : "turns"}`, when]
+  return [
+    sessionId === current ? "shown" : "",
+    doing(session),
+    `${String(turns)} ${turns === 1 ? "turn" : "turns"}`,
+    when,
+  ]
     .filter(Boolean)
     .join(" · ");
 }
 
-/** Show a session; one that waits or was cut off goes on, unless it is only looked at. */
-async function open(house: House, { sessionId, state }: SessionSummary, resume: boolean): Promise<void> {
-  house.book.select(sessionId);
-  await house.book.load(sessionId);
-  if (resume || state === "parked") await resumeSession(house, sessionId);
-  await house.view.show();
+/** Show a session; one that waits goes on, unless another process is at it. One that was cut off goes on if the person says so. */
+async function open(house: House, { sessionId, elsewhere, state }: SessionSummary, resume: boolean): Promise<void> {
+  const { book, view } = house;
+  if (elsewhere === true) book.lookOn(sessionId, "elsewhere");
+  book.select(sessionId);
+  await book.load(sessionId);
+  const isCutOff = state === "closed" && book.get(sessionId)?.running !== undefined;
+  if (elsewhere === true) tellOfOther();
+  else if (resume || state === "parked") await resumeSession(house, sessionId);
+  else if (isCutOff) book.lookOn(sessionId, "cut off");
+  await view.show();
+  if (!isCutOff || resume) return;
+  const goOn = "Go On";
+  const said = "Outrider: this session was cut off in the middle of a turn.";
+  if ((await vscode.window.showInformationMessage(said, goOn)) === goOn) await resumeSession(house, sessionId);
 }
 
 /** Open a session of the log again, so that it goes on and asks again. */
@@ -133,9 +148,13 @@ export async function resumeSession(house: Pick<House, "connection" | "book">, s
     await house.connection.execute("outrider.resume", { sessionId });
   } catch (error) {
     if (!(error instanceof CommandFailure) || error.reason !== "session_in_use") throw error;
-    house.book.lookOn(sessionId);
-    void vscode.window.showInformationMessage(
-      "Outrider: another window or editor runs this session. Here it can only be looked at.",
-    );
+    house.book.lookOn(sessionId, "elsewhere");
+    tellOfOther();
   }
+}
+
+function tellOfOther(): void {
+  void vscode.window.showInformationMessage(
+    "Outrider: another window or editor is at this session. Here it can be looked at; it is answered, steered and cancelled there.",
+  );
 }

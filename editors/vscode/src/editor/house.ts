@@ -20,6 +20,8 @@ export interface House {
   readonly reviews: Reviews;
   readonly view: SessionView;
   readonly keys: Keys;
+  /** Show in the view and the status bar how it stands now. */
+  readonly update: () => void;
 }
 
 /** The commands of a module, by the end of their id: `outrider.client.<name>`. */

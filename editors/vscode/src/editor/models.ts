@@ -2,9 +2,11 @@
 
 import * as vscode from "vscode";
 
+import { type Choice, choicesOf } from "../core/choices.js";
 import { isMode, nextMode } from "../core/settings.js";
 import { type Next, modeOf } from "../core/status.js";
-import { PERMISSION_MEANINGS, PERMISSION_MODES } from "../core/words.js";
+import { PERMISSION_MEANINGS, PERMISSION_MODES, messageOf } from "../core/words.js";
+import type { ModelsResult } from "../protocol/types.js";
 import { inspect } from "./connection.js";
 import type { CommandTable, House } from "./house.js";
 
@@ -33,37 +35,78 @@ export function modelCommands(house: House): CommandTable {
   };
 }
 
-async function chooseModel({ context, view }: House): Promise<void> {
+async function chooseModel({ context, update, connection, log }: House): Promise<void> {
   const { global } = inspect("model");
-  const recent = context.globalState.get<string[]>(RECENT, []);
-  const own = "$(settings-gear) The one of the settings";
-  const other = "$(edit) Another…";
-  const known = [...new Set([...recent, ...(typeof global === "string" ? [global] : [])])].filter(
-    (name) => name !== "",
-  );
-  const picked = await vscode.window.showQuickPick(
-    [
-      { label: own, description: typeof global === "string" ? global : "" },
-      ...known.map((label) => ({ label, description: "" })),
-      { label: other, description: "provider/name" },
-    ],
-    { title: "The model for the next tasks in this workspace" },
-  );
-  if (picked === undefined) return;
-  let model: string | undefined = picked.label;
-  if (picked.label === other) {
-    model = await vscode.window.showInputBox({
-      title: "Model",
-      prompt: "provider/name, with a provider of the settings",
-      placeHolder: "my/model-name",
-    });
-    if (!model?.trim()) return;
+  const recent = context.globalState.get<string[]>(RECENT, []).filter((name) => name !== "");
+  const chosen = context.workspaceState.get<string>(CHOSEN);
+  const choose = (found?: ModelsResult): Choice[] =>
+    choicesOf(found, chosen, typeof global === "string" ? global : "", recent);
+  const picked = await pick(choose(), async () => {
+    try {
+      return choose(await connection.execute("outrider.models", {}));
+    } catch (error) {
+      log.warn(messageOf(error));
+      return undefined;
+    }
+  });
+  if (picked === undefined || picked.kind === "heading") return;
+  if (picked.kind === "problem") {
+    await vscode.commands.executeCommand("workbench.action.openSettings", "outrider.providers");
+    return;
   }
-  const chosen = picked.label === own ? undefined : model.trim();
-  await context.workspaceState.update(CHOSEN, chosen);
-  if (chosen !== undefined)
-    await context.globalState.update(RECENT, [...new Set([chosen, ...recent])].slice(0, MOST_RECENT));
-  view.update();
+  const model = picked.kind === "model" ? picked.model : picked.kind === "other" ? await written() : undefined;
+  if (picked.kind === "other" && model === undefined) return;
+  await context.workspaceState.update(CHOSEN, model);
+  if (model !== undefined)
+    await context.globalState.update(RECENT, [...new Set([model, ...recent])].slice(0, MOST_RECENT));
+  update();
+}
+
+type Line = vscode.QuickPickItem & { readonly choice: Choice };
+
+/** Have one of the choices picked. More of them come from the server, which asks the providers: nobody waits for that. */
+function pick(choices: readonly Choice[], more: () => Promise<Choice[] | undefined>): Promise<Choice | undefined> {
+  const picker = vscode.window.createQuickPick<Line>();
+  picker.title = "The model for the next tasks in this workspace";
+  picker.placeholder = "Asking the providers what they have…";
+  picker.busy = true;
+  picker.matchOnDescription = true;
+  picker.items = choices.map(lineOf);
+  void more().then((all) => {
+    picker.busy = false;
+    picker.placeholder = "";
+    if (all === undefined) return;
+    const at = picker.items.findIndex((item) => item === picker.activeItems[0]);
+    picker.items = all.map(lineOf);
+    picker.activeItems = picker.items.slice(at, at + 1);
+  });
+  return new Promise((resolve) => {
+    picker.onDidAccept(() => {
+      resolve(picker.selectedItems[0]?.choice);
+      picker.hide();
+    });
+    picker.onDidHide(() => {
+      resolve(undefined);
+      picker.dispose();
+    });
+    picker.show();
+  });
+}
+
+function lineOf(choice: Choice): Line {
+  return choice.kind === "heading"
+    ? { label: choice.label, kind: vscode.QuickPickItemKind.Separator, choice }
+    : { label: choice.label, description: choice.description, choice };
+}
+
+/** A model that the person writes. */
+async function written(): Promise<string | undefined> {
+  const model = await vscode.window.showInputBox({
+    title: "Model",
+    prompt: "provider/name, with a provider of the settings",
+    placeHolder: "my/model-name",
+  });
+  return model?.trim() === "" ? undefined : model?.trim();
 }
 
 async function choosePermissionMode(house: House): Promise<void> {

@@ -3,7 +3,8 @@
 import * as vscode from "vscode";
 
 import type { SessionBook } from "../core/book.js";
-import { type Place, asDiff, countsOf, linesOf, placeBefore, placesAfter } from "../core/hunks.js";
+import { ghostsOf } from "../core/ghosts.js";
+import { type Place, asDiff, countsOf, placeBefore, placesAfter } from "../core/hunks.js";
 import { type ItemHunk, type Reviews, asDecided, hunksOf } from "../core/review.js";
 import { type OpenItem, diffsOf } from "../core/session.js";
 import { visible } from "../core/visible.js";
@@ -226,7 +227,7 @@ export class Proposals implements vscode.CodeLensProvider {
       editor.setDecorations(this.outlined, isHighContrast() ? places : []);
       editor.setDecorations(
         this.added,
-        hunks.filter((hunk) => hunk.added !== "").map((hunk) => ghostOf(hunk, editor.document)),
+        hunks.flatMap((hunk) => shownBeside(hunk, editor.document)),
       );
     }
   }
@@ -287,18 +288,14 @@ function rangeOf(hunk: WireHunk): vscode.Range {
   return new vscode.Range(line, 0, line + Math.max(1, count) - 1, Number.MAX_SAFE_INTEGER);
 }
 
-function ghostOf(hunk: WireHunk, document: vscode.TextDocument): vscode.DecorationOptions {
-  const { line, count } = placeBefore(hunk);
-  const at = Math.min(Math.max(0, line + count - 1), Math.max(0, document.lineCount - 1));
-  const [first = "", ...more] = linesOf(hunk.added).map((text) => text.trim());
-  const rest = more.length === 0 ? "" : `  (+${String(more.length)} lines)`;
-  const text = visible(`→ ${first.length > 100 ? `${first.slice(0, 99)}…` : first}${rest}`);
-  const end = document.lineAt(at).range.end;
-  return {
-    range: new vscode.Range(end, end),
-    hoverMessage: hover(hunk),
+/** The new text beside the lines, and the whole hunk for who points at one of them, or asks there by keyboard. */
+function shownBeside(hunk: WireHunk, document: vscode.TextDocument): vscode.DecorationOptions[] {
+  const hoverMessage = hunk.removed === "" ? hover(hunk) : [];
+  return ghostsOf(hunk).map(({ line, text }) => ({
+    range: document.lineAt(Math.min(line, Math.max(0, document.lineCount - 1))).range,
+    hoverMessage,
     renderOptions: { after: { contentText: text } },
-  };
+  }));
 }
 
 function hover(hunk: WireHunk): vscode.MarkdownString {

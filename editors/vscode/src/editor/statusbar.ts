@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import type { SessionState } from "../core/session.js";
+import type { OpenItem, SessionState } from "../core/session.js";
 import { type Next, type ServerState, statusText } from "../core/status.js";
 
 export class StatusBar implements vscode.Disposable {
@@ -25,8 +25,8 @@ export class StatusBar implements vscode.Disposable {
     this.stop.dispose();
   }
 
-  update(server: ServerState, session: SessionState | undefined, next: Next): void {
-    const now = statusText(server, session, next);
+  update(server: ServerState, session: SessionState | undefined, next: Next, open: readonly OpenItem[]): void {
+    const now = statusText(server, session, next, open);
     // Asked at every piece of live text.
     const key = JSON.stringify([now, server]);
     if (key === this.shown) return;

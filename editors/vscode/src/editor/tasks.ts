@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import { oneLine, type Mode } from "../core/words.js";
+import { oneLine, messageOf, type Mode } from "../core/words.js";
 import type { Context } from "../protocol/types.js";
 import { CommandFailure } from "./connection.js";
 import type { CommandTable, House } from "./house.js";
@@ -18,7 +18,8 @@ interface Task {
 export async function run(house: House, task: Task): Promise<void> {
   const { book, connection, view } = house;
   const model = chosenModel(house);
-  const session = book.current?.elsewhere === true ? undefined : book.current;
+  const isElsewhere = book.current?.away === "elsewhere" && book.current.running !== undefined;
+  const session = isElsewhere ? undefined : book.current;
   const given = {
     prompt: task.prompt,
     mode: task.mode,
@@ -47,10 +48,7 @@ export async function run(house: House, task: Task): Promise<void> {
 /** Say something to the running turn. */
 export async function steer(house: House, text: string): Promise<void> {
   const session = house.book.current;
-  if (session?.runningHere === undefined) {
-    void vscode.window.showInformationMessage("Outrider: nothing is running that could be told something.");
-    return;
-  }
+  if (session?.runningHere === undefined) throw new Error("nothing is running that could be told something.");
   await house.connection.execute("outrider.steer", { sessionId: session.sessionId, text });
 }
 
@@ -63,11 +61,10 @@ export async function cancel(house: House): Promise<void> {
 }
 
 export function taskCommands(house: House): CommandTable {
-  const ask = async (title: string, mode: Mode, context?: Context): Promise<void> => {
-    const prompt = await vscode.window.showInputBox({ title, prompt: "What is to be done?", ignoreFocusOut: true });
-    if (prompt?.trim())
-      await run(house, { prompt: prompt.trim(), mode, ...(context === undefined ? {} : { context }) });
-  };
+  const ask = (title: string, mode: Mode, context?: Context): Promise<void> =>
+    given(house, { title, prompt: "What is to be done?" }, (prompt) =>
+      run(house, { prompt, mode, ...withContext(context) }),
+    );
   return {
     runTask: () => ask("Outrider: a task", "agent", documentContext()),
     runOnSelection: () => ask("Outrider: a task for the selection", "agent", selectionContext()),
@@ -86,13 +83,7 @@ export function taskCommands(house: House): CommandTable {
       await run(house, { prompt: `Explain ${what}.`, mode: "explore", ...withContext(selectionContext()) });
     },
     fixProblems: () => fixProblems(house),
-    steer: async () => {
-      const text = await vscode.window.showInputBox({
-        title: "Outrider: say something to the running turn",
-        ignoreFocusOut: true,
-      });
-      if (text?.trim()) await steer(house, text.trim());
-    },
+    steer: () => given(house, { title: "Outrider: say something to the running turn" }, (text) => steer(house, text)),
     cancel: () => cancel(house),
     newSession: async () => {
       house.book.select(undefined);
@@ -100,6 +91,24 @@ export function taskCommands(house: House): CommandTable {
       await house.view.show("composer");
     },
   };
+}
+
+/** Have a text written and sent; where it is refused it can be sent once more, and nobody has to write it again. */
+async function given(
+  house: House,
+  options: vscode.InputBoxOptions,
+  send: (text: string) => Promise<void>,
+): Promise<void> {
+  const text = await vscode.window.showInputBox({ ...options, ignoreFocusOut: true });
+  if (!text?.trim()) return;
+  try {
+    await send(text.trim());
+  } catch (error) {
+    house.log.error(messageOf(error));
+    const again = "Try Again";
+    const chosen = await vscode.window.showErrorMessage(`Outrider: ${messageOf(error)}`, again);
+    if (chosen === again) await given(house, { ...options, value: text }, send);
+  }
 }
 
 async function fixProblems(house: House): Promise<void> {

@@ -69,6 +69,11 @@ export class SessionView implements vscode.WebviewViewProvider {
     this.update();
   }
 
+  /** Tell the page what came of the text it sent: it is taken, unless there is a problem. */
+  sent(problem?: string): void {
+    this.post({ type: "sent", ...(problem === undefined ? {} : { problem }) });
+  }
+
   private receive(message: FromView): void {
     const { type } = message;
     if (type !== "ready" && type !== "earlier" && type !== "later" && type !== "latest") {

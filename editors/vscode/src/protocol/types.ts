@@ -540,6 +540,15 @@ export interface ModelFellBack {
   usage?: Usage;
 }
 
+/** A model that a task can name. */
+export interface ModelInfo {
+  contextWindow: number;
+  model: string;
+  named: boolean;
+  price?: Price;
+  tier?: "small" | "mid" | "frontier";
+}
+
 /** How fast a model was. */
 export interface ModelLatency {
   firstTokenMs: number;
@@ -631,6 +640,18 @@ export interface ModelSwitched {
   reason: string;
   secrets?: Secret[];
   toolFormat: string;
+}
+
+/** Nothing to say. */
+export interface ModelsParams {
+
+}
+
+/** The models, those that the settings name first. */
+export interface ModelsResult {
+  model?: string;
+  models: ModelInfo[];
+  problems: string[];
 }
 
 /** A rule to be saved. */
@@ -990,6 +1011,7 @@ export interface SessionStatus {
 
 /** A session of this workspace, open or not. */
 export interface SessionSummary {
+  elsewhere?: boolean;
   lastAt: string;
   outcome?: "completed" | "cancelled" | "budget_exhausted" | "failed" | "refused";
   sessionId: string;
@@ -997,6 +1019,15 @@ export interface SessionSummary {
   state: "idle" | "running" | "parked" | "closed";
   title: string;
   turns: number;
+}
+
+/** A model was asked for a title of the session, once and beside its first steps. */
+export interface SessionTitled {
+  model: string;
+  reason?: string;
+  secrets?: Secret[];
+  title?: string;
+  usage?: Usage;
 }
 
 /** No parameters. */
@@ -1017,6 +1048,7 @@ export interface Settings {
   fallbackModels?: string[];
   limits?: Limits;
   model?: string;
+  modelTitles?: boolean;
   models?: Record<string, ModelSettings>;
   permissionMode?: "read-only" | "ask" | "auto-edit" | "full";
   providers?: Record<string, ProviderSettings>;
@@ -1311,6 +1343,7 @@ export interface UndonePath {
 export interface Usage {
   cachedTokens?: number;
   cost?: number;
+  estimated?: boolean;
   inputTokens?: number;
   outputTokens?: number;
   reasoningTokens?: number;
@@ -1415,6 +1448,7 @@ export interface Commands {
   "outrider.export": { params: ExportParams; result: Export };
   "outrider.jobs": { params: JobsParams; result: JobsResult };
   "outrider.map": { params: MapParams; result: MapResult };
+  "outrider.models": { params: ModelsParams; result: ModelsResult };
   "outrider.open": { params: OpenParams; result: OpenResult };
   "outrider.permissions": { params: PermissionsParams; result: PermissionsResult };
   "outrider.prompt": { params: PromptParams; result: PromptResult };
@@ -1471,6 +1505,7 @@ export interface EventData {
   "session.forked": SessionForked;
   "session.restored": SessionRestored;
   "session.started": SessionStarted;
+  "session.titled": SessionTitled;
   "settings.changed": SettingsChanged;
   "steering.received": SteeringReceived;
   "tool.answered": ToolAnswered;

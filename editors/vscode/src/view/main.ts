@@ -6,6 +6,7 @@ import { type Mode, spent } from "../core/words.js";
 import { button, h } from "./dom.js";
 import { draw } from "./entries.js";
 import { card } from "./open.js";
+import { Sending } from "../core/sending.js";
 
 declare function acquireVsCodeApi(): {
   postMessage(message: FromView): void;
@@ -80,6 +81,7 @@ const permission = button("", command("choosePermissionMode"), {
   class: "link",
   title: "Choose what may happen without a question",
 });
+const notSent = h("p", { class: "problem", role: "alert" });
 const said = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
 
 document.getElementById("root")?.append(
@@ -99,6 +101,7 @@ document.getElementById("root")?.append(
       },
     },
     text,
+    notSent,
     h("div", { class: "row" }, mode, model, permission, give),
   ),
   said,
@@ -111,13 +114,26 @@ const drawn = new Map<string, HTMLElement>();
 let anchor: { key: string; above: number } | undefined;
 let frame: Frame | undefined;
 let cards = "";
+const sending = new Sending();
 
 function submit(): void {
-  const value = text.value.trim();
-  if (value === "") return;
+  const value = sending.begin(text.value);
+  if (value === undefined) return;
+  notSent.textContent = "";
   send({ type: "send", text: value, mode: mode.value as Mode });
-  text.value = "";
-  api.setState({ draft: "" });
+  showSending();
+}
+
+function showSent({ problem }: Extract<ToView, { type: "sent" }>): void {
+  text.value = sending.end(text.value, problem === undefined);
+  api.setState({ draft: text.value });
+  notSent.textContent = problem === undefined ? "" : `Not sent: ${problem}`;
+  showSending();
+}
+
+function showSending(): void {
+  give.textContent = sending.isUnderWay ? "Sending…" : frame?.running === true ? "Steer" : "Send";
+  give.setAttribute("aria-disabled", String(sending.isUnderWay));
 }
 
 function showState(message: Extract<ToView, { type: "state" }>): void {
@@ -171,8 +187,8 @@ function showFrame(now: Frame): void {
   const state =
     now.server !== "running"
       ? serverWord(now)
-      : now.elsewhere
-        ? "another window or editor runs this"
+      : now.away !== undefined
+        ? AWAY[now.away]
         : now.parked || now.open.length > 0
           ? "needs you"
           : now.running
@@ -185,9 +201,13 @@ function showFrame(now: Frame): void {
   showOpen(now);
   showEmpty(now);
   const steering = now.running;
-  text.placeholder = steering ? "Say something to the running turn…" : "What is to be done? Ctrl+Enter sends";
+  text.placeholder = steering
+    ? "Say something to the running turn…"
+    : now.away === "elsewhere"
+      ? "A task for a session of this window. Ctrl+Enter sends"
+      : "What is to be done? Ctrl+Enter sends";
   text.setAttribute("aria-label", steering ? "Say something to the running turn" : "Task");
-  give.textContent = steering ? "Steer" : "Send";
+  showSending();
   mode.hidden = steering;
   model.textContent = now.model === "" ? "choose a model" : shortModel(now.model);
   model.title = `${now.model} (choose another)`;
@@ -199,6 +219,11 @@ function showFrame(now: Frame): void {
   else if (now.server === "failed" && before?.server !== "failed") said.textContent = "The server is not running.";
   else if (before?.running === true && !now.running) said.textContent = "The turn has ended.";
 }
+
+const AWAY = {
+  elsewhere: "another window or editor runs this; look on here, answer there",
+  "cut off": "cut off in the middle; “Outrider: Resume…” goes on with it",
+} as const;
 
 function serverWord({ server }: Frame): string {
   return server === "starting" ? "the server is starting" : "the server is not running";
@@ -304,6 +329,7 @@ text.addEventListener("input", () => {
 
 window.addEventListener("message", ({ data }: MessageEvent<ToView>) => {
   if (data.type === "state") showState(data);
+  else if (data.type === "sent") showSent(data);
   else if (data.what === "open" && frame !== undefined && frame.open.length > 0) focusOpen();
   else text.focus();
 });

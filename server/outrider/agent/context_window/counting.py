@@ -39,7 +39,7 @@ class Counter:
     def take(self, model: str, messages: Sequence[Message], tokens: Tokens | None) -> None:
         """Take over what a model counted for a request with these messages, and for its answer."""
         size = self._size(messages) + self.tools
-        if tokens is None or tokens.input <= size * LEAST_PER_BYTE:
+        if tokens is None or tokens.estimated or tokens.input <= size * LEAST_PER_BYTE:
             return
         self._model = model
         self._ratios[model] = min(max(tokens.input / max(size, 1), FEWEST_PER_BYTE), MOST_PER_BYTE)

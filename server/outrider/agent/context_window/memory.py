@@ -120,7 +120,7 @@ class Memory:
 
     def _answered(self, data: dict[str, Any]) -> None:
         usage = data.get("usage")
-        if usage and usage["inputTokens"] > 0 and self._requested is not None:
+        if usage and usage["inputTokens"] > 0 and not usage.get("estimated") and self._requested is not None:
             model, messages = self._requested
             self.last = LastCount(model, messages, usage["inputTokens"], usage["outputTokens"])
         self._requested = None

@@ -28,6 +28,8 @@ class Tokens:
     cost: float | None = None
     unpriced: bool = False
     """Whether an answer came without its cost."""
+    estimated: bool = False
+    """Whether some of them were counted by nobody."""
 
     def add(self, usage: Data | None) -> None:
         """Take in the usage of one answer."""
@@ -35,6 +37,7 @@ class Tokens:
             return
         self.given += usage.get("inputTokens", 0)
         self.made += usage.get("outputTokens", 0)
+        self.estimated = self.estimated or bool(usage.get("estimated"))
         if (cached := usage.get("cachedTokens")) is not None:
             self.cached = (self.cached or 0) + cached
         if (cost := usage.get("cost")) is not None:
@@ -335,6 +338,8 @@ class _Fold:
                 turn = self._turns.get(str(data.get("turnId", "")))
                 note = Note("info", "The session was opened again by another process.", event.ts)
                 (turn.items if turn else cast("list[Any]", report.outside)).append(note)
+            case "session.titled" if data.get("title"):
+                self._note(event, "info", f"{data.get('model')} named the session “{data['title']}”.")
             case "session.forked":
                 self._note(event, "info", f"The session began as a copy of {data.get('fromSessionId')}.")
             case "session.closed" if data.get("leftOver"):
@@ -524,6 +529,7 @@ def _sum_tokens(total: Tokens, one: Tokens) -> None:
     if one.cost is not None:
         total.cost = (total.cost or 0) + one.cost
     total.unpriced = total.unpriced or one.unpriced
+    total.estimated = total.estimated or one.estimated
 
 
 def _given(context: Any) -> list[str]:

@@ -87,7 +87,7 @@ def tokens(spent: Tokens) -> str:
         return ""
     cached = f" ({spent.cached:,} cached)" if spent.cached else ""
     cost = f", cost {spent.cost:.4f}" if spent.cost is not None else ""
-    return f"{spent.given:,} tokens in{cached}, {spent.made:,} out{cost}"
+    return f"{'~' if spent.estimated else ''}{spent.given:,} tokens in{cached}, {spent.made:,} out{cost}"
 
 
 def cost(spent: Tokens) -> str:

@@ -14,6 +14,7 @@ from outrider.models.dialects.answer import OpenCall
 from outrider.models.dialects.decoder import Decoder
 from outrider.models.failures import stream_failure
 from outrider.models.payload import count, mapping, mappings, string
+from outrider.models.thoughts_back import wants_thoughts
 from outrider.ports.ids import Ids
 from outrider.ports.model import FinishReason, ModelFailure, ModelItem, Tokens
 
@@ -21,10 +22,14 @@ _FINISH_REASONS: dict[str, FinishReason] = {
     "length": "length",
     "max_tokens": "length",
     "model_length": "length",
+    "model_context_window_exceeded": "length",
     "content_filter": "refused",
     "refusal": "refused",
+    "sensitive": "refused",
 }
 """Those that stand whatever else came; every other one means `tool_calls` if there are calls, else `stop`."""
+_BROKEN_OFF = frozenset({"error", "network_error", "insufficient_system_resource", "abort"})
+"""Reasons for an end that is none: the server gave up. Those of OpenRouter, Z.ai, DeepSeek and vLLM."""
 _KEPT_LISTS = ("reasoning_details", "thinking_blocks")
 """Signed reasoning, as OpenRouter and LiteLLM send it piece by piece; it goes back whole."""
 _ONLY = -1
@@ -47,6 +52,7 @@ class ChatDecoder(Decoder):
         self._by_index: dict[int, list[OpenCall]] = {}
         """The calls of each index, the latest last: some servers give every call the same one."""
         self._kept: dict[str, Any] = {}
+        self._thoughts_kept = wants_thoughts(model)
         self._finish: str | None = None
         self._refused = False
         self._in_pieces = False
@@ -62,8 +68,8 @@ class ChatDecoder(Decoder):
         return self._done or self._finish is not None or self._came_whole
 
     def _end(self, items: list[ModelItem]) -> None:
-        if self._finish == "error":
-            items.append(ModelFailure("overloaded", f"{self._source} ended the answer with an error"))
+        if self._finish in _BROKEN_OFF:
+            items.append(ModelFailure("overloaded", f"{self._source} gave the answer up: {self._finish}"))
             return
         if self._kept:
             self._answer.keep(self._kept)
@@ -75,6 +81,9 @@ class ChatDecoder(Decoder):
     def _take(self, chunk: dict[str, Any], items: list[ModelItem]) -> None:
         if chunk.get("error") or chunk.get("object") == "error" or _is_bare_error(chunk):
             items.append(stream_failure(chunk, source=self._source))
+            return
+        if stopped := mapping(chunk.get("x_groq")).get("error"):
+            items.append(stream_failure({"error": stopped}, source=self._source))
             return
         # Groq and Moonshot have further places for it.
         usage = chunk.get("usage") or mapping(chunk.get("x_groq")).get("usage")
@@ -118,6 +127,9 @@ class ChatDecoder(Decoder):
     def _feed_delta(self, delta: dict[str, Any], items: list[ModelItem]) -> None:
         reasoning = delta.get("reasoning_content") or delta.get("reasoning")
         if isinstance(reasoning, str):
+            if reasoning and self._thoughts_kept:
+                key = "reasoning_content" if delta.get("reasoning_content") else "reasoning"
+                self._kept[key] = self._kept.get(key, "") + reasoning
             self._thinks_aloud = self._thinks_aloud or bool(reasoning)
             self._answer.add_reasoning(reasoning, items)
         if not self._thinks_aloud:

@@ -15,6 +15,7 @@ from outrider.models.dialects.complete import completed
 from outrider.models.dialects.kept import CallBlock, Verbatim, blocks_of
 from outrider.models.images import behind_results, data_url
 from outrider.models.payload import call_id, encoded, is_object, object_of, tool_name
+from outrider.models.thoughts_back import is_mark, text_of
 from outrider.ports.model import Message, ModelRequest, ToolCall, ToolSpec
 
 
@@ -92,15 +93,16 @@ class ChatRequestEncoder:
             fields["tool_call_id"] = self._id(message.tool_call_id or "")
         if message.role != "assistant":
             return fields
+        fields["content"] = text = text_of(message, self._full_name)
         calls: list[dict[str, Any]] = []
         for block in blocks_of(message, self._full_name):
             if isinstance(block, Verbatim):
-                fields = {**block.block, **fields}
+                fields = fields if is_mark(block.block) else {**block.block, **fields}
             elif isinstance(block, CallBlock):
                 calls.append({**self._tool_call(block.call), **block.extra})
         if calls:
             # Null, not "": some servers refuse empty text beside calls, none refuses null there.
-            fields |= {"content": message.text or None, "tool_calls": calls}
+            fields |= {"content": text or None, "tool_calls": calls}
             if back := self._server.reasoning_back:
                 fields[back] = message.reasoning or ""
         return fields

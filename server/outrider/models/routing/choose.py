@@ -11,7 +11,7 @@ from outrider.models.routing.latency import Pace
 from outrider.models.routing.profile import Profile
 from outrider.models.routing.score import Demand, cost_of, score
 from outrider.ports.routing import Candidate, LeftOut, Need, RouteReason, Routing
-from outrider_protocol.settings import TIERS, TOOL_STRENGTHS, Tier, Tiers
+from outrider_protocol.settings import TIERS, TOOL_STRENGTHS, Settings, Tier, Tiers
 from outrider_protocol.settings import Routing as RoutingSettings
 
 ANSWER_RESERVE: Final = 0.05
@@ -58,6 +58,12 @@ def in_order(tiers: Tiers, wanted: Tier, model: str | None) -> list[Listed]:
         for entry in getattr(tiers, tier):
             add([entry] if isinstance(entry, str) else entry, tier)
     return listed
+
+
+def named(settings: Settings) -> list[str]:
+    """The models that the settings name, each once, the one of a turn's first step first."""
+    listed = [one.model for one in in_order(settings.tiers, "frontier", settings.model)]
+    return list(dict.fromkeys([*listed, *settings.fallback_models, *settings.models]))
 
 
 def choose(

@@ -5,12 +5,14 @@ text from there on, and the request is made again. So is one whose images were r
 do that for any other failure.
 """
 
+import math
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import replace
 
 from outrider.models.dialects.http_model import HttpModel
 from outrider.models.images import as_shown, has_images
+from outrider.models.native_calls import as_meant
 from outrider.models.routing.profile import Profile
 from outrider.models.text_tools.formats import FORMATS
 from outrider.models.with_text_tools import TextToolModel
@@ -19,6 +21,7 @@ from outrider.models.wrapper import Wrapper
 from outrider.ports.clock import Clock
 from outrider.ports.ids import Ids
 from outrider.ports.model import (
+    BYTES_PER_TOKEN,
     Latency,
     Model,
     ModelFailure,
@@ -130,7 +133,7 @@ class ProfiledModel(Wrapper):
             yield Switched(self.name, form, refused.kind)
 
     async def _timed(self, request: ModelRequest) -> AsyncGenerator[ModelItem, None]:
-        began, first = self._clock.monotonic(), None
+        began, first, shown = self._clock.monotonic(), None, 0
         form = self.tool_format
         model, opened = self._inner, self.name in self._opened
         if form is not None and _has_to_do_with_tools(request):
@@ -141,15 +144,19 @@ class ProfiledModel(Wrapper):
             async for item in items:
                 if first is None and isinstance(item, TextDelta | ReasoningDelta | ModelResponse):
                     first = self._clock.monotonic()
+                if isinstance(item, TextDelta | ReasoningDelta):
+                    shown += len(item.text)
                 if isinstance(item, ReadAnew):
                     # What showed of this answer is expected of the next one.
                     self._opened ^= {self.name}
                 if isinstance(item, ModelResponse):
+                    item = as_meant(item, request.tools, self._ids)  # noqa: PLW2901 - it is that answer
                     latency = _latency(began, first or began, self._clock.monotonic(), item.tokens)
                     self._on_latency(self.name, latency)
-                    yield replace(item, tokens=self._priced(item.tokens or Tokens()), latency=latency)
+                    used = _counted(item.tokens or Tokens(), request, shown + _length_of_calls(item))
+                    yield replace(item, tokens=self._priced(used), latency=latency)
                 elif isinstance(item, ModelFailure):
-                    used = item.tokens if first is None else item.tokens or Tokens()
+                    used = item.tokens if first is None else _counted(item.tokens or Tokens(), request, shown)
                     yield replace(item, tokens=self._priced(used))
                 else:
                     yield item
@@ -158,7 +165,7 @@ class ProfiledModel(Wrapper):
         price = self._profile().price
         if tokens is None or tokens.cost is not None or price is None:
             return tokens
-        if not (tokens.input or tokens.output) and (price.input or price.output):
+        if not tokens.counted and not tokens.estimated and (price.input or price.output):
             return tokens  # what a provider did not count was used all the same: its cost is unknown
         return replace(tokens, cost=cost(price, tokens))
 
@@ -174,6 +181,19 @@ def cost(price: Price, tokens: Tokens) -> float:
     for_cached = price.input if price.cached is None else price.cached
     total = (tokens.input - cached) * price.input + cached * for_cached + tokens.output * price.output
     return round(total / 1e6, 9)
+
+
+def _counted(tokens: Tokens, request: ModelRequest, characters: int) -> Tokens:
+    """What a request used; an estimate where its provider counted nothing: a limit must not stand still then."""
+    if tokens.counted or request.tokens is None:
+        return tokens
+    return replace(
+        tokens, input=request.tokens, output=math.ceil(characters / BYTES_PER_TOKEN), estimated=True
+    )
+
+
+def _length_of_calls(answer: ModelResponse) -> int:
+    return sum(len(call.name) + len(call.arguments) for call in answer.tool_calls)
 
 
 def _has_to_do_with_tools(request: ModelRequest) -> bool:

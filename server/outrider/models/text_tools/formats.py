@@ -16,6 +16,7 @@ from outrider.models.text_tools import (
     tokens,
     writing,
 )
+from outrider.models.text_tools.parallel import several
 from outrider.models.text_tools.reading import Call, Item, Reading, prose
 from outrider.models.text_tools.source import Wait
 from outrider.models.text_tools.tools import Tools
@@ -65,7 +66,7 @@ class TextToolParser:
             return []
         self._reading.source.push(text)
         next(self._steps)
-        return self._sink.taken()
+        return self._taken()
 
     def told_apart(self) -> None:
         """Say that who serves the model gives its reasoning apart, so that the text is nothing but the answer."""
@@ -86,7 +87,17 @@ class TextToolParser:
         for _ in self._steps:
             raise AssertionError("a parser waits for text after the end")
         self._sink.end()
-        return self._sink.taken()
+        return self._taken()
+
+    def _taken(self) -> list[Item]:
+        """What was found since the last time, each call for itself."""
+        items: list[Item] = []
+        for item in self._sink.taken():
+            within = (
+                several(item.name, item.arguments, self._reading.tools) if isinstance(item, Call) else None
+            )
+            items += [item] if within is None else [Call(name, given) for name, given in within]
+        return items
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from outrider.models.text_tools import literal
+from outrider.models.text_tools.parallel import PREFIX, WRAPPERS
 from outrider.models.text_tools.reading import Reading, standing
 from outrider.models.text_tools.shapes import arguments_of, named
 from outrider.models.text_tools.source import Mismatch, Stops, Wait
@@ -59,7 +60,7 @@ def _part(reading: Reading, spoken: bool) -> Wait[bool]:
     head = "".join(header)
     to, channel = _TO.search(head), _CHANNEL.search(head)
     name = to.group(1) if to else ""
-    if name.startswith("functions.") or (name and tools.has(name)):
+    if name.startswith(PREFIX) or name in WRAPPERS or (name and tools.has(name)):
         body: list[str] = []
         end = yield from source.until(_BODY, body.append)
         arguments = None if reading.cut_off and not end else _arguments("".join(body))
@@ -68,7 +69,7 @@ def _part(reading: Reading, spoken: bool) -> Wait[bool]:
         if call is None:
             sink.text(raw)
             return True
-        sink.call(call.name.removeprefix("functions."), call.arguments)
+        sink.call(call.name.removeprefix(PREFIX), call.arguments)
         return spoken
     source.recorded()
     thought = (channel.group(1) if channel else head.strip()) == "analysis"

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from outrider.models.text_tools import literal
+from outrider.models.text_tools.parallel import several, without_prefix
 from outrider.models.text_tools.reading import Call, Reading
 from outrider.models.text_tools.source import Mismatch, Wait
 from outrider.models.text_tools.tools import Tools
@@ -51,9 +52,10 @@ def call_of(found: Any, tools: Tools, *, known: bool, bare: bool = False) -> Cal
 def named(name: str, arguments: Mapping[str, Any], tools: Tools, *, known: bool) -> Call | None:
     """A call of `name`; None if that is no name, or of no tool where it must be one."""
     name = name.strip()
-    if not tools.has(name) and name.startswith("functions.") and tools.knows(name[len("functions.") :]):
-        name = name[len("functions.") :]
-    if not name or len(name) > _LONGEST_NAME or "\n" in name or (known and not tools.knows(name)):
+    name = without_prefix(name, tools)
+    if not name or len(name) > _LONGEST_NAME or "\n" in name:
+        return None
+    if known and not tools.knows(name) and several(name, arguments, tools) is None:
         return None
     return Call(name, arguments)
 

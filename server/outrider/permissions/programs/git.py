@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from outrider.permissions.programs.options import Options, Reads, names, read_options
@@ -12,7 +14,7 @@ _DIFF: Final = names(
     "patch-with-stat name-only name-status color no-color color-words word-diff word-diff-regex no-renames check full-index binary "
     "abbrev find-renames find-copies diff-filter pickaxe-all pickaxe-regex relative text ignore-all-space ignore-space-change "
     "ignore-space-at-eol ignore-blank-lines function-context exit-code quiet no-ext-diff no-textconv cached staged merge-base "
-    "no-index-never src-prefix dst-prefix no-prefix compact-summary ignore-cr-at-eol submodule"
+    "src-prefix dst-prefix no-prefix compact-summary ignore-cr-at-eol submodule"
 )
 _LOG: Final = _DIFF | names(
     "oneline pretty format abbrev-commit no-abbrev-commit graph decorate no-decorate all branches tags remotes max-count skip since after "
@@ -20,18 +22,20 @@ _LOG: Final = _DIFF | names(
     "no-merges first-parent follow reverse date date-order topo-order author-date-order left-right cherry cherry-pick boundary "
     "simplify-by-decoration full-history ancestry-path walk-reflogs source no-notes left-only right-only name-status numstat stat"
 )
-_LOG_VALUED: Final = names("max-count skip since after until before author committer grep date diff-filter")
-_DIFF_SHORT: Final = "pusRaBbwzWMCDSq"
+_DIFF_VALUED: Final = names("diff-filter word-diff-regex src-prefix dst-prefix diff-algorithm")
+_LOG_VALUED: Final = _DIFF_VALUED | names(
+    "max-count skip since after until before author committer grep date"
+)
 
 _SUB: Final[Mapping[str, Options]] = {
     "status": Options("sbuvz", "", names("short branch porcelain long untracked-files ignored ignore-submodules column no-column "
                       "ahead-behind no-ahead-behind renames no-renames find-renames show-stash verbose null")),
-    "log": Options("pusczwbiEFPgqm", "nSGLUM", _LOG, _LOG_VALUED, numbers=True),
-    "show": Options("psczwbq", "nSGUM", _LOG, _LOG_VALUED, numbers=True),
-    "diff": Options("pszwbRaWq", "SGUMCD", _DIFF, names("diff-filter word-diff-regex")),
-    "shortlog": Options("sne", "", names("summary numbered email all since until no-merges")),
-    "blame": Options("bcfeklnpstw", "LMCS", names("porcelain line-porcelain incremental root show-stats date show-name show-number "
-                     "show-email abbrev")),
+    "log": Options("pusczwbiEFPgqm", "nSGL", _LOG, _LOG_VALUED, numbers=True, optional="UM"),
+    "show": Options("psczwbq", "nSG", _LOG, _LOG_VALUED, numbers=True, optional="UM"),
+    "diff": Options("pszwbRaWqD", "SG", _DIFF, _DIFF_VALUED, optional="UMC"),
+    "shortlog": Options("sne", "", names("summary numbered email all since until no-merges"), names("since until")),
+    "blame": Options("bcfeklnpstw", "L", names("porcelain line-porcelain incremental root show-stats date show-name show-number "
+                     "show-email abbrev"), names("date"), optional="MC"),
     "grep": Options("acEFGhHiIlLnopPqvwW", "ABCefm", names("cached text ignore-case word-regexp invert-match full-name "
                     "extended-regexp basic-regexp perl-regexp fixed-strings line-number column files-with-matches name-only "
                     "files-without-match count break heading show-function function-context context after-context before-context "
@@ -39,11 +43,11 @@ _SUB: Final[Mapping[str, Options]] = {
                     patterns=names("-e -f"), paths=names("-f"), operands="pattern"),
     "ls-files": Options("cdikmostuvz", "x", names("cached deleted modified others ignored stage unmerged killed exclude "
                         "exclude-standard error-unmatch full-name abbrev eol deduplicate"), names("exclude")),
-    "ls-tree": Options("drtlz", "", names("long name-only name-status object-only full-name full-tree abbrev format")),
+    "ls-tree": Options("drtlz", "", names("long name-only name-status object-only full-name full-tree abbrev format"), names("format")),
     "rev-parse": Options("q", "", names("abbrev-ref short verify show-toplevel show-prefix show-cdup git-dir git-common-dir is-inside-work-tree "
                          "is-bare-repository is-inside-git-dir symbolic symbolic-full-name all branches tags remotes head quiet absolute-git-dir")),
-    "rev-list": Options("n", "", _LOG | names("count objects"), _LOG_VALUED, numbers=True),
-    "describe": Options("", "", names("all tags contains abbrev always long match exact-match first-parent candidates"), names("match")),
+    "rev-list": Options("", "n", _LOG | names("count objects"), _LOG_VALUED, numbers=True),
+    "describe": Options("", "", names("all tags contains abbrev always long match exact-match first-parent candidates"), names("match candidates")),
     "merge-base": Options("a", "", names("all octopus independent is-ancestor fork-point")),
     "name-rev": Options("", "", names("tags name-only all always")),
     "cat-file": Options("tsep", "", names("batch-check")),
@@ -53,7 +57,7 @@ _SUB: Final[Mapping[str, Options]] = {
     "check-ignore": Options("qvnz", "", names("quiet verbose non-matching no-index")),
     "version": Options("", "", names("build-options"), operands="none"),
     "whatchanged": Options("p", "n", _LOG, _LOG_VALUED, numbers=True),
-    "diff-tree": Options("prsz", "", _DIFF | names("root no-commit-id")),
+    "diff-tree": Options("prsz", "", _DIFF | names("root no-commit-id"), _DIFF_VALUED),
 }  # fmt: skip
 
 _LISTS: Final[Mapping[str, Options]] = {
@@ -66,17 +70,21 @@ _LISTS: Final[Mapping[str, Options]] = {
 """Sub-commands that list where they are given no name, and make something where they are."""
 
 _VERBS: Final = {
-    "stash": {"list": Options("p", "", _LOG), "show": Options("pu", "", _DIFF)},
+    "stash": {"list": Options("p", "", _LOG, _LOG_VALUED), "show": Options("pu", "", _DIFF, _DIFF_VALUED)},
     "worktree": {"list": Options("vz", "", names("porcelain verbose"), operands="none")},
     "remote": {"get-url": Options("", "", names("all push"), operands="texts")},
     "config": {"--get": Options(operands="texts"), "--list": Options(operands="none"), "-l": Options(operands="none")},
-    "reflog": {"show": Options("n", "", _LOG, _LOG_VALUED, numbers=True)},
+    "reflog": {"show": Options("", "n", _LOG, _LOG_VALUED, numbers=True)},
     "submodule": {"status": Options("", "", names("cached recursive"))},
     "notes": {"list": Options(), "show": Options()},
 }  # fmt: skip
 
 
 _PATCHES: Final = names("log whatchanged reflog stash diff-tree show diff")
+_COMMITS_ALONE: Final = names(
+    "log show whatchanged shortlog rev-parse rev-list ls-tree cat-file for-each-ref show-ref merge-base name-rev branch tag remote "
+    "config reflog version notes count-objects worktree diff-tree"
+)
 _PATCHED: Final = names("show diff")
 _CHECKS: Final = re.compile(r"%G|%\(\*?(?:raw|signature)")
 """What in a format has a program look at a signature, or shows an object as it is (git-log(1), git-for-each-ref(1))."""
@@ -96,6 +104,12 @@ def git_reads(arguments: Sequence[Word]) -> Reads | str:
     if isinstance(reads, str) or not _shows_texts(arguments):
         return reads
     return reads._replace(tracked=True, past=_shows_past(arguments))
+
+
+def looks_at_files(arguments: Sequence[Word]) -> bool:
+    """Whether git may look what became of the files that it tracks, and so into repositories among them."""
+    texts = [word.text or "" for word in arguments]
+    return next((text for text in texts if not text.startswith("-")), "") not in _COMMITS_ALONE
 
 
 def _shows_past(arguments: Sequence[Word]) -> bool:
@@ -138,7 +152,11 @@ def _where(arguments: Sequence[Word]) -> Reads | str:
         None,
     ):
         return f"{other} shows what another repository holds"
-    if any(_CHECKS.search(word.source) for word in rest):
+    if any(
+        _CHECKS.search(word.source if word.text is None else word.text)
+        or (word.text is None and before.text == "--format")
+        for before, word in pairwise((Word("", ""), *rest))
+    ):
         return "its format has another program look at signatures, or shows an object as it is"
     while rest and rest[0].text in {"--no-pager", "--no-optional-locks", "--literal-pathspecs"}:
         rest.pop(0)
@@ -150,8 +168,9 @@ def _where(arguments: Sequence[Word]) -> Reads | str:
         if verb in verbs:
             return read_options(verbs[verb], rest[1:])
     if options := _SUB.get(name) or _LISTS.get(name):
-        if name in _LISTS and any(word.text in {"-l", "--list"} for word in rest) and name != "remote":
-            # With a list the operands are patterns.
-            rest = [word for word in rest if (word.text or "-").startswith("-")]
+        texts = [word.text for word in rest]
+        texts = texts[: texts.index("--")] if "--" in texts else texts
+        if name in _LISTS and not {"-l", "--list"}.isdisjoint(texts) and name != "remote":
+            options = replace(options, operands="texts")  # with a list they are patterns
         return read_options(options, rest)
     return f"git {name} is not known to only read"

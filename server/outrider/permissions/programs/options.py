@@ -1,5 +1,6 @@
 """Reads the options of a program by a table: an option that is not in it is not known to be harmless."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
@@ -8,6 +9,9 @@ from outrider.permissions.shell.model import Word, no_words
 
 Operands = Literal["paths", "pattern", "texts", "none"]
 """What stands after the options: paths; a pattern, then paths; texts that name no file; nothing."""
+
+
+_MANY: Final = 10_000
 
 
 class Reads(NamedTuple):
@@ -38,7 +42,7 @@ class Options:
     short: str = ""
     """Letters without a value."""
     valued: str = ""
-    """Letters with a value."""
+    """Letters with a value, in the same word or the next one."""
     long: frozenset[str] = frozenset()
     """Long ones, without the dashes; a value stands after `=`, or, for those in `long_valued`, may be the next word."""
     long_valued: frozenset[str] = frozenset()
@@ -57,8 +61,10 @@ class Options:
     """Whether it follows the links that it meets there."""
     hidden: frozenset[str] | None = None
     """Options with which it looks at hidden files; None: it always does."""
-    most: int = 10_000
+    most: int = _MANY
     """Operands that it takes."""
+    optional: str = ""
+    """Letters whose value, where there is one, is in the same word."""
 
 
 @dataclass(slots=True)
@@ -75,10 +81,18 @@ def read_options(options: Options, arguments: Sequence[Word]) -> Reads | str:
     """Where a program reads with these arguments; a text says why it is not known to only read."""
     taken = _Taken()
     rest = list(arguments)
+    may_take = False
     while rest:
         word = rest.pop(0)
         text = word.text
+        if taken.operands and options.most < _MANY and word.may_be_option and text != "-":
+            # Not every program looks for options behind the first operand.
+            return f"{word.source} may be a file that is written"
         if text == "--":
+            # Another version of the program may take this for the value of what stands before it.
+            odd = next((one for one in rest if one.may_be_option and not one.is_glob), None)
+            if may_take and odd is not None:
+                return f"{odd.source} may be an option"
             taken.early = len(taken.operands)
             taken.operands += rest
             break
@@ -93,6 +107,7 @@ def read_options(options: Options, arguments: Sequence[Word]) -> Reads | str:
             taken.operands.append(word)
         elif problem := _option(options, text, rest, taken):
             return problem
+        may_take = text is not None and text.startswith("--") and "=" not in text
     return _told(options, taken)
 
 
@@ -101,10 +116,12 @@ def _option(options: Options, text: str, rest: list[Word], taken: _Taken) -> str
         key, equals, value = text.partition("=")
         name = key.lstrip("-")
         taken.keys.add(key)
+        if equals and options.single_dash:
+            return f"{text} is not known to only read"
         if name in options.long_valued:
-            if not equals and (not rest or not rest[0].is_one):
-                return f"{text} lacks a value" if not rest else f"{rest[0].source} may be an option"
-            _value(options, key, Word(text, value) if equals else rest.pop(0), taken)
+            if not equals and (problem := _no_value(options, key, rest)):
+                return problem
+            _value(options, key, Word(text, value) if equals else _next(rest, taken), taken)
             return None
         if name not in options.long:
             return f"{text} is not known to only read"
@@ -116,13 +133,36 @@ def _option(options: Options, text: str, rest: list[Word], taken: _Taken) -> str
         taken.keys.add(f"-{letter}")
         if letter in options.valued:
             value = letters[number + 1 :]
-            if not value and (not rest or not rest[0].is_one):
-                return f"{text} lacks a value" if not rest else f"{rest[0].source} may be an option"
-            _value(options, f"-{letter}", Word(text, value) if value else rest.pop(0), taken)
+            if not value and (problem := _no_value(options, f"-{letter}", rest)):
+                return problem
+            _value(options, f"-{letter}", Word(text, value) if value else _next(rest, taken), taken)
+            return None
+        if letter in options.optional:
             return None
         if letter not in options.short:
             return f"{text} is not known to only read"
     return None
+
+
+def _no_value(options: Options, key: str, rest: Sequence[Word]) -> str | None:
+    """Why the next word is not believed to be the value of an option, None if it is.
+
+    One that looks like an option is one to a program that takes no value there; only a number and a pattern may.
+    """
+    if not rest:
+        return f"{key} lacks a value"
+    text = rest[0].text
+    if rest[0].is_one and (text is None or not re.fullmatch(r"-.*\D.*|--", text, re.DOTALL)):
+        return None
+    return None if rest[0].is_one and key in options.patterns else f"{rest[0].source} may be an option"
+
+
+def _next(rest: list[Word], taken: _Taken) -> Word:
+    """The next word as a value; behind an operand it is another operand to programs that see no options there."""
+    word = rest.pop(0)
+    if taken.operands:
+        taken.paths.append(word)
+    return word
 
 
 def _value(options: Options, key: str, value: Word, taken: _Taken) -> None:
@@ -133,15 +173,18 @@ def _value(options: Options, key: str, value: Word, taken: _Taken) -> None:
 
 def _told(options: Options, taken: _Taken) -> Reads | str:
     operands, early = taken.operands, taken.operands[: taken.early]
-    if len(operands) > options.most:
-        return f"{operands[options.most].source} may be a file that is written"
+    last = operands[options.most :] or [word for word in operands if word.is_glob and options.most < _MANY]
+    if last:
+        return f"{last[0].source} may be a file that is written"
     match options.operands:
         case "none" if operands:
             return f"{operands[0].source} is not known to only read"
         case "none" | "texts":
             operands = []
         case "pattern" if not taken.has_pattern:
+            first = [word for word in operands[:1] if word.is_glob]  # it may be files, options among them
             operands, early = operands[1:], early[1:]
+            taken.paths += first
         case _:
             pass
     below = "*" in options.below or not options.below.isdisjoint(taken.keys)

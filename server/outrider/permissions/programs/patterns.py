@@ -3,8 +3,10 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 from typing import Final
 
+from outrider.permissions.programs.readers import only_reads
 from outrider.permissions.shell.model import Program, Word
 from outrider.permissions.shell.through import SHELLS, runs_others
 
@@ -53,6 +55,15 @@ _DEEPER: Final = frozenset(
 )  # fmt: skip
 """Sub-commands that have sub-commands, or run what is named next."""
 
+_RUNS_NEXT: Final = frozenset(
+    {
+        ("npm", "exec"), ("pnpm", "exec"), ("pnpm", "dlx"), ("yarn", "dlx"), ("yarn", "exec"), ("bun", "run"), ("bun", "x"), ("uv", "run"), ("poetry", "run"),
+        ("pdm", "run"), ("hatch", "run"), ("rye", "run"), ("conda", "run"), ("mamba", "run"), ("bundle", "exec"), ("go", "run"), ("deno", "run"),
+        ("nix", "run"), ("docker", "run"), ("docker", "exec"), ("podman", "run"), ("podman", "exec"), ("kubectl", "exec"), ("kubectl", "run"),
+    }
+)  # fmt: skip
+"""Sub-commands that run what is named next: a program, a file, a package, an image."""
+
 _INTERPRETERS: Final = _names(
     "python python2 python3 node deno bun ruby perl php lua Rscript java tsx ts-node npx pnpx bunx pipx uvx"
 )
@@ -63,6 +74,9 @@ _ONE_THING: Final = _names(
     "ls cat head tail wc grep rg find sort uniq cut tr diff stat file du tree echo pwd which date jq sed"
 )
 """Programs that do one thing, so that their name says it."""
+
+_DO_MORE: Final = _names("find sed sort rg date tree uniq file xxd")
+"""Programs that mostly read, and write or run something by an option or an operand."""
 
 
 def pattern_of(program: Program) -> Pattern | None:
@@ -81,17 +95,22 @@ def pattern_of(program: Program) -> Pattern | None:
             break
         known.append(word)
     is_whole = len(known) == len(words)
-    if name in _ONE_THING:
+    if name in _ONE_THING and not _does_more(program):
         return Pattern((name,))
     if depth := _DEPTHS.get(name):
-        if len(known) > 1 and (name, known[1]) in _DEEPER:
+        if len(known) > 1 and (name, known[1]) in _DEEPER | _RUNS_NEXT:
             depth = 3
-        if len(known) >= depth and not any(word.startswith("-") for word in known[1:depth]):
-            return Pattern(tuple(known[:depth]))
+        first = known[:depth]
+        is_named = len(known) >= depth and not any(word.startswith("-") for word in first[1:])
+        if is_named and too_wide(first, is_exact=False) is None:
+            return Pattern(tuple(first))
     if name.startswith("python") and known[1:2] == ["-m"] and len(known) > 2:
         return Pattern(tuple(known[:3]))
     is_script = "/" in name or (
-        (name in _INTERPRETERS or name in SHELLS) and len(known) > 1 and not known[1].startswith("-")
+        name not in _DEPTHS
+        and (name in _INTERPRETERS or name in SHELLS)
+        and len(known) > 1
+        and not known[1].startswith("-")
     )
     if is_script and name not in _names("npx pnpx bunx pipx uvx"):
         return Pattern(tuple(known[: 1 if "/" in name else 2]))
@@ -128,13 +147,10 @@ def too_wide(words: Sequence[str], *, is_exact: bool) -> str | None:
         return f"{name} {words[1]} would allow any program: name what it runs"
     if name in _DEPTHS and not _names_one(name, words[1:]):
         return f"{name} does many things: name the one"
-    if (
-        len(words) == 2
-        and (name, words[1]) in _DEEPER
-        and (name, words[1]) != ("kubectl", "get")
-        and words[1] in {"run", "exec"}
-    ):
-        return f"{name} {words[1]} would allow any program: name what it runs"
+    if (name, *words[1:2]) in _RUNS_NEXT | {("npm", "run"), ("pnpm", "run"), ("yarn", "run")}:
+        if len(words) == 2 or words[2].startswith("-"):
+            return f"{name} {words[1]} would allow any program: name what it runs"
+        return too_wide(words[2:], is_exact=False) if (name, words[1]) in _RUNS_NEXT else None
     return None
 
 
@@ -149,11 +165,21 @@ def _names_one(name: str, words: Sequence[str]) -> bool:
 
 
 def fits(pattern: Pattern, program: Program) -> bool:
-    """Whether an allowing rule's words are those of a program: word by word, from its name on."""
+    """Whether an allowing rule's words are those of a program: word by word, from its name on.
+
+    The name alone of a program that mostly reads allows no more than that: `find` is not `find -delete`.
+    """
     words = program.words
     if pattern.is_exact:
         return words == list(pattern.words)
+    if len(pattern.words) == 1 and _does_more(program):
+        return False
     return words[: len(pattern.words)] == list(pattern.words)
+
+
+def _does_more(program: Program) -> bool:
+    """Whether a program that mostly reads may do something else this time."""
+    return program.name in _DO_MORE and isinstance(only_reads(program), str)
 
 
 def may_fit(pattern: Pattern, program: Program) -> bool:
@@ -182,15 +208,29 @@ def may_fit(pattern: Pattern, program: Program) -> bool:
 
 
 def runs_scripts(program: Program) -> Word | None:
-    """The file that a program runs: itself, where it is named by its path, or what an interpreter is given."""
+    """The file that a program runs: itself, where it is named by its path, or what an interpreter is given.
+
+    What `uv run` and the like run counts as if they were not there.
+    """
     if not program.argv or program.name is None:
         return None
-    name = program.name
+    argv = program.argv
+    if len(argv) > 2 and (program.name, argv[1].text) in _RUNS_NEXT:
+        argv = tuple(dropwhile(lambda word: (word.text or "-").startswith("-"), argv[2:]))
+        if argv and argv[0].text not in _RUN_FILES:
+            return argv[0]
+    return _script_of(argv)
+
+
+def _script_of(argv: Sequence[Word]) -> Word | None:
+    name = argv[0].text if argv else None
+    if name is None:
+        return None
     if name in _RUN_FILES or name.startswith("python3."):
-        for word in program.argv[1:]:
+        for word in argv[1:]:
             if word.text in {"-m", "-c", "-e"}:  # a module, or a text
                 return None
             if not (word.text or "-").startswith("-"):
                 return word
         return None
-    return program.argv[0] if "/" in name else None
+    return argv[0] if "/" in name else None

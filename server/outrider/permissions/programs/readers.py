@@ -91,7 +91,8 @@ _TABLE: Final[Mapping[str, Options]] = {
     "cmp": Options("bls", "in", names("print-bytes ignore-initial verbose bytes quiet silent")),
     "md5sum": _HASHES, "sha1sum": _HASHES, "sha256sum": _HASHES, "sha512sum": _HASHES, "b2sum": _HASHES, "cksum": Options(),
     "hexdump": Options("bcCdovx", "ens"),
-    "od": Options("abcdfilosvx", "AjNStw", names("address-radix skip-bytes read-bytes format width output-duplicates")),
+    "od": Options("abcdfilosvx", "AjNSt", names("address-radix skip-bytes read-bytes format width output-duplicates"),
+                  names("address-radix skip-bytes read-bytes format"), optional="w"),
     "xxd": Options(long=names("a b C e E i p ps postscript plain u autoskip bits include uppercase"), single_dash=True, most=1,
                    long_valued=names("c cols g groupsize l len o offset s seek")),
     "strings": Options("ad", "nt", names("all bytes radix")),
@@ -186,16 +187,18 @@ def _only_shows(script: str) -> bool:
 
 
 def _date(arguments: Sequence[Word]) -> Reads | str:
-    return read_options(
-        Options(
-            "Ru",
-            "dIr",
-            names("utc universal date iso-8601 rfc-3339 rfc-email reference"),
-            names("date"),
-            operands="none",
-        ),
-        [word for word in arguments if not (word.text or "").startswith("+")],
+    options = Options(
+        "Ru",
+        "dr",
+        names("utc universal date iso-8601 rfc-3339 rfc-email reference"),
+        names("date"),
+        optional="I",
     )
+    reads = read_options(options, arguments)
+    if isinstance(reads, str):
+        return reads
+    other = next((word for word in reads.paths if not (word.text or word.prefix).startswith("+")), None)
+    return Reads() if other is None else f"{other.source} may set the clock"
 
 
 def _jq(arguments: Sequence[Word]) -> Reads | str:
@@ -283,6 +286,8 @@ def only_reads(program: Program) -> Reads | str:
         return f"{name} is not known to only read"
     if isinstance(reads, str):
         return reads
-    if name == "strings" and any((word.text or "").startswith("@") for word in reads.paths):
-        return "strings takes options from a file"
+    if name == "strings" and any((word.text or word.prefix or "@").startswith("@") for word in arguments):
+        return "strings takes options from a file"  # wherever the word stands
+    if name == "tree" and any(re.match(r"-\w*[ILP].", word.text or "") for word in arguments):
+        return "tree goes on with options behind a letter that has a value"
     return reads._replace(paths=(*reads.paths, *program.reads)) if program.reads else reads

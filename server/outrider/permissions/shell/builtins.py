@@ -23,6 +23,9 @@ _CHANGES: Final = frozenset(
 _NAMES: Final = frozenset({"local", "declare", "typeset", "readonly", "export", "unset"})
 _SET: Final = re.compile(r"[-+][euxvf]*o?")
 _SET_WORDS: Final = frozenset({"pipefail", "errexit", "nounset", "xtrace", "verbose", "noglob"})
+_COUNTS: Final = re.compile(r"%[^A-Za-z(%]*[hjlLqtz]*n")
+"""What in a format has bash set a variable to the number of characters so far."""
+_TESTS_NAMES: Final = "a test may look at variables by name"
 _TESTS: Final = frozenset(
     {
         "-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-n", "-p", "-r", "-s", "-t", "-u", "-w", "-x", "-z", "-G", "-L",
@@ -50,8 +53,8 @@ def builtin_problem(argv: tuple[Word, ...]) -> str | None:
     match name:
         case "set" if not all(_SET.fullmatch(word.text or "") or word.text in _SET_WORDS for word in rest):
             return "set changes how the line is read"
-        case "printf" if rest and (rest[0].may_be_option and rest[0].text != "--"):
-            return "printf sets a variable"
+        case "printf":
+            return _printf_problem(rest)
         case "test" | "[":
             return _test_problem(rest if name == "test" else rest[:-1])
         case "wait" if rest:
@@ -64,16 +67,41 @@ def builtin_problem(argv: tuple[Word, ...]) -> str | None:
             return None
 
 
-def _test_problem(rest: tuple[Word, ...]) -> str | None:
-    """`-v` evaluates the name that it is given, so nothing unknown may stand where an operator can."""
-    for number, word in enumerate(rest):
-        before = rest[number - 1].text if number else None
-        after = rest[number + 1].text if number + 1 < len(rest) else None
-        is_operand = before in _TESTS or after in _TESTS or len(rest) == 1
-        is_one = word.text is not None or (word.source.startswith('"') and word.source.endswith('"'))
-        if word.text in {"-v", "-R"} or not is_one or (word.text is None and not is_operand):
-            return "a test may look at variables by name"
+def _printf_problem(rest: tuple[Word, ...]) -> str | None:
+    """`-v` and `%n` set the variable that they are given."""
+    if rest and rest[0].text == "--":
+        rest = rest[1:]
+    elif rest and rest[0].may_be_option:
+        return "printf sets a variable"
+    if rest and (rest[0].text is None or _COUNTS.search(rest[0].text.replace("%%", ""))):
+        return "printf may set a variable"
     return None
+
+
+def _test_problem(rest: tuple[Word, ...]) -> str | None:
+    """`-v` evaluates the name that it is given, so nothing unknown may stand where it could be that.
+
+    Up to three words are read by their number (Bash Reference Manual, `test`); in longer ones an unknown word may be
+    an operator wherever one can stand.
+    """
+    if any(word.text in {"-v", "-R"} for word in rest):
+        return _TESTS_NAMES
+    if rest and rest[0].text == "!":
+        rest = rest[1:]
+    unknown = [word for word in rest if word.text is None]
+    is_one = all(
+        word.source.startswith('"') and word.source.endswith('"') and word.is_one for word in unknown
+    )
+    match [word.text for word in rest]:
+        case _ if not unknown:
+            return None
+        case [_]:
+            pass
+        case [str(operator), _] | [_, str(operator), _] if operator in _TESTS:
+            pass
+        case _:
+            return _TESTS_NAMES
+    return None if is_one else _TESTS_NAMES
 
 
 def _read_problem(rest: tuple[Word, ...]) -> str | None:

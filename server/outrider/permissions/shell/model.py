@@ -23,6 +23,8 @@ class Word(NamedTuple):
     """Whether it is written without quotes, escapes and expansions, as a reserved word must be."""
     is_one: bool = True
     """Whether it is one word when it runs; what is filled in outside of quotes may be several, or none."""
+    is_filled: bool = False
+    """Whether another program puts something into it, whatever it looks like."""
 
     @property
     def may_be_option(self) -> bool:
@@ -33,7 +35,7 @@ class Word(NamedTuple):
     @property
     def is_glob(self) -> bool:
         """Whether it stands for the files that fit a pattern, and for nothing else."""
-        return self.text is None and _GLOB.fullmatch(self.source) is not None
+        return self.text is None and not self.is_filled and _GLOB.fullmatch(self.source) is not None
 
 
 class Program(NamedTuple):

@@ -160,7 +160,9 @@ class _Reader:
 
     def _inside(self, program: Program, name: str, inner: Inner) -> None:
         sets = (*program.sets, *(one for one in inner.sets if not is_harmless_name(one, exported=True)))
-        outer = program._replace(sets=sets, through=(*program.through, name))
+        outer = program._replace(
+            sets=sets, through=(*program.through, name), reads=(*program.reads, *inner.reads)
+        )
         if not inner.is_all:
             self._add(program)
             outer = outer._replace(writes=(), reads=())

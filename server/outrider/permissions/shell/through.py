@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from outrider.permissions.shell.model import Word
+from outrider.permissions.shell.model import Word, no_words
 from outrider.permissions.shell.variables import as_set
 
 UNKNOWN_REST: Final = Word("…", None, is_one=False)
@@ -23,6 +23,8 @@ class Inner:
     script: Word | None = None
     interpreter: str = "bash"
     sets: tuple[str, ...] = ()
+    reads: tuple[Word, ...] = ()
+    """Files that it reads itself, for its arguments."""
     is_all: bool = True
     """Whether it does nothing else, so that it need not be looked at itself."""
 
@@ -160,7 +162,7 @@ def _prefixed(name: str, argv: Sequence[Word]) -> Inner | Unknown | None:
             return Unknown(f"{name} runs nothing that is named")
         return Inner((Word("echo", "echo"), UNKNOWN_REST)) if name == "xargs" else None
     if name == "xargs":
-        return _fed(argv, rest)
+        return _fed(given, rest)
     if name == "watch":
         texts = [word.text for word in rest]
         if None in texts:
@@ -186,10 +188,10 @@ def _after_options(name: str, argv: Sequence[Word], spec: _Prefix) -> list[Word]
             return rest
         rest.pop(0)
         if text.startswith("--"):
-            key, _, value = text[2:].partition("=")
+            key, equals, _ = text[2:].partition("=")
             if key not in spec.long:
                 return Unknown(f"{name} {text} is not understood")
-            if key in spec.long_values and not value and rest and not rest.pop(0).is_one:
+            if key in spec.long_values and not equals and rest and not rest.pop(0).is_one:
                 return Unknown(f"an argument of {name} is not known")
             continue
         letters = text[1:]
@@ -238,30 +240,42 @@ def _unset(options: Sequence[Word]) -> list[str]:
     return names
 
 
-def _fed(argv: Sequence[Word], rest: Sequence[Word]) -> Inner:
-    """What `xargs` runs: with arguments that it reads, at the end or in the place of a mark."""
-    mark = None
-    for number, word in enumerate(argv[1:], start=1):
+def _fed(given: Sequence[Word], rest: Sequence[Word]) -> Inner | Unknown:
+    """What `xargs` runs: with arguments that it reads, at the end or in the place of a mark.
+
+    Args:
+        given: Its options.
+        rest: The program, and what it is given in any case.
+    """
+    mark, reads, waiting = None, no_words(), list(given)
+    while waiting:
+        word = waiting.pop(0)
         text = word.text or ""
-        if text == "-I" and number + 1 < len(argv):
-            mark = argv[number + 1].text
-        elif text.startswith("-I") or (text.startswith("-i") and text != "-i"):
-            mark = text[2:]
-        elif text == "-i":
-            mark = "{}"
-        elif text.startswith("--replace"):
-            mark = text.partition("=")[2] or "{}"
+        if text.startswith("--"):
+            key, equals, value = text[2:].partition("=")
+            value = (
+                Word(text, value) if equals or key not in _PREFIXES["xargs"].long_values else waiting.pop(0)
+            )
+            mark = (value.text or "{}") if key == "replace" else mark
+            reads += [value] if key == "arg-file" else []
+            continue
+        letter = next((one for one in text[1:] if one in _PREFIXES["xargs"].values), "")
+        value = Word(text, text.partition(letter)[2]) if letter else Word("", "")
+        if letter and letter not in _OPTIONAL["xargs"] and not value.text:
+            value = waiting.pop(0)
+        if letter == "I" and not value.text:
+            return Unknown("the mark of xargs is not known")
+        mark = (value.text or "{}") if letter in {"I", "i"} else mark
+        reads += [value] if letter == "a" else []
     if mark is None:
-        return Inner((*rest, UNKNOWN_REST))
-    return Inner(tuple(_filled(word, mark) for word in rest))
+        return Inner((*rest, UNKNOWN_REST), reads=tuple(reads))
+    return Inner(tuple(_filled(word, mark) for word in rest), reads=tuple(reads))
 
 
 def _filled(word: Word, mark: str) -> Word:
-    if not mark:
-        return word._replace(text=None, prefix="")
     known = word.text if word.text is not None else word.prefix
     before, found, _ = known.partition(mark)
-    return word._replace(text=None, prefix=before) if found else word
+    return word._replace(text=None, prefix=before, is_filled=True) if found else word
 
 
 def _find(argv: Sequence[Word]) -> Inner | Unknown | None:

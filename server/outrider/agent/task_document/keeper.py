@@ -1,0 +1,258 @@
+"""Keeps the task document up to date, from when it is first used on: which session it is about, and when it is written.
+
+Actions and pages are made from the log and from what waits; of the document itself only the person's words are believed,
+and where they stand.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+
+from outrider.agent import papers
+from outrider.agent.services import Services
+from outrider.agent.sessions import Sessions
+from outrider.agent.task_document.conversation import TOLD, Conversation
+from outrider.agent.task_document.page import Page, Standing, page_of, session_named
+from outrider.agent.task_document.weaving import Found, found_in, is_in, taken_apart, without, woven
+from outrider.agent.task_document.writing import MOST_BYTES, Writing
+from outrider.ports.clock import Clock
+from outrider.ports.events import LoggedEvent
+from outrider.store.problem import StoreReadError
+from outrider.workspace.disk import DiskProblem, read_bytes
+from outrider.workspace.documents import uri_key
+
+PAUSE_SECONDS = 0.2
+"""Between two times that it is written: what happens meanwhile is written at once."""
+PAGES_KNOWN = 8
+"""The latest pages, whose lines are known for ours wherever they turn up, such as after an undo in the editor."""
+PAGE = 2000
+"""Events read from the log at once."""
+
+_OF_ALL = frozenset({"approval.requested", "question.asked", "turn.parked", "turn.finished"})
+"""Events after which other sessions, too, may wait for the person, or not any more."""
+_log = logging.getLogger(__name__)
+
+
+class TaskDocument:
+    """The one task document of a workspace. It costs nothing until it is opened."""
+
+    def __init__(self, services: Services, sessions: Sessions, clock: Clock) -> None:
+        """Prepare.
+
+        Args:
+            services: The house.
+            sessions: Its sessions.
+            clock: Counts the pauses; real time, because the log does not know of them.
+        """
+        self._services = services
+        self._sessions = sessions
+        self._clock = clock
+        self._writing = Writing(services.documents, services.editor, clock)
+        self._task: asyncio.Task[None] | None = None
+        self._news = asyncio.Event()
+        self._chosen = False
+        self._wanted: str | None = None
+        self._taken: tuple[str, ...] = ()
+        """What was written in the document and is done, and may still stand in it."""
+        self._problem = ""
+        self._was_open = False
+        self._page: Page | None = None
+        """The latest."""
+        self._there: Page | None = None
+        """The one that was in the document last, as far as that is known."""
+        self._tried: deque[Page] = deque(maxlen=PAGES_KNOWN)
+        self._lock = asyncio.Lock()
+        self.told: Conversation | None = None
+        """The conversation that is in it, as far as it was read."""
+        self._unsubscribe = services.documents.subscribe(self._on_document)
+        if (path := self.path) is not None:
+            self._on_document(path.as_uri())
+
+    @property
+    def path(self) -> Path | None:
+        """Its file, if a folder is open."""
+        folders = self._services.folders.folders
+        return folders[0].path / papers.FOLDER / papers.TASK if folders else None
+
+    # --- what happens --------------------------------------------------------------------------------------------
+
+    def on_event(self, event: LoggedEvent) -> None:
+        """Take note of what a session did."""
+        if self._task is None or event.type not in TOLD:
+            return
+        is_busy = self.told is not None and self.told.unfinished is not None
+        if event.type == "turn.started" and not is_busy:
+            self._wanted, self._chosen = event.session_id, True
+        if event.session_id == self._wanted or event.type in _OF_ALL:
+            self._news.set()
+
+    def _on_document(self, uri: str) -> None:
+        if not uri.endswith(papers.TASK) or self.path is None or uri_key(uri) != uri_key(self.path.as_uri()):
+            return
+        document = self._services.documents.get(uri)
+        is_open, was_open, self._was_open = document is not None, self._was_open, document is not None
+        if is_open and not was_open:
+            self._writing.opened_anew()
+            self._begin()
+        if is_open != was_open:
+            self._news.set()
+        if document is not None and self._page is not None and not self._writing.takes_edits:
+            self._look_whether_loaded(document.text, self._page)
+
+    def _look_whether_loaded(self, text: str, page: Page) -> None:
+        """Where the editor takes no edits the old page stands in its buffer, and what was sent, until it loads the file anew."""
+        if self._there is not page and is_in(page, text):
+            self._there = page
+            self._writing.opened_anew()  # an edit that was given up may have come after all
+        if self._taken and not taken_apart(text).written.startswith(self._taken[0]):
+            self._taken = ()
+
+    async def opened(self) -> Path | str:
+        """Make it, and have it say what there is to say; a text says why that cannot be."""
+        path = await papers.task_paper(self._services.folders)
+        if isinstance(path, str):
+            return path
+        self._begin()
+        await self._update()
+        return path
+
+    def done(self, text: str | None) -> None:
+        """Something was asked for and is done; what was written for it goes."""
+        if self._task is None:
+            return
+        self._problem = ""
+        if text is not None and self._is_written(text.strip()):
+            self._taken = (*self._taken, text.strip())
+        self._news.set()
+
+    def _is_written(self, text: str) -> bool:
+        document = self._services.documents.get(self.path.as_uri()) if self.path is not None else None
+        if document is None or not text:
+            return bool(text)  # in the file, if anywhere
+        under = (found.written for found in self._found_in(document.text))
+        return self.written_in(document.text).startswith(text) or text in under
+
+    def not_done(self, message: str) -> None:
+        """Something was asked for and could not be done."""
+        if self._task is not None:
+            self._problem = message
+            self._news.set()
+
+    def look(self) -> None:
+        """Look whether there is anything new that no event tells of."""
+        if self._task is not None:
+            self._news.set()
+
+    async def close(self) -> None:
+        """End."""
+        self._unsubscribe()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    # --- what actions are made of --------------------------------------------------------------------------------
+
+    def sections_in(self, text: str) -> list[Found]:
+        """The open items that can be read in a text of the document, and what is written under each."""
+        waiting = {item.id for item in self._sessions.waiting}
+        return [found for found in self._found_in(text) if found.section.item.id in waiting]
+
+    def _found_in(self, text: str) -> list[Found]:
+        return found_in(text, self._page) if self._page is not None else []
+
+    def written_in(self, text: str) -> str:
+        """What the person wrote below the mark and has not sent yet."""
+        parts = taken_apart(text)
+        written = parts.written if parts.below is not None else text.strip()
+        return without(written, self._taken).strip()
+
+    # --- writing -------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._run(), name="keep the task document")
+            self._task.add_done_callback(_ended)
+            self._news.set()
+
+    async def _run(self) -> None:
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            try:
+                await self._update()
+            except (StoreReadError, OSError) as problem:
+                _log.warning("the task document is not kept up to date: %s", problem)
+            await self._clock.sleep(PAUSE_SECONDS)
+
+    async def _update(self) -> None:
+        async with self._lock:
+            if (path := self.path) is None:
+                return
+            if not self._chosen:
+                await self._choose(path)
+            await self._catch_up()
+            await self._write(path, self._is_open(path))
+
+    def _is_open(self, path: Path) -> bool:
+        return self._services.documents.get(path.as_uri()) is not None
+
+    async def _write(self, path: Path, is_open: bool) -> None:
+        here = {session.id for session in self._sessions.running}
+        standing = Standing(
+            self._sessions.waiting,
+            self.told is not None and self.told.session_id in here,
+            is_open and not self._writing.takes_edits,
+            self._problem,
+        )
+        page = self._page = page_of(self.told, standing)
+        taken = self._taken
+        self._tried.append(page)
+        problem = await self._writing.put(path, lambda text: self._woven(text, page, taken))
+        if problem is not None:
+            _log.info("the task document is not written: %s", problem)
+        elif self._writing.has_to_wait or self._is_open(path) != is_open:
+            self._news.set()
+        elif self._writing.takes_edits or not is_open:
+            self._there, self._taken = page, self._taken[len(taken) :]
+
+    def _woven(self, text: str, page: Page, taken: Sequence[str]) -> str:
+        there = next((one for one in reversed(self._tried) if is_in(one, text)), self._there)
+        return woven(text, page, there, taken, self._tried)
+
+    async def _choose(self, path: Path) -> None:
+        """The session that it is about at first: the latest that is open here, else the one that it was about before."""
+        self._chosen = True
+        await self._sessions.look_for_resting()
+        begun = [(turn.started_at, one.id) for one in self._sessions.running for turn in one.turns.values()]
+        if begun:
+            self._wanted = max(begun)[1]
+            return
+        document = self._services.documents.get(path.as_uri())
+        text = document.text if document is not None else await asyncio.to_thread(_text_of, path)
+        named = session_named(text)
+        known = {summary.session_id for summary in (await self._sessions.list()).sessions}
+        if named in known and not self._wanted:
+            self._wanted = named
+
+    async def _catch_up(self) -> None:
+        if self._wanted is None:
+            return
+        told = self.told
+        if told is None or told.session_id != self._wanted:
+            told = Conversation(self._wanted)
+        while events := await self._services.store.events(told.session_id, told.last_seq + 1, PAGE):
+            for event in events:
+                told.apply(event)
+        self.told = told
+
+
+def _ended(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (problem := task.exception()):
+        _log.error("the task document is not kept up to date any more", exc_info=problem)
+
+
+def _text_of(path: Path) -> str:
+    content = read_bytes(path, MOST_BYTES)
+    return "" if isinstance(content, DiskProblem) else content.decode("utf-8", "replace")

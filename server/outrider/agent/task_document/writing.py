@@ -1,0 +1,124 @@
+"""Puts the task document where the person reads it: into the editor's buffer where it is open, else into its file.
+
+What an editor says of an edit proves nothing, so the text is looked at. Each time the new text is worked out from what is
+there, and no edit follows one that was not seen yet: what was put in by half is put right by the next one.
+"""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from outrider.ports.clock import Clock
+from outrider.ports.editor import DocumentEdit, Editor
+from outrider.ports.text import PlacedEdit
+from outrider.workspace.diff import text_hunks
+from outrider.workspace.disk import DiskProblem, read_bytes, replace
+from outrider.workspace.documents import Document, DocumentStore, Lines
+
+MOST_BYTES = 10 * 1024 * 1024
+MOST_ROUNDS = 3
+"""Edits in a row that are made until the text is as wanted."""
+MOST_FAILURES = 2
+"""Edits in a row that came to nothing, after which the file is written instead."""
+_LABEL = "Outrider: task document"
+
+Weave = Callable[[str], str]
+
+
+class Writing:
+    """The one that writes."""
+
+    def __init__(self, documents: DocumentStore, editor: Editor, clock: Clock) -> None:
+        """Write into `documents` through `editor`, or onto the disk."""
+        self._documents = documents
+        self._editor = editor
+        self._clock = clock
+        self._failures = 0
+        self._unseen: tuple[int, str] | None = None
+        """Version and text into which an edit was put that the editor has not told of."""
+        self.has_to_wait = False
+        """Whether it is not up to date yet, and may be a little later."""
+
+    @property
+    def takes_edits(self) -> bool:
+        """Whether the editor is believed to put edits into the document."""
+        return self._editor.traits.can_apply_edits and self._failures < MOST_FAILURES
+
+    def opened_anew(self) -> None:
+        """The editor may do better now."""
+        self._failures, self._unseen = 0, None
+
+    async def put(self, path: Path, weave: Weave) -> str | None:
+        """Bring the document up to date.
+
+        Args:
+            path: Its file, which exists.
+            weave: Gives the new text for one that is there.
+
+        Returns:
+            Why it is not, if it is not and waiting does not help.
+        """
+        self.has_to_wait = False
+        uri = path.as_uri()
+        for _ in range(MOST_ROUNDS):
+            document = self._documents.get(uri)
+            if document is None or not self.takes_edits:
+                break
+            if weave(document.text) == document.text:
+                return None
+            if not await self._edit(document, weave):
+                return None
+        document = self._documents.get(uri)
+        if document is not None and self.takes_edits:
+            self.has_to_wait = weave(document.text) != document.text  # somebody types
+            return None
+        return await asyncio.to_thread(_write, path, weave, None if document is None else document.text)
+
+    async def _edit(self, document: Document, weave: Weave) -> bool:
+        """Put an edit into the buffer; whether to go on at once."""
+        if self._unseen == (document.version, document.text):
+            self._failures += 1
+            self.has_to_wait = self.takes_edits
+            return not self.takes_edits
+        wanted, lines, encoding = weave(document.text), Lines(document.text), self._documents.encoding
+        placed = [
+            PlacedEdit(lines.place_of(hunk.start, encoding), lines.place_of(hunk.end, encoding), hunk.new)
+            for hunk in text_hunks(document.text, wanted)
+        ]
+        applied = await self._editor.apply(_LABEL, [DocumentEdit(document.uri, document.version, placed)])
+        if applied.claimed:
+            await self._editor.catch_up()
+            await self._documents.until(
+                document.uri,
+                lambda now: now is None or now.text != document.text,
+                self._clock,
+                self._editor.traits.settle_seconds,
+            )
+        now = self._documents.get(document.uri)
+        if now is None:
+            return True
+        if applied.claimed and now.text != document.text:
+            self._failures, self._unseen = 0, None
+        elif applied.claimed:
+            self._failures, self._unseen = self._failures + 1, (document.version, document.text)
+            self.has_to_wait = self.takes_edits
+            return not self.takes_edits
+        elif now.version == document.version or now.text == wanted:
+            self._failures += 1  # one that is put in and never answered for holds up all others
+        return True
+
+
+def _write(path: Path, weave: Weave, buffer: str | None) -> str | None:
+    """Write the file. What is in the buffer of an editor that takes no edits is in it, unsaved or not."""
+    if path.parent.is_symlink() or path.is_symlink():
+        return "is a link, and is not followed"
+    before = read_bytes(path, MOST_BYTES)
+    if isinstance(before, DiskProblem):
+        return before.message
+    try:
+        text = buffer if buffer is not None else before.decode("utf-8")
+    except UnicodeDecodeError:
+        return "is no text in UTF-8"
+    after = weave(text).encode("utf-8", "replace")
+    problem = replace(path, before, after) if after != before else None
+    return None if problem is None else problem.message

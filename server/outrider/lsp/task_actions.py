@@ -1,0 +1,112 @@
+"""The code actions of the task document: with them a client that has nothing else has the whole agent.
+
+They are made of what is known here. Of the text only the person's words are taken, and where the cursor is: at an open
+item only if that stands there word for word, as a yes is to what can be read.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from outrider.app import App
+from outrider.lsp.offering import action, short, waited_for
+from outrider_protocol import (
+    ACTION_KIND,
+    ALLOW_ONCE,
+    ALLOW_SESSION,
+    ALWAYS_ALLOW,
+    ALWAYS_EVERYWHERE,
+    ALWAYS_HERE,
+    ANSWER,
+    OPEN,
+    REJECT,
+    RESUME,
+    REVIEW,
+    RUN,
+    RUN_OUTSIDE,
+    STEER,
+    UNDO,
+)  # fmt: skip
+from outrider_protocol.events import Open
+
+_DECISIONS: dict[str, dict[str, str]] = {
+    ALLOW_ONCE: {"decision": "allow_once"},
+    RUN_OUTSIDE: {"decision": "allow_once"},
+    ALLOW_SESSION: {"decision": "allow_session"},
+    ALWAYS_HERE: {"decision": "allow_always", "scope": "workspace"},
+    ALWAYS_EVERYWHERE: {"decision": "allow_always", "scope": "everywhere"},
+    REJECT: {"decision": "reject"},
+}
+
+
+def task_actions(app: App, text: str, line: int) -> list[dict[str, Any]]:
+    """The actions of the task document.
+
+    Args:
+        app: The house.
+        text: The document.
+        line: Where the cursor is, from 0.
+    """
+    document = app.task_document
+    document.look()
+    found = document.sections_in(text)
+    here = next((one for one in found if one.start <= line < one.end), None)
+    written = document.written_in(text)
+    if here is not None:
+        return [*_answers(here.section.item, here.written or written), *_going_on(app)]
+    waiting = app.sessions.waiting
+    shown = {one.section.item.id: one.written for one in found}
+    first = waiting[0] if waiting else None
+    actions = list(_answers(first, shown.get(first.id) or written)) if first is not None else []
+    for item in waiting[1:]:
+        if item.allow_free_form and written:
+            actions.append(_answered(item, written))
+    return [*actions, *(_sent(app, written) if written else ()), *_going_on(app)]
+
+
+def _answers(item: Open, written: str) -> Iterator[dict[str, Any]]:
+    what = short(item.title)
+    if item.allow_free_form and written:
+        yield _answered(item, written)
+    if item.kind != "approval":
+        for option in item.options:
+            yield action(f"{option} — {what}", ACTION_KIND, ANSWER, {"id": item.id, "answer": option})
+        return
+    for option in item.options:
+        for title in (ALWAYS_HERE, ALWAYS_EVERYWHERE) if option == ALWAYS_ALLOW else (option,):
+            if title in _DECISIONS:
+                argument = {"id": item.id, **_DECISIONS[title]}
+                yield action(f"{title} — {what}", ACTION_KIND, ANSWER, argument)
+    yield action(f"{REVIEW} — {what}", ACTION_KIND, OPEN, {"what": "review", "id": item.id})
+
+
+def _answered(item: Open, written: str) -> dict[str, Any]:
+    argument = {"id": item.id, "answer": written}
+    return action(f"answer “{short(written)}” — {short(item.title)}", "refactor.rewrite", ANSWER, argument)
+
+
+def _sent(app: App, written: str) -> Iterator[dict[str, Any]]:
+    """What can be done with the text below the mark."""
+    told, what = app.task_document.told, short(written)
+    session = next((one for one in app.sessions.running if told and one.id == told.session_id), None)
+    if session is not None and session.record.state.current is not None:
+        argument = {"sessionId": session.id, "text": written}
+        yield action(f"Send “{what}” to the running task", "refactor.rewrite", STEER, argument)
+        return
+    same = {"sessionId": told.session_id} if told is not None else {}
+    yield action(f"Send “{what}”", "refactor.rewrite", RUN, {"prompt": written, **same})
+    if told is not None:
+        yield action(f"Send “{what}” as a new conversation", "refactor.rewrite", RUN, {"prompt": written})
+    yield action(f"plan “{what}”", "refactor.rewrite", RUN, {"prompt": written, "mode": "plan", **same})
+    yield action(f"explore “{what}”", "refactor.rewrite", RUN, {"prompt": written, "mode": "explore", **same})
+
+
+def _going_on(app: App) -> Iterator[dict[str, Any]]:
+    """What can be done with a conversation that no process has open."""
+    told = app.task_document.told
+    if told is None or any(session.id == told.session_id for session in app.sessions.running):
+        return
+    if told.unfinished is not None:
+        yield action("resume the task", ACTION_KIND, RESUME, {"sessionId": told.session_id})
+    if told.changed:
+        argument = waited_for(app, {"sessionId": told.session_id, "scope": "turn"})
+        yield action("undo turn", ACTION_KIND, UNDO, argument)

@@ -1,0 +1,72 @@
+"""Neovim with the plugin as a person has it: in a terminal, set up by three lines, with keys alone."""
+
+import json
+
+import neovim_driver
+import pytest
+from terminal_editor import AFTER, EDIT, Editor, place, starting
+
+SET_UP = """
+vim.opt.runtimepath:prepend({plugin})
+vim.lsp.config('outrider', {{ cmd = {command}, init_options = {{ model = {model}, stateDir = {state} }} }})
+vim.lsp.enable('outrider')
+"""
+
+
+class Neovim(Editor):
+    """An instance with the lines of the README in its `init.lua`."""
+
+    def __init__(self, folder, turns):
+        program = neovim_driver.program("0.11")
+        if program is None:
+            pytest.skip("Neovim 0.11 is not installed: .ci/install-neovim does that, on Linux")
+        here = place(folder, turns)
+        self.file = here.file
+        # By a path in the workspace, so that the picture is the same everywhere.
+        self.file.with_name("script.json").write_text(json.dumps({"turns": turns}))
+        init = folder / "init.lua"
+        # Strings of JSON are strings of Lua.
+        init.write_text(
+            SET_UP.format(
+                plugin=json.dumps(str(neovim_driver.PLUGIN)),
+                command="{ " + ", ".join(map(json.dumps, here.command)) + " }",
+                model=json.dumps("scripted:script.json"),
+                state=json.dumps(here.state),
+            )
+        )
+        super().__init__(
+            [str(program), "--clean", "-u", str(init), str(self.file)],
+            self.file.parent,
+            {"TERM": "xterm-256color", "COLORTERM": "truecolor", "HOME": str(folder)},
+            rows=24,
+        )
+
+
+neovim = starting(Neovim)
+EARLY = "Outrider is still starting"
+
+
+def give(editor, prompt):
+    """Give a task, as soon as the server is there."""
+
+    def taken():
+        editor.keys("\x0c")  # C-l takes a message away
+        editor.wait(lambda: EARLY not in editor.text)
+        editor.keys(f":Outrider run {prompt}\r")
+        editor.wait(lambda: EARLY in editor.text or "hours * 2" in editor.text)
+        return EARLY not in editor.text
+
+    editor.wait(taken)
+
+
+def test_an_edit_is_seen_at_its_lines_and_taken_by_a_key(neovim):
+    editor = neovim({"text": "It says two, so I change the code."} | EDIT, {"text": "Fixed."})
+    editor.wait("def price(hours):")
+    give(editor, "Correct the price")
+    editor.keys("3G")
+    editor.wait(lambda: "Edit tariff.py (+1 −1)" in editor.text)
+    editor.shot("neovim")
+    editor.keys("\\a")
+    editor.wait("completed")
+    editor.keys(":w\r")
+    editor.wait(lambda: editor.file.read_text() == AFTER)
