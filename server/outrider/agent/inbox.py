@@ -76,8 +76,6 @@ _DECISIONS: dict[str, Decision] = {
     REJECT: "reject",
 }
 _SCOPES: dict[str, Scope] = {ALWAYS_HERE: "workspace", ALWAYS_EVERYWHERE: "everywhere"}
-
-
 _TAKES: dict[str, tuple[Way, ...]] = {
     "approval": ("decision",),
     "question": ("answer",),
