@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from scripting import DONE, FIX, HONEST, call, result, results, step, types
 
-from outrider.agent.inbox import CHANGED_SINCE_ALLOWED
+from outrider.agent.open_items import CHANGED_SINCE_ALLOWED
 from outrider.testing.answers import Dismiss, Late, Never
 from outrider.testing.profiles import NEVER_YES, PROFILES, STOCK
 from outrider.testing.wire_client import RpcError

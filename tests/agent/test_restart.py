@@ -4,7 +4,7 @@ import pytest
 from scripting import DONE, FIX, call, result, results, step, types
 from well_formed import assert_well_formed
 
-from outrider.agent.inbox import CHANGED_SINCE_ASKED
+from outrider.agent.open_items import CHANGED_SINCE_ASKED
 from outrider.testing.answers import Never
 from outrider.testing.scenario import scripted, start_session
 from outrider.testing.wire_client import RpcError

@@ -4,7 +4,10 @@ import subprocess
 
 import pytest
 
-from permissions.looking import verdicts
+from outrider.permissions.decide import Access, decide
+from outrider.permissions.rules import RUN, Rule
+from outrider.permissions.ruling import ruling_on
+from permissions.looking import looked, verdicts
 
 
 def git(folder, *arguments):
@@ -44,9 +47,29 @@ ROWS = [
     ("git log -p", "ask", "the file's text when it came and went"),
     ("git log -p | grep KEY", "ask", "the same, with nothing left that names it"),
     ("git show HEAD~2", "ask", "the commit it came with"),
-    ("git diff HEAD~3", "ask", "what is not there now"),
-    ("git diff HEAD~3 HEAD~1 --", "ask", "the same between commits"),
-    ("git diff --cached", "ask", "the last commit against the index"),
+    ("git show HEAD~1", "ask", "the commit it went with"),
+    ("git show --stat -p HEAD~1", "ask", "the same, with more options"),
+    ("git show HEAD~1^{{commit}}", "ask", "the same, written in another way"),
+    ("git show", "allow", "the last commit, and the one before it, which do not hold it"),
+    ("git show --oneline HEAD -- src", "allow", "the same"),
+    ("git show -3", "ask", "a number has it go on to earlier ones"),
+    ("git show -n 3 HEAD", "ask", "the same"),
+    ("git show --max-count=3", "ask", "the same"),
+    ("git show HEAD~3..HEAD", "ask", "all that lie between"),
+    ("git show ^HEAD~3 HEAD", "ask", "the same"),
+    ("git show --all", "ask", "more than are named"),
+    ("git show HEAD HEAD~2", "ask", "one of two holds it"),
+    ("git diff HEAD~2", "ask", "what is not there now"),
+    ("git diff HEAD~2..HEAD", "ask", "the same between commits"),
+    ("git diff ..HEAD~2", "ask", "the same from the last one on"),
+    ("git diff HEAD~3 HEAD~2 --", "ask", "the same"),
+    ("git diff HEAD~2...HEAD", "ask", "from where they part, which nobody looked up"),
+    ("git diff HEAD~1^!", "ask", "a commit against the one before it"),
+    ("git diff HEAD~3", "allow", "neither that commit nor what is there holds it"),
+    ("git diff HEAD~3 HEAD~1 --", "allow", "neither of them"),
+    ("git diff HEAD~3..", "allow", "neither of them"),
+    ("git diff --cached", "allow", "nor the last commit or the index"),
+    ("git diff --cached HEAD~2", "ask", "an earlier one against the index"),
     ("git grep KEY HEAD~2", "ask", "a search in a commit"),
     ("git log -p -- src/.env", "ask", "its text by its name, which is not there any more"),
     ("git log -p -- src", "ask", "a folder that held it"),
@@ -57,7 +80,7 @@ ROWS = [
     ("git cat-file -p {blob}", "ask", "the same"),
     ("git show {short}", "ask", "an id cut short"),
     ("git show HEAD:src/a.py HEAD~2", "ask", "one file, and a whole commit beside it"),
-    ("git show main --", "ask", "a branch, though there is a file of that name"),
+    ("git log -p main --", "ask", "a branch, though there is a file of that name"),
     ("git log -p -- src/a.py", "allow", "one file that is not shut"),
     ("git show HEAD:src/a.py", "allow", "one file as it was"),
     ("git diff", "allow", "what changed since the index, which holds nothing shut"),
@@ -79,6 +102,14 @@ def test_what_only_earlier_commits_hold_is_shut_too(forgetful, command, expected
     blob = git(forgetful, "rev-parse", "HEAD~2:src/.env")
     line = command.format(blob=blob, short=blob[:8])
     assert verdicts(forgetful, line) == [expected], why
+
+
+def test_a_commit_that_is_known_only_when_it_runs_may_be_any(forgetful):
+    rules = [Rule("allow", RUN, "git diff"), Rule("allow", RUN, "git show")]
+    for line, expected in [("git show", "allow"), ('git diff H"$x"', "ask"), ('git show H"$x"', "ask")]:
+        (looked_up,) = looked(forgetful, f"git diff HEAD~3; {line}")
+        access = Access("execute", command=looked_up)
+        assert decide(access, "full", frozenset(), ruling_on(RUN, access, rules, "full")).verdict == expected
 
 
 def test_nothing_is_asked_in_a_repository_that_never_held_one(repository):

@@ -8,10 +8,11 @@ from typing import Any
 from outrider.agent.awareness import seen_text
 from outrider.agent.budget import Budget
 from outrider.agent.confinement import confined
-from outrider.agent.inbox import Asking, Inbox
+from outrider.agent.inbox import Inbox
+from outrider.agent.open_items import Asking
 from outrider.agent.record import Record
 from outrider.agent.services import Services
-from outrider.agent.state import CallState
+from outrider.agent.turn_state import CallState
 from outrider.permissions.commands import Command, Part
 from outrider.permissions.decide import Access, Judgement, decide, narrowest
 from outrider.permissions.masked_stream import MaskedStream

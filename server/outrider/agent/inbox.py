@@ -11,11 +11,23 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from outrider.agent.open_items import (
+    ASKED_ANEW,
+    CHANGED_SINCE_ALLOWED,
+    CHANGED_SINCE_ASKED,
+    DECISIONS,
+    SCOPES,
+    Asking,
+    Refusal,
+    decision_title,
+    is_long,
+    rule_told,
+    shortened,
+)
 from outrider.agent.record import Record
-from outrider.permissions.rules import with_script
 from outrider.ports.editor import Answered, Editor, ItemReply, ToolAnswer, ToolRequest, Unanswered
 from outrider.ports.model import ToolCall
-from outrider.ports.text import cut_lines, spelled_out
+from outrider.ports.text import spelled_out
 from outrider.processes import Capture
 from outrider.tools.context import Action, Approval
 from outrider.tools.review import applied
@@ -37,13 +49,11 @@ from outrider_protocol import (
 from outrider_protocol.events import (
     ApprovalRequested,
     ApprovalResolved,
-    Decision,
     EventData,
     Open,
     QuestionAnswered,
     QuestionAsked,
     ReviewedHunk,
-    RulePattern,
     Scope,
     ToolAnswered,
     ToolAsked,
@@ -54,41 +64,14 @@ from outrider_protocol.settings import Limits
 Channel = Literal["message", "command", "action", "document", "client"]
 Way = Literal["decision", "answer", "error"]
 """What an answer says it is."""
-MESSAGE_CHARACTERS = 2000
-"""Characters of an item beyond which it can be looked at in a document."""
-MESSAGE_LINES = 24
-"""Lines of an item's detail that are put in the message; the rest is in its document."""
-ASKED_ANEW = "Your review does not fit the text as it is now, so all of it is asked anew."
-CHANGED_SINCE_ASKED = "What it would do has changed since you were asked first, so this is asked instead."
-CHANGED_SINCE_ALLOWED = "What it would do has changed since you allowed it, so it is asked again."
-WHY_AGAIN = (ASKED_ANEW, CHANGED_SINCE_ASKED, CHANGED_SINCE_ALLOWED)
-"""Lines of a message that depend on what was asked before, and not on what it is about."""
-
 MARK_BYTES = 80
 """Room for the mark of what is missing."""
 
-_DECISIONS: dict[str, Decision] = {
-    ALLOW_ONCE: "allow_once",
-    RUN_OUTSIDE: "allow_once",
-    ALLOW_SESSION: "allow_session",
-    ALWAYS_ALLOW: "allow_always",
-    CHOOSE: "choose",
-    REJECT: "reject",
-}
-_SCOPES: dict[str, Scope] = {ALWAYS_HERE: "workspace", ALWAYS_EVERYWHERE: "everywhere"}
 _TAKES: dict[str, tuple[Way, ...]] = {
     "approval": ("decision",),
     "question": ("answer",),
     "tool": ("answer", "error"),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why an answer is not taken."""
-
-    reason: Literal["unknown_id", "already_resolved", "invalid"]
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,18 +87,6 @@ class _Answer:
     """Of an approval: what was decided about single hunks."""
     digest: str | None = None
     """Of what is allowed then."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """What a yes is asked for."""
-
-    call_id: str
-    action: Action
-    change_ids: Sequence[str] = ()
-    """The ids under which the changes of an edit were proposed."""
-    can_choose: bool = False
-    """Whether the person can choose among its hunks in the editor."""
 
 
 @dataclass(slots=True)
@@ -208,13 +179,13 @@ class Inbox:
         answer = await self._settle(waiting, self._ask_in_editor(waiting, seconds, below))
         if answer.scope is not None:
             await self._save(item, answer.scope)
-        return Approval(_DECISIONS[answer.text], answer.note, answer.review)
+        return Approval(DECISIONS[answer.text], answer.note, answer.review)
 
     def _options(self, asking: Asking) -> list[str]:
         action = asking.action
         if action.leaves_sandbox:
             return [REJECT, RUN_OUTSIDE] if self._reject_first else [RUN_OUTSIDE, REJECT]
-        reviewable = bool(action.changes) or _is_long(f"{action.title}\n{action.detail}")
+        reviewable = bool(action.changes) or is_long(f"{action.title}\n{action.detail}")
         return [
             *([REJECT] if self._reject_first else []),
             ALLOW_ONCE,
@@ -318,7 +289,7 @@ class Inbox:
             text = RUN_OUTSIDE
         if way not in _TAKES[item.kind]:
             return Refusal("invalid", f"{item_id} takes {' or '.join(_TAKES[item.kind])}")
-        if item.kind == "approval" and (text not in _DECISIONS or text not in item.options):
+        if item.kind == "approval" and (text not in DECISIONS or text not in item.options):
             return Refusal("invalid", f"{item_id} takes one of {', '.join(item.options)}")
         if item.kind == "question" and not item.allow_free_form and text not in item.options:
             return Refusal("invalid", f"{item_id} takes one of {', '.join(item.options)}")
@@ -505,7 +476,7 @@ class Inbox:
         return not waiting.answer.done()
 
     def _take_always(self, waiting: _Waiting, title: str) -> None:
-        if not waiting.answer.done() and (scope := _SCOPES.get(title)):
+        if not waiting.answer.done() and (scope := SCOPES.get(title)):
             self._resolve(waiting, _Answer(ALWAYS_ALLOW, scope=scope), "message")
 
     async def _ask_client(
@@ -538,18 +509,13 @@ class Inbox:
             self._resolve(waiting, _Answer(title), "message")
 
 
-def decision_title(decision: Decision) -> str:
-    """The button that stands for a decision."""
-    return next(title for title, value in _DECISIONS.items() if value == decision)
-
-
 def _resolved(item: Open, answer: _Answer, channel: Channel) -> EventData:
     match item.kind:
         case "approval":
             return ApprovalResolved(
                 id=item.id,
                 call_id=item.call_id or "",
-                decision=_DECISIONS[answer.text],
+                decision=DECISIONS[answer.text],
                 by="person",
                 channel=channel,
                 scope=answer.scope,
@@ -569,31 +535,9 @@ def _resolved(item: Open, answer: _Answer, channel: Channel) -> EventData:
             )
 
 
-def rule_told(rule: RulePattern) -> str:
-    """A rule in words."""
-    if rule.command is not None:
-        script = f" {with_script(rule.script)}" if rule.script is not None else ""
-        return f"{rule.tool} “{rule.command}{'' if rule.exact else ' …'}”{script}"
-    return " ".join(part for part in (rule.tool, rule.path, rule.host) if part is not None)
-
-
 def _cut(content: str, most_bytes: int) -> str:
     """A content of `most_bytes` at most, the mark of what is missing included: cut again, it stays the same."""
     encoded = content.encode("utf-8", "replace")
     capture = Capture(most_bytes if len(encoded) <= most_bytes else most_bytes - MARK_BYTES)
     capture.feed(encoded)
     return capture.text()
-
-
-def _is_long(detail: str) -> bool:
-    return detail.count("\n") > MESSAGE_LINES or len(detail) > MESSAGE_CHARACTERS
-
-
-def shortened(detail: str) -> str:
-    """As much of the detail of an item as fits into a message."""
-    if not _is_long(detail):
-        return detail.rstrip("\n")
-    lines = detail.splitlines()
-    shown = cut_lines(lines)[:MESSAGE_LINES]
-    more = len(lines) - len(shown)
-    return "\n".join([*shown, f"… {more} further lines"] if more else shown)

@@ -12,7 +12,7 @@ from typing import Final
 from outrider.agent.prompt import open_documents
 from outrider.agent.record import Record
 from outrider.agent.services import Services
-from outrider.agent.state import TurnState
+from outrider.agent.turn_state import TurnState
 from outrider.ports.maps import Focus
 from outrider.ports.model import Message
 from outrider_protocol.events import MapDrawn

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from outrider.agent.services import Services
-from outrider.agent.state import CallState, TurnState
+from outrider.agent.turn_state import CallState, TurnState
 from outrider.permissions.visible import visible
 from outrider.ports.model import content_hash
 from outrider.store.log import Store

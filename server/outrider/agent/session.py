@@ -11,12 +11,13 @@ from typing import Any, Literal
 from outrider.agent import recovery
 from outrider.agent.budget import Budget, patched
 from outrider.agent.context import TurnContext
-from outrider.agent.inbox import Channel, Inbox, Refusal, decision_title
+from outrider.agent.inbox import Channel, Inbox
+from outrider.agent.open_items import Refusal, decision_title
 from outrider.agent.record import Record
 from outrider.agent.services import Services
-from outrider.agent.state import TurnState
 from outrider.agent.titling import Titling
 from outrider.agent.turn import Turn
+from outrider.agent.turn_state import TurnState
 from outrider.agent.undo.standing import Standing
 from outrider.agent.undo.taking_back import take_back
 from outrider.agent.waiting import wait_result

@@ -8,8 +8,9 @@ from weakref import WeakValueDictionary
 
 from outrider.agent import changed, net_patch
 from outrider.agent.context_window.shown import next_request
-from outrider.agent.inbox import Channel, Refusal
+from outrider.agent.inbox import Channel
 from outrider.agent.masking import masking_for
+from outrider.agent.open_items import Refusal
 from outrider.agent.record import Record
 from outrider.agent.review_paper import UnderReview
 from outrider.agent.services import Services

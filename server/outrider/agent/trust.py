@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from outrider.agent.inbox import Refusal
+from outrider.agent.open_items import Refusal
 from outrider.permissions.decide import narrowest
 from outrider.permissions.trust import Trust, TrustFile, TrustProblem, Word, least
 from outrider.ports.editor import Answered, Editor, ItemReply, Unanswered

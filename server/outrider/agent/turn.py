@@ -23,8 +23,8 @@ from outrider.agent.mapping import MapOfTurn
 from outrider.agent.phases import check
 from outrider.agent.record import Record
 from outrider.agent.services import Services
-from outrider.agent.state import TurnState
 from outrider.agent.titling import Titling
+from outrider.agent.turn_state import TurnState
 from outrider.models.catalog import ModelProblem
 from outrider.ports.model import (
     Message,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from outrider.agent.state import TurnState
+from outrider.agent.turn_state import TurnState
 from outrider_protocol.commands import WaitResult
 from outrider_protocol.events import Open
 

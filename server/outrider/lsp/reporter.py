@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
-from outrider.agent.inbox import shortened
+from outrider.agent.open_items import shortened
 from outrider.agent.session import Session
 from outrider.agent.sessions import Sessions
 from outrider.lsp.editor import ClientEditor

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from outrider.agent.inbox import WHY_AGAIN
+from outrider.agent.open_items import WHY_AGAIN
 from outrider.testing.answers import Question
 from outrider.testing.failures import Failure
 from outrider.testing.person import Person

@@ -32,7 +32,21 @@ _ENVIRONMENT: Final[Mapping[str, str]] = {
 _BEHIND_NAME: Final = re.compile(r"[~^:]|@\{")
 """What may follow the name of a revision (gitrevisions(7))."""
 _BETWEEN: Final = re.compile(r"\.\.\.?")
+MOST_SINGLE: Final = 8
+"""Commits of one line whose own files are looked up."""
+MOST_KEPT: Final = 64
+"""Such commits that are remembered."""
 _ALWAYS_KNOWN: Final = frozenset({"", "@", "HEAD"})
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The files of a commit."""
+
+    files: tuple[str, ...]
+    """Those that it holds."""
+    before: tuple[str, ...]
+    """Those that the commits right before it hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +59,8 @@ class Past:
     """Those with names of secrets."""
     strange: frozenset[str]
     """Of the words that were asked for, those that are the name of no commit: it may be that of a text."""
+    held: Mapping[str, "Held"] = field(default_factory=dict[str, "Held"])
+    """The files of single commits, by the name of the commit; as far as that was looked up."""
 
 
 @dataclass(slots=True)
@@ -54,6 +70,8 @@ class _Known:
     files: dict[str, None] = field(default_factory=dict[str, None])
     secret: tuple[str, ...] = ()
     is_too_big: bool = False
+    held: dict[str, Held] = field(default_factory=dict[str, Held])
+    """The files of single commits, by their ids."""
 
 
 class GitHistory:
@@ -100,6 +118,7 @@ class GitHistory:
             tuple(known.files),
             known.secret,
             frozenset(word for word in words if not strange.isdisjoint(_names([word]))),
+            await _single(run, known, words),
         )
 
 
@@ -148,6 +167,48 @@ class _Git:
             else:
                 others.add(name)
         return commits, others
+
+
+def ends_of(word: str) -> list[str] | None:
+    """The names of the one or two commits that a word names for a comparison; None where it names others by them."""
+    if "..." in word or word.startswith("^") or re.search(r"\^[!@-]", word):
+        return None
+    return [name or "HEAD" for name in word.split("..")]
+
+
+async def _single(run: _Git, known: _Known, words: Sequence[str]) -> dict[str, Held]:
+    """The files of the commits that words name, and of the last one."""
+    names = list(dict.fromkeys(name for word in (*words, "HEAD") for name in ends_of(word) or ()))
+    names = [name for name in names if not set(name) & set(": \n")]
+    told = await run.lines(
+        ["cat-file", "--batch-check=%(objectname)"], [f"{name}^{{commit}}" for name in names]
+    )
+    if told is None or len(told) != len(names) or len(names) > MOST_SINGLE:
+        return {}
+    found: dict[str, Held] = {}
+    for name, commit in zip(names, told, strict=True):
+        if " " in commit:  # there is none
+            continue
+        if commit not in known.held and (files := await _held(run, commit)) is not None:
+            if len(known.held) >= MOST_KEPT:
+                known.held.clear()
+            known.held[commit] = files
+        if commit in known.held:
+            found[name] = known.held[commit]
+    return found
+
+
+async def _held(run: _Git, commit: str) -> Held | None:
+    told = await run.lines(["rev-list", "--no-walk", "--parents", commit])
+    if not told:
+        return None
+    found: list[tuple[str, ...]] = []
+    for one in told[0].split():
+        listed = await run.output(["ls-tree", "-r", "-z", "--name-only", "--full-tree", one])
+        if listed is None:
+            return None
+        found.append(tuple(filter(None, listed.decode("utf-8", "surrogateescape").split("\0"))))
+    return Held(found[0], tuple(dict.fromkeys(name for names in found[1:] for name in names)))
 
 
 def _names(words: Sequence[str]) -> list[str]:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from outrider.permissions.guarded import IGNORE_FILE
+from outrider.permissions.programs.git import compares_few
 from outrider.permissions.programs.options import Reads
+from outrider.permissions.secret_files import is_secret_file
 from outrider.permissions.shell.model import Program
-from outrider.tools.git_history import Past
+from outrider.tools.git_history import Past, ends_of
 from outrider.tools.git_settings import find_repository
 from outrider.tools.git_tracked import tracked_files
 
@@ -90,16 +92,37 @@ class GitTexts:
 
     def _were_there(self, program: Program, reads: Reads) -> list[str]:
         """The files of commits that git may show; those that can be shut."""
-        if self._past is None or self._commits(program, reads) is None:
+        words = self._commits(program, reads)
+        if self._past is None or words is None:
             return []
         found = find_repository(self._base)
         names = self._past.files if self._has_own else self._past.secret
+        few = self._of_few(self._past, program, words)
+        if few is not None:
+            names = few if self._has_own else tuple(filter(is_secret_file, few))
         return [f"{found[0]}/{name}" for name in names] if found else []
 
+    def _of_few(self, past: Past, program: Program, words: list[str]) -> list[str] | None:
+        """The files of the commits that git compares where it compares few; None where it may come to others."""
+        few = compares_few(program.argv[1:])
+        if few is None:
+            return None
+        found: list[str] = []
+        for word in words or ["HEAD"]:
+            ends = ends_of(word) if word else None  # one that is not known yet may name any
+            if ends is None or any(name not in past.held for name in ends):
+                return None
+            for held in (past.held[name] for name in ends):
+                found += held.files if few == "named" else [*held.files, *held.before]
+        return found
+
     def _commits(self, program: Program, reads: Reads) -> list[str] | None:
-        """The words that may name commits whose texts git shows; None where it shows only those of now."""
+        """The words that may name commits whose texts git shows; None where it shows only those of now.
+
+        One that is known only when it runs is empty.
+        """
         words = [word.text or "" for word in reads.early]
-        words = [word for word in words if not self._is_path(word, program, reads)]
+        words = [word for word in words if not word or not self._is_path(word, program, reads)]
         return words if words or reads.past else None
 
     # --- what it is limited to -----------------------------------------------------------------------------------

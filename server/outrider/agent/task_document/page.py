@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from outrider.agent.inbox import rule_told
+from outrider.agent.open_items import rule_told
 from outrider.agent.task_document.conversation import Conversation, Step, Task
 from outrider.agent.task_document.quoting import code, fenced, quoted, short
 from outrider_protocol import ALWAYS_ALLOW, ALWAYS_EVERYWHERE, ALWAYS_HERE, REVIEW

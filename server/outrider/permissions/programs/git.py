@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Final
+from typing import Final, Literal
 
 from outrider.permissions.programs.options import Options, Reads, names, read_options
 from outrider.permissions.shell.model import Word
@@ -85,6 +85,13 @@ _COMMITS_ALONE: Final = names(
     "log show whatchanged shortlog rev-parse rev-list ls-tree cat-file for-each-ref show-ref merge-base name-rev branch tag remote "
     "config reflog version notes count-objects worktree diff-tree"
 )
+_SHOWS_ONE: Final = frozenset(
+    f"-{one}" if len(one) == 1 else f"--{one}"
+    for one in names(
+        "p s patch no-patch stat numstat shortstat summary name-only name-status oneline format pretty color no-color raw quiet unified "
+        "abbrev-commit decorate no-decorate date no-renames word-diff color-words no-ext-diff no-textconv"
+    )
+) | {"--no-pager"}
 _PATCHED: Final = names("show diff")
 _CHECKS: Final = re.compile(r"%G|%\(\*?(?:raw|signature)")
 """What in a format has a program look at a signature, or shows an object as it is (git-log(1), git-for-each-ref(1))."""
@@ -110,6 +117,22 @@ def looks_at_files(arguments: Sequence[Word]) -> bool:
     """Whether git may look what became of the files that it tracks, and so into repositories among them."""
     texts = [word.text or "" for word in arguments]
     return next((text for text in texts if not text.startswith("-")), "") not in _COMMITS_ALONE
+
+
+def compares_few(arguments: Sequence[Word]) -> Literal["named", "named and before"] | None:
+    """Of which commits alone git shows texts: those named, or the last one; or those right before them as well.
+
+    None where it may be others. The arguments are known to only read.
+    """
+    texts = [word.text or "" for word in arguments]
+    name = next((text for text in texts if not text.startswith("-")), "")
+    options = texts[: texts.index("--")] if "--" in texts else texts
+    if name == "diff":
+        return None if "--merge-base" in options else "named"
+    keys = {text.partition("=")[0] for text in options if text.startswith("-")}
+    # A number, or a name for many of them, has it go on to others.
+    is_one = name == "show" and keys <= _SHOWS_ONE and not any(".." in text for text in options)
+    return "named and before" if is_one else None
 
 
 def _shows_past(arguments: Sequence[Word]) -> bool:
