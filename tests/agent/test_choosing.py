@@ -9,11 +9,12 @@ from scripting import DONE, HONEST, call, result, step, types
 from outrider.ports.model import content_hash
 from outrider.testing.answers import Dismiss, Never
 from outrider.testing.profiles import PROFILES, VSCODE
-from outrider.testing.scenario import scripted
+from outrider.testing.scenario import scripted, start_session
 from outrider.testing.wire_client import RpcError
 from outrider.workspace import choosing
 from outrider.workspace.choosing import OFFERED, OWN_CHANGE, REASONS, STILL_THERE
 from outrider_protocol import ALLOW_ONCE, CHOOSE, REJECT, REVIEW
+from replayed import assert_replays
 
 SOON = {"limits": {"askSeconds": 0.05}}
 LINES = "".join(f"line {number}\n" for number in range(1, 31))
@@ -347,6 +348,21 @@ async def test_a_cancel_waits_for_nobody(how, then, begin, wide):
         await editor.wait_for(lambda: OWN_CHANGE in warned(editor), "word of the late choice")
         assert editor.text("wide.txt") == with_hunks((1,))
     assert (await editor.command("outrider.changes", {"sessionId": editor.session_id}))["changes"] == []
+
+
+async def test_a_server_that_ends_leaves_nothing_half_done(wide):
+    model = scripted(wide, [step(EDITS), DONE])
+    async with start_session("vscode", wide, model, answers=[CHOOSE]) as editor:
+        editor.open("wide.txt")
+        started = await editor.command("outrider.run", {"prompt": "Change it."})
+        await editor.preview()
+    async with start_session("vscode", wide, model) as editor:
+        log = await editor.command("outrider.events", {"sessionId": started["sessionId"]})
+        (ended,) = [event["data"] for event in log["events"] if event["type"] == "turn.finished"]
+        assert ended["outcome"] == "cancelled"
+        reasons = [one["data"]["reason"] for one in log["events"] if one["type"] == "edit.rejected"]
+        assert reasons == [REASONS["cancelled"]]
+    await assert_replays(wide.parent / f"{wide.name}.state")
 
 
 async def test_what_came_before_a_cancel_counts(begin, wide):

@@ -26,9 +26,7 @@ CHOOSE_SECONDS: Final = 600.0
 QUIET_SECONDS: Final = 0.2
 """How long nothing more comes of a choice until it counts as the whole of it."""
 
-OFFERED: Final = (
-    "shows each change there with a box. Outrider cannot close that: what you apply there later counts."
-)
+OFFERED: Final = "shows each change there with a box. Outrider cannot close that: what you apply there takes effect, however late."
 """What is said of the offer where it is made."""
 
 WhyNot = Literal["answered", "unclear", "changed", "busy", "failed", "late", "forbidden", "cancelled"]
@@ -184,8 +182,7 @@ class Choosing:
 
     async def _watched(self, wanted: Sequence[tuple[Change, Document | None]]) -> list[_Watched]:
         """The changes whose documents have the text that they were worked out for."""
-        if not await self._editor.catch_up() and self._editor.traits.debounce_seconds > 0:
-            await self._clock.sleep(self._editor.traits.debounce_seconds)
+        await self._told()
         now = [(change, document and self._documents.get(document.uri)) for change, document in wanted]
         return [
             _Watched(change, document, hunks_of(change))
@@ -225,7 +222,7 @@ class Choosing:
                 return None
             self._free(stop)
             if isinstance(answer, Applied):
-                await self._editor.catch_up()
+                await self._told()
                 if answer.claimed:
                     await self._until_quiet(watched, moved)
             return answer
@@ -234,6 +231,11 @@ class Choosing:
             asking.cancel()
             stopping.cancel()
             await asyncio.gather(asking, stopping, return_exceptions=True)
+
+    async def _told(self) -> None:
+        """Wait until the editor has told what was typed, which a choice would else not meet."""
+        if not await self._editor.catch_up() and self._editor.traits.debounce_seconds > 0:
+            await self._clock.sleep(self._editor.traits.debounce_seconds)
 
     async def _until_quiet(self, watched: Sequence[_Watched], moved: asyncio.Event) -> None:
         """Wait for the texts of a choice that the editor says is applied: it may tell them later."""
