@@ -164,7 +164,7 @@ class _Log:
                 "allow_once": RUN_OUTSIDE if RUN_OUTSIDE in asked["options"] else "Allow once",
                 "allow_session": "Allow for this session",
                 "allow_always": "Always allow…",
-                "choose": "Choose in the editor…",
+                "choose": "Choose…",
                 "reject": "Reject",
             }
             if data["decision"] == "choose":
