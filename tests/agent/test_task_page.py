@@ -209,6 +209,17 @@ def test_what_was_sent_goes_and_what_was_typed_since_stays():
     assert woven(text, page(), page(), ["Do that."]).endswith(f"{MARK}\n\nDo it.\nAnd then that")
 
 
+@pytest.mark.parametrize("words", [" and the tax?", " > a quote"])
+def test_what_is_written_at_the_end_of_a_line_of_ours_comes_below_the_mark(words):
+    before, after = page(more=["a"]), page(more=["a", "b"])
+    line = next(one for one in before.lines if "a.py" in one)
+    text = woven("", before, None).replace(line, line + words)
+    later = woven(text, after, before)
+    assert line + words not in later
+    assert taken_apart(later).written == words.strip()
+    assert taken_apart(woven(later, after, after)).written == words.strip()
+
+
 def under(base, item, words):
     """A document with words under an open item."""
     lines = list(base.lines)

@@ -154,12 +154,15 @@ def _below(moved: list[str], below: list[str], taken: Sequence[str], end: str) -
 
 
 def _between(above: list[str], base: Page, ours: frozenset[str], *, known: bool) -> _Theirs:
-    """What somebody put between the lines of a page; lines of ours that were changed are no words of theirs."""
+    """What somebody put between the lines of a page, and at their ends; a line of ours that was changed otherwise is no word of theirs."""
     lines, here = [line.rstrip() for line in base.lines], [line.rstrip() for line in above]
     theirs = _Theirs()
     for one in changed_ranges(lines, here):
         block = _not_of(ours, above[one.new_start : one.new_end])
-        if any(lines[one.start : one.end]) or not any(line.strip() for line in block):
+        if any(changed := lines[one.start : one.end]):
+            theirs.elsewhere += [words for line in block for words in _added_to(changed, line)]
+            continue
+        if not any(line.strip() for line in block):
             continue
         section = _section_at(base, one.start)
         if section is not None:
@@ -167,6 +170,12 @@ def _between(above: list[str], base: Page, ours: frozenset[str], *, known: bool)
         elif known:
             theirs.elsewhere += block
     return theirs
+
+
+def _added_to(ours: Sequence[str], line: str) -> list[str]:
+    """What somebody wrote before or behind one of our lines, which a line has in it as a whole."""
+    longest = max((one for one in ours if one and one in line), key=len, default=None)
+    return [] if longest is None else [words for part in line.split(longest, 1) if (words := part.strip())]
 
 
 def _section_at(base: Page, line: int) -> Section | None:
