@@ -209,6 +209,24 @@ def test_what_was_sent_goes_and_what_was_typed_since_stays():
     assert woven(text, page(), page(), ["Do that."]).endswith(f"{MARK}\n\nDo it.\nAnd then that")
 
 
+def test_what_waits_in_another_conversation_says_so():
+    conversation = told(STARTED)
+    turn_id = next(iter(conversation.tasks))
+    items = [
+        APPROVAL.model_copy(update={"turn_id": turn_id}),
+        QUESTION.model_copy(update={"turn_id": "turn_of_another"}),
+    ]
+    headings = [
+        one
+        for one in page_of(conversation, Standing(items, is_open=True)).lines
+        if one.startswith("## Waits")
+    ]
+    assert headings == [
+        "## Waits for you: approval `open_1`",
+        "## Waits for you: question `open_2` of another conversation",
+    ]
+
+
 @pytest.mark.parametrize("words", [" and the tax?", " > a quote"])
 def test_what_is_written_at_the_end_of_a_line_of_ours_comes_below_the_mark(words):
     before, after = page(more=["a"]), page(more=["a", "b"])

@@ -73,7 +73,8 @@ def page_of(told: Conversation | None, standing: Standing) -> Page:
         lines += ["Write a task below the line, and take the code action `Send` there.", ""]
     sections: list[Section] = []
     for item in standing.items:
-        about = _item(item)
+        is_other = told is not None and bool(item.turn_id) and item.turn_id not in told.tasks
+        about = _item(item, " of another conversation" if is_other else "")
         sections.append(Section(item, len(lines), len(lines) + len(about)))
         lines += [*about, ""]
     if state := _state(told, standing):
@@ -154,8 +155,8 @@ def _spent(task: Task) -> str:
     return f"{steps}{tokens}" + (f", cost {task.cost:.4f}" if task.cost is not None else "")
 
 
-def _item(item: Open) -> list[str]:
-    lines = [f"## Waits for you: {item.kind} `{item.id}`", "", *quoted(item.title)]
+def _item(item: Open, whose: str) -> list[str]:
+    lines = [f"## Waits for you: {item.kind} `{item.id}`{whose}", "", *quoted(item.title)]
     if item.detail:
         language = "diff" if item.detail.startswith(("--- ", "diff ", "@@ ")) else ""
         lines += [">", *fenced(item.detail.strip("\n"), language, MOST_CHARACTERS)]
