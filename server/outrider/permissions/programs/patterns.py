@@ -176,9 +176,9 @@ def fits(pattern: Pattern, program: Program) -> bool:
     words = program.words
     if pattern.is_exact:
         return words == list(pattern.words)
-    if len(pattern.words) == _words_of_name(pattern.words) and _does_more(program):
-        return False
-    return words[: len(pattern.words)] == list(pattern.words)
+    is_so_named = words[: len(pattern.words)] == list(pattern.words)
+    is_name_alone = len(pattern.words) == _words_of_name(pattern.words)
+    return is_so_named and not (is_name_alone and _does_more(program))
 
 
 def _words_of_name(words: Sequence[str]) -> int:
