@@ -142,6 +142,50 @@ async def test_unsaved_text_comes_into_the_file_and_what_was_sent_is_not_offered
     assert tail(editor).strip() == "And this is not sent."
 
 
+async def test_what_another_editor_saves_meanwhile_stays(begin):
+    editor = await begin(OLD_KATE, [{"text": "Done."}], {"events": False})
+    await opened(editor)
+    await until(lambda: "load the file anew" in editor.disk(PATH))
+    file = editor.root / PATH
+    file.write_text(f"{file.read_text()}\nsaved in another editor\n")
+    await editor.run("Go.")
+    await until(lambda: "> Done." in disk_head(editor))
+    assert "saved in another editor" in editor.disk(PATH).partition(MARK)[2]
+
+
+async def test_rules_are_saved_only_where_they_are_to_be_read(begin):
+    editor = await begin(MUTE, [step(FIX), {"text": "Done."}])
+    await opened(editor)
+    editor.type(PATH, "Go.\n")
+    await take(editor, "Outrider: Send “Go.”")
+    await has(editor, "> - allow edit tariff.py")
+    editor.type(PATH, "> - allow edit nothing.txt", replace="> - allow edit tariff.py")
+    actions = await editor.code_actions(PATH, editor.range_of(PATH, "allow edit nothing.txt"))
+    titles = [one["title"] for one in actions]
+    assert any("Allow once" in title for title in titles)
+    assert not any("Always" in title for title in titles)
+
+
+async def test_what_is_sent_goes_to_the_conversation_in_sight(begin):
+    editor = await begin(OLD_KATE, [{"text": "Done."}, {"text": "And done."}], {"events": False})
+    await opened(editor)
+    await editor.run("Go.")
+    await until(lambda: "> Done." in disk_head(editor))
+    editor.type(PATH, "And then?\n")  # the buffer shows no conversation yet
+    actions = await editor.code_actions(PATH, editor.range_of(PATH, "And then?"))
+    sent = [one["command"]["arguments"][0] for one in actions if "Send" in one["title"]]
+    assert sent == [{"prompt": "And then?"}]
+
+
+async def test_what_is_asked_for_elsewhere_takes_no_draft_away(begin):
+    editor = await begin(MUTE, [{"text": "Done."}])
+    await opened(editor)
+    editor.type(PATH, "fix\nthe rounding bug\n")
+    await editor.run("fix")
+    await has(editor, "> Done.")
+    assert tail(editor).strip() == "fix\nthe rounding bug"
+
+
 async def test_what_is_typed_meanwhile_stays(begin):
     turns = [{**step(call("search", pattern=f"price{n}", called=f"c{n}")), "delay": 0.06} for n in range(8)]
     editor = await begin(STOCK, [*turns, {"text": "Done."}], {"testing": None})

@@ -6,7 +6,7 @@ import pytest
 
 from outrider.agent.papers import MARK
 from outrider.agent.task_document.conversation import MOST_STEPS, Conversation
-from outrider.agent.task_document.page import Standing, page_of, session_named
+from outrider.agent.task_document.page import Standing, may_be_ours, page_of, session_named
 from outrider.agent.task_document.weaving import found_in, taken_apart, woven
 from outrider.ports.events import LoggedEvent
 from outrider_protocol.events import Open, RulePattern
@@ -227,15 +227,37 @@ def test_what_waits_in_another_conversation_says_so():
     ]
 
 
-@pytest.mark.parametrize("words", [" and the tax?", " > a quote"])
-def test_what_is_written_at_the_end_of_a_line_of_ours_comes_below_the_mark(words):
-    before, after = page(more=["a"]), page(more=["a", "b"])
-    line = next(one for one in before.lines if "a.py" in one)
-    text = woven("", before, None).replace(line, line + words)
-    later = woven(text, after, before)
-    assert line + words not in later
-    assert taken_apart(later).written == words.strip()
-    assert taken_apart(woven(later, after, after)).written == words.strip()
+def test_no_word_of_a_model_becomes_one_of_the_persons_whatever_page_was_there():
+    answer = "First line.\n\nDelete the tests, then push."
+    full = page_of(told(STARTED, called("read_file", path="a.py"), finished(answer)), Standing(()))
+    other = page_of(told(STARTED, finished("Something else.\n\nAnd more.")), Standing(()))
+    assert all(map(may_be_ours, [*full.lines, *page(APPROVAL, QUESTION).lines]))
+    for there in (None, page(), other):
+        assert taken_apart(woven(woven("", full, None), other, there)).written == ""
+
+
+def test_what_the_person_wrote_is_kept_where_the_page_that_was_there_is_not_known():
+    text = woven("", page(QUESTION), None)
+    for at in (
+        "# Outrider\n",
+        next(f"{line}\n" for line in page(QUESTION).lines if line.startswith("## Waits")),
+    ):
+        assert at in text
+        written = text.replace(at, f"{at}\nmy own words\n")
+        assert "my own words" in taken_apart(woven(written, page(more="abc"), None)).written
+
+
+def test_an_answer_may_have_lines_like_those_of_the_page():
+    before = page(QUESTION)
+    text = under(before, QUESTION, "\nAnswer:\nuse 8080\n")
+    ended = page_of(told(STARTED, finished("Done.")), Standing((QUESTION,)))
+    assert "Answer:" in ended.lines
+    assert found_in(woven(text, ended, before), ended)[0].written == "Answer:\nuse 8080"
+
+
+def test_what_is_done_takes_no_part_of_a_line_away():
+    text = f"{text_of(page())}{MARK}\n\nfix the rounding bug"
+    assert woven(text, page(), page(), ["fix"]).endswith("\n\nfix the rounding bug")
 
 
 def under(base, item, words):

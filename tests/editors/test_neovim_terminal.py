@@ -53,12 +53,13 @@ def give(editor, prompt):
         editor.keys("\x0c")  # C-l takes a message away
         editor.wait(lambda: EARLY not in editor.text)
         editor.keys(f":Outrider run {prompt}\r")
-        editor.wait(lambda: EARLY in editor.text or "hours * 2" in editor.text, seconds=60)
+        editor.wait(lambda: EARLY in editor.text or "hours * 2" in editor.text, seconds=30)
         return EARLY not in editor.text
 
-    editor.wait(taken)
+    editor.wait(taken, seconds=60)
 
 
+@pytest.mark.timeout(120)
 def test_an_edit_is_seen_at_its_lines_and_taken_by_a_key(neovim):
     editor = neovim({"text": "It says two, so I change the code."} | EDIT, {"text": "Fixed."})
     editor.wait("def price(hours):")

@@ -7,6 +7,7 @@ item only if that stands there word for word, as a yes is to what can be read.
 from collections.abc import Iterator
 from typing import Any
 
+from outrider.agent.task_document.conversation import Conversation
 from outrider.app import App
 from outrider.lsp.offering import action, short, waited_for
 from outrider_protocol import (
@@ -51,16 +52,23 @@ def task_actions(app: App, text: str, line: int) -> list[dict[str, Any]]:
     found = document.sections_in(text)
     here = next((one for one in found if one.start <= line < one.end), None)
     written = document.written_in(text)
+    document.offers(written, *(one.written for one in found))
+    told = document.told_in(text)
     if here is not None:
-        return [*_answers(here.section.item, here.written or written), *_going_on(app)]
+        return [*_answers(here.section.item, here.written or written), *_going_on(app, told)]
     waiting = app.sessions.waiting
     shown = {one.section.item.id: one.written for one in found}
     first = waiting[0] if waiting else None
-    actions = list(_answers(first, shown.get(first.id) or written)) if first is not None else []
+    actions = list(_elsewhere(first, shown.get(first.id) or written)) if first is not None else []
     for item in waiting[1:]:
         if item.allow_free_form and written:
             actions.append(_answered(item, written))
-    return [*actions, *(_sent(app, written) if written else ()), *_going_on(app)]
+    return [*actions, *(_sent(app, told, written) if written else ()), *_going_on(app, told)]
+
+
+def _elsewhere(item: Open, written: str) -> Iterator[dict[str, Any]]:
+    """What is offered away from where an item stands: nothing that saves rules, which only stand there."""
+    return (one for one in _answers(item, written) if "scope" not in one["command"]["arguments"][0])
 
 
 def _answers(item: Open, written: str) -> Iterator[dict[str, Any]]:
@@ -84,9 +92,9 @@ def _answered(item: Open, written: str) -> dict[str, Any]:
     return action(f"answer “{short(written)}” — {short(item.title)}", "refactor.rewrite", ANSWER, argument)
 
 
-def _sent(app: App, written: str) -> Iterator[dict[str, Any]]:
-    """What can be done with the text below the mark."""
-    told, what = app.task_document.told, short(written)
+def _sent(app: App, told: Conversation | None, written: str) -> Iterator[dict[str, Any]]:
+    """What can be done with the text below the mark, in the conversation that is shown above it."""
+    what = short(written)
     session = next((one for one in app.sessions.running if told and one.id == told.session_id), None)
     if session is not None and session.record.state.current is not None:
         argument = {"sessionId": session.id, "text": written}
@@ -100,9 +108,8 @@ def _sent(app: App, written: str) -> Iterator[dict[str, Any]]:
     yield action(f"explore “{what}”", "refactor.rewrite", RUN, {"prompt": written, "mode": "explore", **same})
 
 
-def _going_on(app: App) -> Iterator[dict[str, Any]]:
+def _going_on(app: App, told: Conversation | None) -> Iterator[dict[str, Any]]:
     """What can be done with a conversation that no process has open."""
-    told = app.task_document.told
     if told is None or any(session.id == told.session_id for session in app.sessions.running):
         return
     if told.unfinished is not None and not app.sessions.is_elsewhere(told.session_id):

@@ -56,6 +56,8 @@ class TaskDocument:
         self._wanted: str | None = None
         self._taken: tuple[str, ...] = ()
         """What was written in the document and is done, and may still stand in it."""
+        self._offered: deque[str] = deque(maxlen=PAGES_KNOWN)
+        """What was written in it when actions were offered: what is asked for elsewhere takes nothing away here."""
         self._problem = ""
         self._was_open = False
         self._page: Page | None = None
@@ -133,7 +135,7 @@ class TaskDocument:
         if self._task is None:
             return
         self._problem = ""
-        if text is not None and self._is_written(text.strip()):
+        if text is not None and text.strip() in self._offered and self._is_written(text.strip()):
             self._taken = (*self._taken, text.strip())
         self._news.set()
 
@@ -164,6 +166,17 @@ class TaskDocument:
 
     # --- what actions are made of --------------------------------------------------------------------------------
 
+    def offers(self, *written: str) -> None:
+        """Take note of what the person can have done by an action; when it is done it goes."""
+        self._offered += [
+            text.strip() for text in written if text.strip() and text.strip() not in self._offered
+        ]
+
+    def told_in(self, text: str) -> Conversation | None:
+        """The conversation that a text of the document shows; None where that is not the one that is told now."""
+        is_shown = self.told is not None and session_named(text) == self.told.session_id
+        return self.told if is_shown else None
+
     def sections_in(self, text: str) -> list[Found]:
         """The open items that can be read in a text of the document, and what is written under each."""
         waiting = {item.id for item in self._sessions.waiting}
@@ -181,7 +194,7 @@ class TaskDocument:
     # --- writing -------------------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        if self._task is None:
+        if self._task is None or self._task.done():  # a fault has ended it, which is in the log of the server
             self._task = asyncio.get_running_loop().create_task(self._run(), name="keep the task document")
             self._task.add_done_callback(_ended)
             self._news.set()
@@ -234,18 +247,19 @@ class TaskDocument:
 
     async def _choose(self, path: Path) -> None:
         """The session that it is about at first: the latest that is open here, else the one that it was about before."""
-        self._chosen = True
         await self._sessions.look_for_resting()
         begun = [(turn.started_at, one.id) for one in self._sessions.running for turn in one.turns.values()]
-        if begun:
-            self._wanted = max(begun)[1]
+        if begun and not self._chosen:
+            self._wanted, self._chosen = max(begun)[1], True
+        if self._chosen:
             return
         document = self._services.documents.get(path.as_uri())
         text = document.text if document is not None else await asyncio.to_thread(_text_of, path)
         named = session_named(text)
         known = {summary.session_id for summary in (await self._sessions.list()).sessions}
-        if named in known and not self._wanted:
+        if named in known and not self._chosen:
             self._wanted = named
+        self._chosen = True
 
     async def _catch_up(self) -> None:
         if self._wanted is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from outrider.agent.open_items import rule_told
 from outrider.agent.task_document.conversation import Conversation, Step, Task
 from outrider.agent.task_document.quoting import code, fenced, quoted, short
-from outrider_protocol import ALWAYS_ALLOW, ALWAYS_EVERYWHERE, ALWAYS_HERE, REVIEW
+from outrider_protocol import ALWAYS_ALLOW, ALWAYS_EVERYWHERE, ALWAYS_HERE, CHOOSE, REVIEW
 from outrider_protocol.events import Open
 
 WHOLE_TASKS = 3
@@ -18,6 +18,14 @@ MOST_CHARACTERS = 100_000
 """Of an answer or of what an item is about."""
 _BEGINNING = 300
 _LINE = 160
+_OURS = re.compile(
+    r"# (Outrider|A task for Outrider)$|Conversation `|Write a task below the line, and take|## Task \d|## Waits for you: |>|"
+    r"- [`“\[…]|- (asked|you said|taken back|brought back|left as it is) “|… \d+ earlier tasks|(Plan|Answer|Since then):$|"
+    r"Running[.:]|Waits for its turn|(Completed|Cancelled|Budget exhausted|Failed|Refused) \(|`.*` and `.*` would save:|"
+    r"Code actions here: |Take a choice |Write an answer below this and|Outrider waits for you: |"
+    r"The task (runs in another|was cut off)|Not done: |Your editor takes no edits"
+)
+"""How the lines of a page begin."""
 _NAME = re.compile(r"^Conversation `([^`\s]+)`")
 
 _PLAN_MARKS = {"done": "x", "in_progress": "~"}
@@ -86,6 +94,11 @@ def session_named(text: str) -> str | None:
     """The session that a document of before says it is about: to be looked up, not to be believed."""
     names = (_NAME.match(line) for line in text.split("\n", 4)[:4])
     return next((found[1] for found in names if found), None)
+
+
+def may_be_ours(line: str) -> bool:
+    """Whether a line may be one of a page, of which nothing else is known any more."""
+    return not line.strip() or _OURS.match(line) is not None
 
 
 def _tasks(told: Conversation) -> list[str]:
@@ -164,7 +177,7 @@ def _item(item: Open, whose: str) -> list[str]:
         lines += [">", *(row for option in item.options for row in quoted(f"- {short(option, _LINE)}"))]
     lines.append("")
     if item.kind == "approval":
-        titles = [title for title in item.options if title != REVIEW]
+        titles = [title for title in item.options if title not in {REVIEW, CHOOSE}]
         if rules := item.always if ALWAYS_ALLOW in titles else None:
             at = titles.index(ALWAYS_ALLOW)
             titles[at : at + 1] = [ALWAYS_HERE, ALWAYS_EVERYWHERE]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from outrider.agent.papers import MARK
-from outrider.agent.task_document.page import Page, Section
+from outrider.agent.task_document.page import Page, Section, may_be_ours
 from outrider.workspace.diff import changed_ranges
 from outrider.workspace.documents import split_lines
 
@@ -62,6 +62,8 @@ def taken_apart(text: str) -> Woven:
 def is_in(page: Page, text: str) -> bool:
     """Whether a page is in a document: with what somebody wrote between its lines, but with all of them."""
     ours, here = ([line.rstrip() for line in lines] for lines in (page.lines, taken_apart(text).above))
+    if not set(ours) - {""} <= set(here):  # at once, as comparing takes long in a long document
+        return False
     return not any(any(ours[one.start : one.end]) for one in changed_ranges(ours, here))
 
 
@@ -115,7 +117,8 @@ def woven(
     if below is None:  # the mark is gone, so what is not ours is theirs
         theirs, below = _Theirs(elsewhere=_not_of(ours, above)), []
     else:
-        theirs = _between(above, before or page, ours, known=before is not None)
+        is_known = before is not None and is_in(before, text)
+        theirs = _between(above, before or page, ours, known=is_known)
     open_now = {section.item.id for section in page.sections}
     lines: list[str] = []
     for number, line in enumerate(page.lines):
@@ -131,11 +134,11 @@ def woven(
 
 
 def without(text: str, taken: Sequence[str]) -> str:
-    """What stands below the mark without what it begins with and is done; else it stays to the letter."""
+    """What stands below the mark without the lines that it begins with and that are done; else it stays to the letter."""
     for one in taken:
         start = len(text) - len(text.lstrip())
-        if text.startswith(one, start):
-            rest = text[start + len(one) :]
+        rest = text[start + len(one) :]
+        if text.startswith(one, start) and (not rest or rest[0] in "\r\n"):
             text = text[:start] + (rest[2:] if rest.startswith("\r\n") else rest.removeprefix("\n"))
     return text
 
@@ -154,28 +157,23 @@ def _below(moved: list[str], below: list[str], taken: Sequence[str], end: str) -
 
 
 def _between(above: list[str], base: Page, ours: frozenset[str], *, known: bool) -> _Theirs:
-    """What somebody put between the lines of a page, and at their ends; a line of ours that was changed otherwise is no word of theirs."""
+    """What somebody put between the lines of a page; a line of ours that was changed is no word of theirs."""
     lines, here = [line.rstrip() for line in base.lines], [line.rstrip() for line in above]
     theirs = _Theirs()
     for one in changed_ranges(lines, here):
-        block = _not_of(ours, above[one.new_start : one.new_end])
-        if any(changed := lines[one.start : one.end]):
-            theirs.elsewhere += [words for line in block for words in _added_to(changed, line)]
+        block, is_between = above[one.new_start : one.new_end], not any(lines[one.start : one.end])
+        if not known or not is_between:  # lines of a page that is not known any more may be among them
+            block = [line for line in _not_of(ours, block) if not may_be_ours(line)]
+        elif not _not_of(ours, block):  # of an edit that was made in part
             continue
         if not any(line.strip() for line in block):
             continue
-        section = _section_at(base, one.start)
+        section = _section_at(base, one.start) if is_between else None
         if section is not None:
             theirs.under.setdefault(section.item.id, []).append((one.start - section.start, block))
-        elif known:
+        else:
             theirs.elsewhere += block
     return theirs
-
-
-def _added_to(ours: Sequence[str], line: str) -> list[str]:
-    """What somebody wrote before or behind one of our lines, which a line has in it as a whole."""
-    longest = max((one for one in ours if one and one in line), key=len, default=None)
-    return [] if longest is None else [words for part in line.split(longest, 1) if (words := part.strip())]
 
 
 def _section_at(base: Page, line: int) -> Section | None:

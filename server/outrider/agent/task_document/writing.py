@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+from outrider.agent.task_document.weaving import taken_apart
 from outrider.ports.clock import Clock
 from outrider.ports.editor import DocumentEdit, Editor
 from outrider.ports.text import PlacedEdit
@@ -36,6 +37,8 @@ class Writing:
         self._failures = 0
         self._unseen: tuple[int, str] | None = None
         """Version and text into which an edit was put that the editor has not told of."""
+        self._written = ""
+        """The file as it was written last: what else is found in it somebody saved."""
         self.has_to_wait = False
         """Whether it is not up to date yet, and may be a little later."""
 
@@ -72,7 +75,7 @@ class Writing:
         if document is not None and self.takes_edits:
             self.has_to_wait = weave(document.text) != document.text  # somebody types
             return None
-        return await asyncio.to_thread(_write, path, weave, None if document is None else document.text)
+        return await asyncio.to_thread(self._write, path, weave, None if document is None else document.text)
 
     async def _edit(self, document: Document, weave: Weave) -> bool:
         """Put an edit into the buffer; whether to go on at once."""
@@ -107,18 +110,34 @@ class Writing:
             self._failures += 1  # one that is put in and never answered for holds up all others
         return True
 
+    def _write(self, path: Path, weave: Weave, buffer: str | None) -> str | None:
+        """Write the file. What is in the buffer of an editor that takes no edits is in it, unsaved or not. Blocks."""
+        if path.parent.is_symlink() or path.is_symlink():
+            return "is a link, and is not followed"
+        before = read_bytes(path, MOST_BYTES)
+        if isinstance(before, DiskProblem):
+            return before.message
+        try:
+            saved = before.decode("utf-8")
+        except UnicodeDecodeError:
+            return "is no text in UTF-8"
+        after = weave(saved if buffer is None else _with_saved(buffer, saved, self._written))
+        content = after.encode("utf-8", "replace")
+        problem = replace(path, before, content) if content != before else None
+        if problem is None:
+            self._written = after
+        return None if problem is None else problem.message
 
-def _write(path: Path, weave: Weave, buffer: str | None) -> str | None:
-    """Write the file. What is in the buffer of an editor that takes no edits is in it, unsaved or not."""
-    if path.parent.is_symlink() or path.is_symlink():
-        return "is a link, and is not followed"
-    before = read_bytes(path, MOST_BYTES)
-    if isinstance(before, DiskProblem):
-        return before.message
-    try:
-        text = buffer if buffer is not None else before.decode("utf-8")
-    except UnicodeDecodeError:
-        return "is no text in UTF-8"
-    after = weave(text).encode("utf-8", "replace")
-    problem = replace(path, before, after) if after != before else None
-    return None if problem is None else problem.message
+
+def _with_saved(buffer: str, saved: str, known: str) -> str:
+    """A buffer with what another editor saved below the mark."""
+    if saved == known:
+        return buffer
+    here = {line.strip() for line in taken_apart(buffer).written.splitlines()}
+    new = [
+        line for line in taken_apart(saved).written.splitlines() if line.strip() and line.strip() not in here
+    ]
+    if not new:
+        return buffer
+    end = "" if not buffer or buffer.endswith("\n") else "\n"
+    return f"{buffer}{end}" + "".join(f"{line}\n" for line in new)
