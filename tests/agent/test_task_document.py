@@ -159,11 +159,13 @@ async def test_rules_are_saved_only_where_they_are_to_be_read(begin):
     editor.type(PATH, "Go.\n")
     await take(editor, "Outrider: Send “Go.”")
     await has(editor, "> - allow edit tariff.py")
-    editor.type(PATH, "> - allow edit nothing.txt", replace="> - allow edit tariff.py")
-    actions = await editor.code_actions(PATH, editor.range_of(PATH, "allow edit nothing.txt"))
-    titles = [one["title"] for one in actions]
-    assert any("Allow once" in title for title in titles)
-    assert not any("Always" in title for title in titles)
+    there, elsewhere = [
+        [one["title"] for one in await editor.code_actions(PATH, editor.range_of(PATH, text))]
+        for text in ("> - allow edit tariff.py", "# Outrider")
+    ]
+    assert any("Always everywhere" in title for title in there)
+    assert any("Allow once" in title for title in elsewhere)
+    assert [title for title in elsewhere if "Always" in title] == []
 
 
 async def test_what_is_sent_goes_to_the_conversation_in_sight(begin):
@@ -248,6 +250,31 @@ async def test_after_a_restart_it_goes_on_where_it_was(workspace):
         await take(editor, "Outrider: Send “and a note of mine”")
         await has(editor, "## Task 2")
         await has(editor, "+    return hours * 2")
+
+
+async def test_after_a_restart_it_knows_its_conversation_though_nobody_saved_it(workspace):
+    model = scripted(workspace, [step(FIX), {"text": "Done."}])
+    full = {"permissionMode": "full", "events": False}
+    async with start_session(MUTE, workspace, model, full) as editor:
+        await opened(editor)
+        editor.type(PATH, "Go.\n")
+        await take(editor, "Outrider: Send “Go.”")
+        await has(editor, "> Done.")
+    async with start_session(MUTE, workspace, model, full) as editor:
+        assert "> Done." not in editor.disk(PATH)
+        editor.open(PATH)
+        await has(editor, "> Done.")
+        await take(editor, "Outrider: undo turn")
+        await has(editor, "taken back “tariff.py”: 1 change")
+
+
+async def test_a_page_that_is_loaded_from_the_disk_again_is_put_back(begin):
+    editor = await begin(MUTE, [{"text": "Done."}])
+    await opened(editor)
+    await editor.run("Go.")
+    await has(editor, "> Done.")
+    editor.reload(PATH)
+    await has(editor, "> Done.")
 
 
 async def test_a_task_that_was_cut_off_is_resumed_by_action(workspace):

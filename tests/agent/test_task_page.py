@@ -282,6 +282,15 @@ def test_what_is_written_under_an_item_stays_there_while_it_is_open_and_comes_be
     assert taken_apart(woven(later, page(), page(QUESTION, more=["a"]), [words.strip()])).written == ""
 
 
+def test_what_is_written_right_above_the_mark_is_under_the_last_item():
+    before, after = page(APPROVAL, QUESTION), page(QUESTION, more=["a"])
+    text = woven("", before, None).replace(MARK, f"the law\n{MARK}")
+    assert found_in(text, before)[1].written == "the law"
+    later = woven(text, after, before)
+    assert found_in(later, after)[0].written == "the law"
+    assert woven(later, after, after) == later
+
+
 def test_after_a_restart_it_stays_too():
     before = page(QUESTION)
     assert found_in(woven(under(before, QUESTION, "\nthe law"), before, None), before)[0].written == "the law"

@@ -10,11 +10,15 @@ from itertools import count
 from pathlib import Path, PurePath
 
 from outrider.agent.review_paper import UnderReview, written
+from outrider.workspace.disk import DiskProblem, read_bytes
 from outrider.workspace.paths import Folders
 from outrider_protocol.events import Open
 
 FOLDER = ".outrider"
 TASK = "task.md"
+_CONVERSATION = "task.session"
+"""Names the session that the task document is about, as nobody may have saved the document."""
+_SHORT = 1000
 MARK = "<!-- Write below this line, then take the code action. -->"
 
 _TASK_TEXT = f"""\
@@ -51,6 +55,17 @@ def written_below(text: str) -> str:
 async def task_paper(folders: Folders) -> Path | str:
     """The task document, made where it is missing; a text says why it cannot be."""
     return await _write(folders, TASK, _TASK_TEXT, keep=True)
+
+
+async def note_conversation(folders: Folders, session_id: str) -> None:
+    """Note which session the task document is about."""
+    await _write(folders, _CONVERSATION, f"{session_id}\n", keep=False)
+
+
+def noted_conversation(task: Path) -> str:
+    """What was noted beside the task document: to be looked up, not to be believed; empty where nothing was. Blocks."""
+    content = read_bytes(task.with_name(_CONVERSATION), _SHORT)
+    return "" if isinstance(content, DiskProblem) else content.decode("utf-8", "replace").strip()
 
 
 async def answer_paper(folders: Folders, item: Open) -> Path | str:

@@ -281,6 +281,6 @@ def _for_open_item(app: App, reviewed: str | None) -> Iterator[dict[str, Any]]:
                 yield action(f"{title} — {what}", ACTION_KIND, ANSWER, argument)
         return
     for option in item.options[: 2 if item.allow_free_form else 3]:
-        yield action(f"{option} — {what}", ACTION_KIND, ANSWER, {"id": item.id, "answer": option})
+        yield action(f"{short(option)} — {what}", ACTION_KIND, ANSWER, {"id": item.id, "answer": option})
     if item.allow_free_form:
         yield action(f"{ANSWER_IN_DOCUMENT} — {what}", ACTION_KIND, OPEN, {"what": "answer", "id": item.id})

@@ -77,7 +77,7 @@ def _answers(item: Open, written: str) -> Iterator[dict[str, Any]]:
         yield _answered(item, written)
     if item.kind != "approval":
         for option in item.options:
-            yield action(f"{option} — {what}", ACTION_KIND, ANSWER, {"id": item.id, "answer": option})
+            yield action(f"{short(option)} — {what}", ACTION_KIND, ANSWER, {"id": item.id, "answer": option})
         return
     for option in item.options:
         for title in (ALWAYS_HERE, ALWAYS_EVERYWHERE) if option == ALWAYS_ALLOW else (option,):

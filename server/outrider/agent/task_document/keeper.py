@@ -27,6 +27,8 @@ PAUSE_SECONDS = 0.2
 """Between two times that it is written: what happens meanwhile is written at once."""
 PAGES_KNOWN = 16
 """The latest pages, whose lines are known for ours wherever they turn up, such as after an undo in the editor."""
+MOST_RESTORED = 20
+"""Times that a page which somebody took away is put back while nothing else happens."""
 PAGE = 2000
 """Events read from the log at once."""
 
@@ -59,6 +61,8 @@ class TaskDocument:
         self._offered: deque[str] = deque(maxlen=PAGES_KNOWN)
         """What was written in it when actions were offered: what is asked for elsewhere takes nothing away here."""
         self._problem = ""
+        self._restored = 0
+        """How often the page was put back since something happened: not for ever into an editor that garbles it."""
         self._was_open = False
         self._page: Page | None = None
         """The latest."""
@@ -87,6 +91,7 @@ class TaskDocument:
         if event.type == "turn.started" and not self._is_busy:
             self._wanted, self._chosen = event.session_id, True
         if event.session_id == self._wanted or event.type in _OF_ALL:
+            self._restored = 0
             self._news.set()
 
     @property
@@ -109,6 +114,13 @@ class TaskDocument:
             self._news.set()
         if document is not None and self._page is not None and not self._writing.takes_edits:
             self._look_whether_loaded(document.text, self._page)
+        elif document is not None and self._is_gone_from(document.text):
+            self._restored += 1
+            self._news.set()
+
+    def _is_gone_from(self, text: str) -> bool:
+        """Whether the page was loaded from the disk as it was before, or taken back in the editor."""
+        return self._page is not None and self._restored < MOST_RESTORED and not is_in(self._page, text)
 
     def _look_whether_loaded(self, text: str, page: Page) -> None:
         """Where the editor takes no edits the old page stands in its buffer, and what was sent, until it loads the file anew."""
@@ -238,6 +250,8 @@ class TaskDocument:
             _log.info("the task document is not written: %s", problem)
         elif self._writing.has_to_wait or self._is_open(path) != is_open:
             self._news.set()
+        elif is_open and standing.on_disk is self._writing.takes_edits:
+            self._news.set()  # it turned out only now which way it goes, and the page says that
         elif self._writing.takes_edits or not is_open:
             self._there, self._taken = page, self._taken[len(taken) :]
 
@@ -255,7 +269,7 @@ class TaskDocument:
             return
         document = self._services.documents.get(path.as_uri())
         text = document.text if document is not None else await asyncio.to_thread(_text_of, path)
-        named = session_named(text)
+        named = session_named(text) or await asyncio.to_thread(papers.noted_conversation, path)
         known = {summary.session_id for summary in (await self._sessions.list()).sessions}
         if named in known and not self._chosen:
             self._wanted = named
@@ -267,6 +281,7 @@ class TaskDocument:
         told = self.told
         if told is None or told.session_id != self._wanted:
             told = Conversation(self._wanted)
+            await papers.note_conversation(self._services.folders, self._wanted)
         while events := await self._services.store.events(told.session_id, told.last_seq + 1, PAGE):
             for event in events:
                 told.apply(event)

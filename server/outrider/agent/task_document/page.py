@@ -18,6 +18,7 @@ MOST_CHARACTERS = 100_000
 """Of an answer or of what an item is about."""
 _BEGINNING = 300
 _LINE = 160
+_WORDS = 4000
 _OURS = re.compile(
     r"# (Outrider|A task for Outrider)$|Conversation `|Write a task below the line, and take|## Task \d|## Waits for you: |>|"
     r"- [`“\[…]|- (asked|you said|taken back|brought back|left as it is) “|… \d+ earlier tasks|(Plan|Answer|Since then):$|"
@@ -151,8 +152,9 @@ def _step(step: Step) -> str:
         return f"- {code(step.what, _LINE)}{about}: {short(step.came_of_it, _LINE) or '…'}"
     if not step.about:
         return f"- “{short(step.what, _LINE)}”"
-    came = f": {short(step.came_of_it, _LINE)}" if step.came_of_it else ""
-    return f"- {step.what} “{short(step.about, _LINE)}”{came}"
+    # What the person said is nowhere else to be read.
+    came = f": {short(step.came_of_it, _WORDS)}" if step.came_of_it else ""
+    return f"- {step.what} “{short(step.about, _WORDS)}”{came}"
 
 
 def _result(task: Task) -> str:
@@ -210,6 +212,6 @@ def _state(told: Conversation | None, standing: Standing) -> list[str]:
         lines.append(f"Not done: {short(standing.problem, 4 * _LINE)}")
     if standing.on_disk:
         lines.append(
-            "Your editor takes no edits, so this is written on the disk: load the file anew to see what is new."
+            "Your editor takes no edits, so this is written on the disk: save what you write, and load the file anew to see what is new."
         )
     return lines

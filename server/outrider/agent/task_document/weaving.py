@@ -170,15 +170,20 @@ def _between(above: list[str], base: Page, ours: frozenset[str], *, known: bool)
             continue
         section = _section_at(base, one.start) if is_between else None
         if section is not None:
-            theirs.under.setdefault(section.item.id, []).append((one.start - section.start, block))
+            at = min(one.start - section.start, section.end - section.start + 1)
+            theirs.under.setdefault(section.item.id, []).append((at, block))
         else:
             theirs.elsewhere += block
     return theirs
 
 
 def _section_at(base: Page, line: int) -> Section | None:
-    """The section that lines put before one of the page are under: the empty line behind it belongs to it, too."""
-    return next((one for one in base.sections if one.start < line <= one.end + 1), None)
+    """The section that lines put before one of the page are under: with the empty line behind it, the last one with all of them."""
+    last = base.sections[-1:]
+    return next(
+        (one for one in base.sections if one.start < line <= one.end + 1 or (one in last and line > one.end)),
+        None,
+    )
 
 
 def _lines_of(*pages: Page) -> frozenset[str]:
