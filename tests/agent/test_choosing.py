@@ -283,6 +283,69 @@ async def test_where_it_is_not_offered_it_is_no_answer(begin, wide):
         await editor.command("outrider.answer", {"id": item["id"], "decision": "choose"})
 
 
+async def parked_with_boxes(workspace, model):
+    """Parks a turn in an editor with boxes, which then ends; gives the session's id and the open item."""
+    async with start_session("vscode", workspace, model, SOON, answers=lambda _: Never()) as editor:
+        editor.open("wide.txt")
+        waiting = await editor.run("Change it.")
+        (item,) = waiting["open"]
+        assert CHOOSE in item["options"]
+        return editor.events_of("turn.started")[0]["sessionId"], item
+
+
+@pytest.mark.parametrize("profile", ["stock", "neovim-0.11"])
+async def test_after_a_restart_an_editor_without_boxes_is_not_offered_it(profile, wide):
+    model = scripted(wide, [step(EDITS), DONE])
+    session_id, item = await parked_with_boxes(wide, model)
+    async with start_session(profile, wide, model, answers=lambda _: Never()) as editor:
+        editor.open("wide.txt")
+        await editor.command("outrider.resume", {"sessionId": session_id})
+        question = await editor.question()
+        assert CHOOSE not in question.titles
+        assert CHOOSE not in question.message
+        assert {ALLOW_ONCE, REJECT} < set(question.titles)
+        status = await editor.command("outrider.status", {})
+        (asked,) = next(one["open"] for one in status["sessions"] if one["sessionId"] == session_id)
+        assert (asked["id"], CHOOSE in asked["options"]) == (item["id"], False)
+        with pytest.raises(RpcError, match="takes one of"):
+            await editor.command("outrider.answer", {"id": item["id"], "decision": "choose"})
+        assert editor.text("wide.txt") == LINES
+        await editor.command("outrider.answer", {"id": item["id"], "decision": "allow_once"})
+        assert (await editor.wait_turn(item["turnId"]))["outcome"] == "completed"
+        assert editor.text("wide.txt") == with_hunks((1, 2, 3))
+    await assert_replays(wide.parent / f"{wide.name}.state")
+
+
+async def test_the_first_answer_after_a_restart_is_no_choice_either(wide):
+    model = scripted(wide, [step(EDITS), DONE])
+    _, item = await parked_with_boxes(wide, model)
+    async with start_session("stock", wide, model, SOON, answers=lambda _: Never()) as editor:
+        editor.open("wide.txt")
+        with pytest.raises(RpcError, match="takes one of"):
+            await editor.command("outrider.answer", {"id": item["id"], "decision": "choose"})
+        waiting = await editor.command("outrider.wait", {"turnId": item["turnId"]})
+        assert [CHOOSE in one["options"] for one in waiting["open"]] == [False]
+        assert editor.text("wide.txt") == LINES
+    await assert_replays(wide.parent / f"{wide.name}.state")
+
+
+@pytest.mark.parametrize("decision", ["choose", "allow_once"])
+async def test_after_a_restart_an_editor_with_boxes_is_offered_it_still(decision, wide):
+    model = scripted(wide, [step(EDITS), DONE])
+    session_id, item = await parked_with_boxes(wide, model)
+    async with start_session("vscode", wide, model, SOON, answers=lambda _: Never()) as editor:
+        editor.open("wide.txt")
+        await editor.command("outrider.resume", {"sessionId": session_id})
+        assert CHOOSE in (await editor.question()).titles
+        await editor.command("outrider.wait", {"turnId": item["turnId"]})
+        await editor.command("outrider.answer", {"id": item["id"], "decision": decision})
+        if decision == "choose":
+            editor.apply_preview(await editor.preview(), [2])
+        assert (await editor.wait_turn(item["turnId"]))["outcome"] == "completed"
+        assert editor.text("wide.txt") == with_hunks((2,) if decision == "choose" else (1, 2, 3))
+    await assert_replays(wide.parent / f"{wide.name}.state")
+
+
 # --- editors that do something else ---------------------------------------------------------------------------
 
 
@@ -324,6 +387,7 @@ async def test_a_text_that_changed_meanwhile_is_asked_again(begin, wide):
     assert editor.text("wide.txt") == "typed\n" + with_hunks((1, 2, 3))
     assert rejections(editor) == [REASONS["changed"]]
     assert len(editor.questions) == 2
+    assert types(editor).count("tool.started") == 1
     assert any(REASONS["changed"] in text for text in warned(editor))
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -20,14 +21,16 @@ PLANNED = LINES.replace("line 5\n", "LINE 5\n").replace("line 15\n", "LINE 15\n"
 
 
 class Clock(SteppingClock):
-    """Time that passes by itself while somebody waits."""
+    """Time that passes by itself while somebody waits, unless the test has it pass."""
 
     def __init__(self):
         super().__init__(datetime(2026, 1, 1, tzinfo=UTC))
+        self.passes = True
 
     def timeout(self, seconds):
         loop = asyncio.get_running_loop()
-        loop.call_soon(lambda: loop.call_soon(lambda: loop.call_soon(self.advance, seconds)))
+        if self.passes:
+            loop.call_soon(lambda: loop.call_soon(lambda: loop.call_soon(self.advance, seconds)))
         return super().timeout(seconds)
 
 
@@ -48,8 +51,10 @@ class Boxes:
         self.late: Callable[[bool], None] = lambda claimed: None
         self.said: list[str] = []
         self.hangs = asyncio.Event()
+        self.caught_up: Callable[[], None] = lambda: None
 
     async def catch_up(self):
+        self.caught_up()
         return True
 
     async def offer(self, label, edits: Sequence[DocumentEdit], *, seconds, late):
@@ -79,14 +84,15 @@ def ask(desk, boxes):
     desk.write("wide.txt", LINES)
     uri = desk.open("wide.txt")
     change = Change("edit", desk.at("wide.txt"), None, LINES, PLANNED)
-    house = Choosing(desk.documents, boxes, Clock())
+    clock = Clock()
+    house = Choosing(desk.documents, boxes, clock)
 
     async def chosen(*, stop=None):
         document = desk.documents.get(uri)
         assert house.can_offer([change], [document])
         return await house.offer([(change, document)], "label", stop or Stop(lambda: True))
 
-    chosen.house, chosen.uri, chosen.change = house, uri, change
+    chosen.house, chosen.uri, chosen.change, chosen.clock = house, uri, change, clock
     chosen.text = lambda numbers: apply_hunks(LINES, [hunks_of(change)[number - 1] for number in numbers])
     return chosen
 
@@ -168,7 +174,52 @@ async def test_a_document_that_is_closed_meanwhile_is_asked_about_again(ask, box
         return Applied(False)
 
     boxes.acts = act
-    assert (await ask()).why_not == "changed"
+    assert (await ask()).why_not == "closed"
+    assert any(REASONS["closed"] in text for text in boxes.said)
+
+
+async def test_a_document_that_is_closed_already_is_said_to_be(desk, ask, boxes):
+    document = desk.documents.get(ask.uri)
+    boxes.documents.close(ask.uri)
+    chosen = await ask.house.offer([(ask.change, document)], "label", Stop(lambda: True))
+    assert (chosen.why_not, boxes.shown) == ("closed", [])
+
+
+async def test_an_editor_without_boxes_is_never_asked(desk, ask, boxes):
+    boxes.traits = replace(boxes.traits, lets_choose=False)
+    document = desk.documents.get(ask.uri)
+    chosen = await ask.house.offer([(ask.change, document)], "label", Stop(lambda: True))
+    assert (chosen.why_not, boxes.shown) == ("failed", [])
+
+
+async def test_who_types_on_does_not_make_the_wait_longer(ask, boxes):
+    ask.clock.passes = False
+    boxes.acts = lambda: Applied(True)
+    asking = asyncio.ensure_future(ask())
+    await boxes.hangs.wait()
+    typed = 0
+    while not asking.done() and typed < 100:
+        typed += 1
+        boxes.becomes(ask.uri, LINES + "x" * typed)
+        ask.clock.advance(0.1)
+        await asyncio.wait({asking}, timeout=0.01)
+    assert typed < 100
+    assert (await asking).why_not == "unclear"
+
+
+async def test_who_stops_waiting_does_not_wait_for_the_text_of_an_answer(ask, boxes):
+    ask.clock.passes = False
+    stop = Stop(lambda: True)
+
+    def act():
+        boxes.caught_up = lambda: stop.now("cancelled")
+        return Applied(True)
+
+    boxes.acts = act
+    async with asyncio.timeout(5):
+        chosen = await ask(stop=stop)
+    assert chosen.why_not == "cancelled"
+    assert OWN_CHANGE in boxes.said, "its text may still come"
 
 
 async def test_a_text_that_is_another_one_already_is_not_shown(desk, ask, boxes):
@@ -196,16 +247,20 @@ async def test_while_it_may_still_be_shown_no_other_is(claimed, ask, boxes, monk
     assert (OWN_CHANGE in boxes.said) == claimed
 
 
-async def test_who_stops_waiting_leaves_what_came(ask, boxes):
+@pytest.mark.parametrize("besides", ["", "typed\n"])
+async def test_who_stops_waiting_leaves_what_came(besides, ask, boxes):
     stop = Stop(lambda: True)
     boxes.acts = lambda: None
     asking = asyncio.ensure_future(ask(stop=stop))
     await boxes.hangs.wait()
-    boxes.becomes(ask.uri, ask.text((2,)))
+    boxes.becomes(ask.uri, besides + ask.text((2,)))
     stop.now("cancelled")
     chosen = await asking
     assert chosen.taken == [(2,)]
     assert chosen.why_not is None
+    boxes.late(True)
+    assert ask.house.is_free
+    assert boxes.said == [], "it counts, so it is no change of their own"
 
 
 async def test_a_narrower_mode_ends_the_wait(ask, boxes):

@@ -5,7 +5,7 @@ answer wins. No answer is never a yes, and never a result.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -149,7 +149,7 @@ class Inbox:
             return Approval("reject", *call.rejected[1:])
         known, below = self._pending(call_id, "approval"), ""
         if known is not None and self._record.state.digests.get(known.id) == action.digest:
-            item = known
+            item = known if asking.can_choose else _without_choice(known)
         else:
             if known is not None:
                 self._supersede(known, item_id, turn_id)
@@ -327,6 +327,11 @@ class Inbox:
     def open(self) -> list[Open]:
         """The items that wait for an answer now."""
         return [waiting.item for waiting in self._still_open]
+
+    def as_asked(self, items: Iterable[Open]) -> list[Open]:
+        """Items of the log as they are asked now: another editor may not offer all that they were asked with."""
+        asked = {item.id: item for item in self.open}
+        return [asked.get(item.id, item) for item in items]
 
     @property
     def for_person(self) -> list[Open]:
@@ -507,6 +512,11 @@ class Inbox:
     def _take(self, waiting: _Waiting, title: str) -> None:
         if not waiting.answer.done() and title not in {REVIEW, ANSWER_IN_DOCUMENT, ALWAYS_ALLOW}:
             self._resolve(waiting, _Answer(title), "message")
+
+
+def _without_choice(item: Open) -> Open:
+    """An item of before a restart in an editor that cannot let choose: it may apply all of it without a question."""
+    return item.model_copy(update={"options": [title for title in item.options if title != CHOOSE]})
 
 
 def _resolved(item: Open, answer: _Answer, channel: Channel) -> EventData:

@@ -384,7 +384,7 @@ class Session:
             phase=turn.phase if turn else None,
             queue=[QueuedRun(turn_id=queued.turn_id, prompt=queued.prompt) for queued in state.queue],
             steering=[PendingSteering(pending_id=key, text=text) for key, text in state.steering.items()],
-            open=[*state.open.values(), *self._services.trust.open_in(state.current)],
+            open=[*self._asked, *self._services.trust.open_in(state.current)],
             plan=state.plan,
             usage=state.account.usage,
             latencies=[
@@ -402,14 +402,16 @@ class Session:
         """Wait until a turn has finished or is parked, for `seconds` at most."""
         try:
             async with self._services.deadlines.timeout(seconds):
-                while (
-                    result := wait_result(self.turns[turn_id], list(self._record.state.open.values()))
-                ).outcome is None:
+                while (result := wait_result(self.turns[turn_id], self._asked)).outcome is None:
                     await self._news()
         except TimeoutError:
             return wait_result(self.turns[turn_id], [])
         await self._record.settled()
         return result
+
+    @property
+    def _asked(self) -> list[Open]:
+        return self.inbox.as_asked(self._record.state.open.values())
 
     # --- inside --------------------------------------------------------------------------------------------------
 

@@ -420,9 +420,18 @@ class RecordedChoosing(Choosing):
         return True
 
     def can_offer(self, changes: Sequence[Change], documents: Sequence[Document | None]) -> bool:
-        """Whether the approval that comes next offered it."""
-        asked = self._tape.first_ahead("approval.requested")
-        return asked is not None and CHOOSE in asked.data["options"]
+        """Whether the approval that comes next offered it; of one from before a restart what comes of it tells."""
+        for event in self._tape.ahead():
+            match event.type:
+                case "approval.requested":
+                    return CHOOSE in event.data["options"]
+                case "turn.parked":
+                    return any(CHOOSE in item["options"] for item in event.data["open"])
+                case "approval.resolved" if "instead" not in event.data:
+                    return event.data["decision"] == "choose"
+                case _:
+                    pass
+        return False
 
     async def offer(self, wanted: Sequence[tuple[Change, Document | None]], label: str, stop: Stop) -> Chosen:
         """What became of the changes that are being applied."""

@@ -8,7 +8,7 @@ waits for it any more is a change of the person's own, which they are told.
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from outrider.ports.clock import Clock
 from outrider.ports.editor import Applied, DocumentEdit, Editor, Unanswered
@@ -29,12 +29,15 @@ QUIET_SECONDS: Final = 0.2
 OFFERED: Final = "shows each change there with a box. Outrider cannot close that: what you apply there takes effect, however late."
 """What is said of the offer where it is made."""
 
-WhyNot = Literal["answered", "unclear", "changed", "busy", "failed", "late", "forbidden", "cancelled"]
+WhyNot = Literal[
+    "answered", "unclear", "changed", "closed", "busy", "failed", "late", "forbidden", "cancelled"
+]  # fmt: skip
 
 REASONS: Final[Mapping[WhyNot, str]] = {
     "answered": "the person did not choose it in the editor",
     "unclear": "the editor said that what was chosen is applied, but the text does not show what it is",
     "changed": "its text changed before the person chose in the editor",
+    "closed": "it was closed before the person chose in the editor",
     "busy": "the editor may still show another choice",
     "failed": "the editor did not let the person choose",
     "late": "nobody chose in the editor for too long",
@@ -42,6 +45,7 @@ REASONS: Final[Mapping[WhyNot, str]] = {
     "cancelled": "the turn was cancelled before the person chose in the editor",
 }
 """Why something is not made, as its event says it."""
+_WORST_FIRST: Final[Sequence[WhyNot]] = ("unclear", "changed", "closed", "answered")
 STILL_THERE: Final = (
     "Discard what the editor still shows of it: what you apply there is from now on a change of your own, "
     "which Outrider does not take back."
@@ -167,28 +171,37 @@ class Choosing:
             stop.now("forbidden")
         if stop.why is not None:
             return self._nothing(wanted, stop.why)
+        if not self._editor.traits.lets_choose:  # it would apply all of it without a question
+            return self._nothing(wanted, "failed")
         if self._shown is not None:
             return self._nothing(wanted, "busy")
-        if len(watched) < len(wanted):
-            return self._nothing(wanted, "changed")
+        if not isinstance(watched, list):
+            return self._nothing(wanted, watched)
         self._shown = stop
         answer = await self._asked(watched, label, stop)
-        came = [await self._judged(one) for one in watched]
+        for one in watched:
+            await self._judge(one)
+        came = [one.found for one in watched]
         if any(came):
             done = [self._done(one, taken, answer) for one, taken in zip(watched, came, strict=True)]
             return Chosen(done, [taken.numbers if taken else () for taken in came], None)
+        if stop.why is not None and isinstance(answer, Applied) and answer.claimed:
+            self._editor.say("warning", OWN_CHANGE)  # its text comes when nobody looks for it any more
         why = stop.why or self._why_not(watched, answer)
         return self._nothing(wanted, why, is_shown=self._shown is stop)
 
-    async def _watched(self, wanted: Sequence[tuple[Change, Document | None]]) -> list[_Watched]:
-        """The changes whose documents have the text that they were worked out for."""
+    async def _watched(self, wanted: Sequence[tuple[Change, Document | None]]) -> list[_Watched] | WhyNot:
+        """The changes, if all their documents have the text that they were worked out for."""
         await self._told()
-        now = [(change, document and self._documents.get(document.uri)) for change, document in wanted]
-        return [
-            _Watched(change, document, hunks_of(change))
-            for change, document in now
-            if document is not None and document.text == change.before
-        ]
+        watched: list[_Watched] = []
+        for change, document in wanted:
+            now = document and self._documents.get(document.uri)
+            if now is None:
+                return "closed"
+            if now.text != change.before:
+                return "changed"
+            watched.append(_Watched(change, now, hunks_of(change)))
+        return watched
 
     async def _asked(
         self, watched: Sequence[_Watched], label: str, stop: Stop
@@ -205,15 +218,16 @@ class Choosing:
 
         def late(claimed: bool) -> None:
             self._free(stop)
-            if claimed:
+            if claimed and not any(one.found for one in watched):
                 self._editor.say("warning", OWN_CHANGE)
 
         edits = [self._edit(one) for one in watched]
         unsubscribe = self._documents.subscribe(look)
         asking = asyncio.ensure_future(self._editor.offer(label, edits, seconds=CHOOSE_SECONDS, late=late))
         stopping = asyncio.ensure_future(stop.wait())
+        waits: set[asyncio.Future[Any]] = {asking, stopping}
         try:
-            await asyncio.wait({asking, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
             if not asking.done():
                 return None
             answer = await asking
@@ -224,13 +238,15 @@ class Choosing:
             if isinstance(answer, Applied):
                 await self._told()
                 if answer.claimed:
-                    await self._until_quiet(watched, moved)
+                    quiet = asyncio.ensure_future(self._until_quiet(watched, moved))
+                    waits.add(quiet)
+                    await asyncio.wait({quiet, stopping}, return_when=asyncio.FIRST_COMPLETED)
             return answer
         finally:
             unsubscribe()
-            asking.cancel()
-            stopping.cancel()
-            await asyncio.gather(asking, stopping, return_exceptions=True)
+            for one in waits:
+                one.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)
 
     async def _told(self) -> None:
         """Wait until the editor has told what was typed, which a choice would else not meet."""
@@ -240,12 +256,14 @@ class Choosing:
     async def _until_quiet(self, watched: Sequence[_Watched], moved: asyncio.Event) -> None:
         """Wait for the texts of a choice that the editor says is applied: it may tell them later."""
         traits = self._editor.traits
+        quiet = QUIET_SECONDS + traits.debounce_seconds
+        # Who types meanwhile does not make it longer.
+        until = self._clock.monotonic() + traits.settle_seconds + quiet
         while not all(one.is_whole for one in watched):
-            has_come = any(one.found for one in watched)
+            seconds = quiet if any(one.found for one in watched) else traits.settle_seconds
             moved.clear()
-            seconds = QUIET_SECONDS + traits.debounce_seconds if has_come else traits.settle_seconds
             try:
-                async with self._clock.timeout(seconds):
+                async with self._clock.timeout(min(seconds, until - self._clock.monotonic())):
                     await moved.wait()
             except TimeoutError:
                 return
@@ -259,12 +277,11 @@ class Choosing:
         places = places_of(one.before, one.hunks, encoding)
         return DocumentEdit(one.document.uri, one.document.version, places, notes)
 
-    async def _judged(self, one: _Watched) -> Taken | None:
-        """What of a change is in its document."""
+    async def _judge(self, one: _Watched) -> None:
+        """Find what of a change is in its document."""
         now = self._documents.get(one.document.uri)
-        if one.found is not None or now is None or now.text == one.before:
-            return one.found
-        return await asyncio.to_thread(taken_in, one.before, one.hunks, now.text)
+        if one.found is None and now is not None and now.text != one.before:
+            one.found = await asyncio.to_thread(taken_in, one.before, one.hunks, now.text)
 
     def _done(
         self, one: _Watched, taken: Taken | None, answer: Applied | Unanswered | None
@@ -281,14 +298,15 @@ class Choosing:
         if reasons == {"answered"} and isinstance(answer, Unanswered):
             self._has_failed = True
             return "failed"
-        return "unclear" if "unclear" in reasons else "changed" if "changed" in reasons else "answered"
+        return next(why for why in _WORST_FIRST if why in reasons)
 
     def _why_not_in(self, one: _Watched, answer: Applied | Unanswered | None) -> WhyNot:
         """Why nothing of a change is in its document: it was left out, or the text has become another one."""
         if self._text_of(one) == one.before:
             return "answered"
-        # Tried again, it could come to stand there twice.
-        return "unclear" if isinstance(answer, Applied) and answer.claimed else "changed"
+        if isinstance(answer, Applied) and answer.claimed:
+            return "unclear"  # tried again, it could come to stand there twice
+        return "closed" if self._text_of(one) is None else "changed"
 
     def _text_of(self, one: _Watched) -> str | None:
         now = self._documents.get(one.document.uri)
