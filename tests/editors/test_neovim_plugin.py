@@ -351,7 +351,8 @@ def test_a_model_is_chosen_of_those_that_can_be_had(plugin):
 
 def test_the_models_are_completed_before_they_were_listed(plugin):
     nvim = plugin([], init={"fallbackModels": ["my/b"]}).ready()
-    assert nvim.lua("return vim.fn.getcompletion('Outrider model my', 'cmdline')") == ["my/b"]
+    # On a busy machine the answer may come after the moment that the first one waits.
+    nvim.wait("vim.fn.getcompletion('Outrider model my', 'cmdline')[1] == 'my/b'")
 
 
 def test_the_models_are_asked_for_once_in_a_while_however_often_they_are_completed(plugin):
