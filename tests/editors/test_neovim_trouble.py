@@ -247,6 +247,42 @@ def test_a_task_that_is_refused_is_not_lost(plugin):
     assert nvim.lua("return _G.asked") == [["Task: "], ["Task: ", "Two an hour"]]
 
 
+@EVERY_VERSION
+def test_a_task_that_is_refused_is_sent_again_as_it_was(plugin, version):
+    nvim = plugin([DONE], texts=["Two an hour"], version=version).ready()
+    nvim.ex("Outrider model nobody/knows")
+    nvim.ex("2,3Outrider! plan Two an hour")
+    nvim.wait("heard('has what you wrote')")
+    nvim.lua(
+        "require('outrider.models').use(client())\n"
+        "local client_of = require('outrider.client')\n"
+        "local execute = client_of.execute\n"
+        "client_of.execute = function(client, command, argument, ...)\n"
+        "  if command == 'outrider.run' then _G.sent = argument end\n"
+        "  return execute(client, command, argument, ...)\n"
+        "end"
+    )
+    nvim.ex("new")
+    nvim.ex("Outrider run")
+    nvim.until_done()
+    assert nvim.lua("return _G.asked") == [["Task: (plan, tariff.py:2-3, new session) ", "Two an hour"]]
+    sent = nvim.lua("return _G.sent")
+    assert (sent["prompt"], sent["mode"]) == ("Two an hour", "plan")
+    selection = sent["context"]["selection"]
+    assert selection["uri"] == nvim.file.as_uri()
+    assert (selection["range"]["start"]["line"], selection["range"]["end"]["line"]) == (1, 2)
+
+
+def test_a_refused_task_is_not_offered_once_a_later_one_is_taken(plugin):
+    nvim = plugin([DONE]).ready()
+    nvim.ex("Outrider model nobody/knows")
+    nvim.run("Two an hour").wait("heard('has what you wrote')")
+    nvim.lua("require('outrider.models').use(client())")
+    nvim.run("Two an hour").until_done()
+    nvim.ex("Outrider run")
+    assert nvim.lua("return _G.asked") == [["Task: "]]
+
+
 def test_without_a_network_it_says_so(plugin):
     nowhere = {
         "model": "my/model",

@@ -156,9 +156,9 @@ async function receive(house: House, message: FromView): Promise<void> {
         await (running === undefined
           ? run(house, { prompt: message.text, mode: message.mode })
           : steer(house, message.text));
-        house.view.sent();
+        house.view.sent({ id: message.id });
       } catch (error) {
-        house.view.sent(messageOf(error));
+        house.view.sent({ id: message.id, problem: `Not sent: ${messageOf(error)}` });
         // Who sees the view has been told.
         if (!house.view.isVisible) throw error;
         house.log.error(messageOf(error));

@@ -1,25 +1,33 @@
 --- Which model the next tasks get: a list of those that can be had, and the choice among them.
 local client_of = require('outrider.client')
+local log = require('outrider.log')
 local status = require('outrider.status')
 
 local M = {}
 
---- How long a completion waits for a list that is not there yet.
+--- How long a completion waits for a list that is not there yet, in milliseconds.
 local WAITS = 1000
 
---- The names of models that were listed last, by client.
----@type table<integer, string[]>
+--- How long completions make do with the list that was asked for last, answered or not, in milliseconds.
+local KEEPS = 60000
+
+--- When the models were asked for last, and their names as they were listed last, by client.
+---@type table<integer, { asked: number, names: string[]? }>
 local known = {}
 
 ---@param client vim.lsp.Client
 ---@param done fun(found: outrider.ModelsResult)
-local function list(client, done)
+---@param failed fun(problem: lsp.ResponseError)?
+local function list(client, done, failed)
+  local before = known[client.id]
+  local now = { asked = vim.uv.now(), names = before and before.names }
+  known[client.id] = now
   client_of.execute(client, 'outrider.models', nil, function(found)
-    known[client.id] = vim.tbl_map(function(one)
+    now.names = vim.tbl_map(function(one)
       return one.model
     end, found.models)
     done(found)
-  end)
+  end, failed)
 end
 
 --- `128k` for 128000.
@@ -101,20 +109,29 @@ function M.choose(client)
   end)
 end
 
---- The names of the models that can be had. The first time they are asked for, and a moment is waited.
+--- The names of the models that can be had. They are asked for once in a while, however often they are completed;
+--- where none is known yet, a moment is waited for the answer.
 ---@return string[]
 function M.names()
   local client = client_of.of()
   if not client then
     return {}
   end
-  if not known[client.id] and client_of.knows(client, 'outrider.models') then
-    list(client, function() end)
+  local before = known[client.id]
+  local is_due = not before or vim.uv.now() - before.asked >= KEEPS
+  if is_due and client_of.knows(client, 'outrider.models') then
+    local answered = before ~= nil and before.names ~= nil
+    list(client, function()
+      answered = true
+    end, function(problem)
+      answered = true
+      log.say('error', ('Outrider: %s'):format(problem.message))
+    end)
     vim.wait(WAITS, function()
-      return known[client.id] ~= nil
+      return answered
     end, 5)
   end
-  return known[client.id] or {}
+  return (known[client.id] or {}).names or {}
 end
 
 return M

@@ -24,13 +24,20 @@ local function context(client, range)
   return found
 end
 
---- A task that was refused: nobody has to write it again.
----@type string?
-local unsent
+--- A task that was refused, by the folder of its server: nobody has to write it again, or select again what it is about.
+---@type table<string, { prompt: string, options: table }>
+local unsent = {}
+
+---@param client vim.lsp.Client
+---@return string
+local function place(client)
+  return client.root_dir or ''
+end
 
 local function send(client, prompt, options)
   local chosen = status.chosen(client)
   local session = not options.new and sessions.current(client) or nil
+  local refused_before = unsent[place(client)]
   local params = {
     prompt = prompt,
     context = options.context,
@@ -39,6 +46,9 @@ local function send(client, prompt, options)
     sessionId = session and session.state ~= 'lost' and session.id or nil,
   }
   client_of.execute(client, 'outrider.run', params, function(result)
+    if unsent[place(client)] == refused_before then
+      unsent[place(client)] = nil
+    end
     sessions.use(client, result.sessionId)
     local function show()
       local started = sessions.get(result.sessionId)
@@ -55,7 +65,7 @@ local function send(client, prompt, options)
       sessions.catch_up(client, result.sessionId, show)
     end
   end, function(problem)
-    unsent = prompt
+    unsent[place(client)] = { prompt = prompt, options = options }
     log.say(
       'error',
       ('Outrider: %s. `:Outrider run` without a task has what you wrote.'):format(problem.message)
@@ -74,6 +84,33 @@ function M.run(prompt, options)
   end
 end
 
+--- A question for a task that was refused, with how it is sent again: what is not said now is as it was.
+---@param question string
+---@param now table as for `run`, changed
+---@param before table those of the refused task
+---@return string question with what is taken over
+local function take_over(question, now, before)
+  local taken = {}
+  if not now.mode and before.mode then
+    now.mode = before.mode
+    taken[1] = before.mode
+  end
+  local selection = before.context and before.context.selection
+  if not now.range and before.context then
+    now.context = before.context
+    if selection then
+      local range = selection.range
+      local file = vim.fn.fnamemodify(vim.uri_to_fname(selection.uri), ':t')
+      taken[#taken + 1] = ('%s:%d-%d'):format(file, range.start.line + 1, range['end'].line + 1)
+    end
+  end
+  if not now.new and before.new then
+    now.new = true
+    taken[#taken + 1] = 'new session'
+  end
+  return #taken > 0 and ('%s(%s) '):format(question, table.concat(taken, ', ')) or question
+end
+
 --- Give a task, asked for where there is none.
 ---@param prompt string may be empty
 ---@param question string
@@ -88,9 +125,12 @@ function M.ask_and_run(prompt, question, options)
   if prompt ~= '' then
     return send(client, prompt, options)
   end
-  vim.ui.input({ prompt = question, default = unsent }, function(text)
+  local refused = unsent[place(client)]
+  if refused then
+    question = take_over(question, options, refused.options)
+  end
+  vim.ui.input({ prompt = question, default = refused and refused.prompt }, function(text)
     if text and vim.trim(text) ~= '' then
-      unsent = nil
       send(client, text, options)
     end
   end)

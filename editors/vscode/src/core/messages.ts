@@ -3,6 +3,7 @@
 import type { Entry } from "./entries.js";
 import type { Reviews } from "./review.js";
 import { type Away, type OpenItem, type SessionState, canReview } from "./session.js";
+import type { Outcome } from "./sending.js";
 import { type Next, type ServerState, modeOf } from "./status.js";
 import type { Decision } from "./titles.js";
 import type { Mode } from "./words.js";
@@ -60,14 +61,16 @@ export type ToView =
       readonly before: number;
       readonly behind: number;
     }
-  /** What was sent last is taken, or it is not, because of a problem. */
-  | { readonly type: "sent"; readonly problem?: string }
+  /** What was sent is taken, or it is not, because of a problem. */
+  | ({ readonly type: "sent" } & Outcome)
   | { readonly type: "focus"; readonly what: "composer" | "open" };
 
 /** From the view. */
 export type FromView =
-  | { readonly type: "ready" | "earlier" | "later" | "latest" | "cancel" }
-  | { readonly type: "send"; readonly text: string; readonly mode: Mode }
+  /** It is there, or there again: then it may still wait for what became of a text. */
+  | { readonly type: "ready"; readonly waitsFor?: string }
+  | { readonly type: "earlier" | "later" | "latest" | "cancel" }
+  | { readonly type: "send"; readonly id: string; readonly text: string; readonly mode: Mode }
   | { readonly type: "decide"; readonly id: string; readonly decision: Decision; readonly note: string }
   | { readonly type: "answer"; readonly id: string; readonly answer: string }
   | { readonly type: "review"; readonly id: string }

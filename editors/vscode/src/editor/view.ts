@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 
 import type { SessionState } from "../core/session.js";
 import { type Frame, type FromView, type ToView, shownEntry } from "../core/messages.js";
+import { Delivery, type Outcome } from "../core/sending.js";
 import { Stretch } from "../core/stretch.js";
 
 export const VIEW = "outrider.session";
@@ -18,6 +19,7 @@ export class SessionView implements vscode.WebviewViewProvider {
   /** Whether the view has all it has to show but for what changed since. */
   private isWhole = false;
   private readonly stretch = new Stretch();
+  private readonly delivery = new Delivery();
   private timer: NodeJS.Timeout | undefined;
   private focusWanted: "composer" | "open" | undefined;
 
@@ -69,13 +71,15 @@ export class SessionView implements vscode.WebviewViewProvider {
     this.update();
   }
 
-  /** Tell the page what came of the text it sent: it is taken, unless there is a problem. */
-  sent(problem?: string): void {
-    this.post({ type: "sent", ...(problem === undefined ? {} : { problem }) });
+  /** Tell the page what became of a text it sent, now or when it is there again. */
+  sent(outcome: Outcome): void {
+    this.delivery.end(outcome);
+    this.post({ type: "sent", ...outcome });
   }
 
   private receive(message: FromView): void {
     const { type } = message;
+    if (type === "send") this.delivery.begin(message.id);
     if (type !== "ready" && type !== "earlier" && type !== "later" && type !== "latest") {
       this.handle(message);
       return;
@@ -86,6 +90,8 @@ export class SessionView implements vscode.WebviewViewProvider {
     this.ready = true;
     this.isWhole = false;
     this.flush();
+    const outcome = type === "ready" && message.waitsFor !== undefined ? this.delivery.of(message.waitsFor) : undefined;
+    if (outcome !== undefined) this.post({ type: "sent", ...outcome });
   }
 
   private flush(): void {

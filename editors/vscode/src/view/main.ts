@@ -6,7 +6,7 @@ import { type Mode, spent } from "../core/words.js";
 import { button, h } from "./dom.js";
 import { draw } from "./entries.js";
 import { card } from "./open.js";
-import { Sending } from "../core/sending.js";
+import { type Kept, type Outcome, Sending, keptFrom } from "../core/sending.js";
 
 declare function acquireVsCodeApi(): {
   postMessage(message: FromView): void;
@@ -114,26 +114,37 @@ const drawn = new Map<string, HTMLElement>();
 let anchor: { key: string; above: number } | undefined;
 let frame: Frame | undefined;
 let cards = "";
-const sending = new Sending();
+const kept = keptFrom(api.getState());
+const sending = new Sending(kept.underWay);
+
+/** Keep what is written, and what is under way, for when the view is hidden and shown again. */
+function keep(): void {
+  api.setState({ draft: text.value, underWay: sending.underWay } satisfies Kept);
+}
 
 function submit(): void {
-  const value = sending.begin(text.value);
+  const id = crypto.randomUUID();
+  const value = sending.begin(id, text.value);
   if (value === undefined) return;
+  keep();
   notSent.textContent = "";
-  send({ type: "send", text: value, mode: mode.value as Mode });
+  send({ type: "send", id, text: value, mode: mode.value as Mode });
   showSending();
 }
 
-function showSent({ problem }: Extract<ToView, { type: "sent" }>): void {
-  text.value = sending.end(text.value, problem === undefined);
-  api.setState({ draft: text.value });
-  notSent.textContent = problem === undefined ? "" : `Not sent: ${problem}`;
+function showSent(outcome: Outcome): void {
+  const left = sending.end(outcome, text.value);
+  if (left === undefined) return;
+  text.value = left;
+  keep();
+  notSent.textContent = outcome.problem ?? "";
   showSending();
 }
 
 function showSending(): void {
-  give.textContent = sending.isUnderWay ? "Sending…" : frame?.running === true ? "Steer" : "Send";
-  give.setAttribute("aria-disabled", String(sending.isUnderWay));
+  const isUnderWay = sending.underWay !== undefined;
+  give.textContent = isUnderWay ? "Sending…" : frame?.running === true ? "Steer" : "Send";
+  give.setAttribute("aria-disabled", String(isUnderWay));
 }
 
 function showState(message: Extract<ToView, { type: "state" }>): void {
@@ -323,9 +334,7 @@ text.addEventListener("keydown", (event) => {
     submit();
   }
 });
-text.addEventListener("input", () => {
-  api.setState({ draft: text.value });
-});
+text.addEventListener("input", keep);
 
 window.addEventListener("message", ({ data }: MessageEvent<ToView>) => {
   if (data.type === "state") showState(data);
@@ -334,7 +343,5 @@ window.addEventListener("message", ({ data }: MessageEvent<ToView>) => {
   else text.focus();
 });
 
-const draft = api.getState();
-if (typeof draft === "object" && draft !== null && "draft" in draft && typeof draft.draft === "string")
-  text.value = draft.draft;
-send({ type: "ready" });
+text.value = kept.draft;
+send({ type: "ready", ...(kept.underWay === undefined ? {} : { waitsFor: kept.underWay.id }) });
