@@ -31,8 +31,10 @@ class Command:
     """For each program: the hash of the file of the workspace that it runs; None for none."""
     closed: Sequence[str | None] = ()
     """For each program: why a file that it names is shut; None for none."""
-    past: tuple[Path, tuple[str, ...]] | None = None
-    """Where git may show texts as earlier commits have them, and the words that may name those; None where it does not."""
+    past: tuple[Path, tuple[str, ...], tuple[str, ...]] | None = None
+    """Where git may show texts as earlier commits have them, the words that may name those, and which of them it compares alone.
+
+    None where it does not."""
 
     @property
     def shut(self) -> str | None:
