@@ -72,14 +72,22 @@ def look_at(
     for program in line.programs:
         reads.append(place.why_not(program))
         closed.append(place.names_shut(program) or place.comes_to_shut(program))
-        found = place.hashed(word) if (word := runs_scripts(program)) is not None else None
-        ran.append(next(iter(found.values()), None) if found else None)
-        if found:
-            scripts |= found
+        found: dict[str, str] = {}
+        for word in runs_scripts(program):
+            found |= place.hashed(word)
+        ran.append(_together(list(found.values())) if found else None)
+        scripts |= found
         place = places[-1]
     git = place.git
     words = None if git.commits is None else (base, tuple(git.commits), tuple(git.few))
     return Command(line, reads, scripts, ran, closed, words)
+
+
+def _together(hashes: Sequence[str]) -> str:
+    """The hash of what a program runs; of an interpreter of the workspace and its script it is one of both."""
+    if len(hashes) == 1:
+        return hashes[0]
+    return hashlib.sha256(" ".join(hashes).encode()).hexdigest()
 
 
 async def look_with_past(

@@ -58,6 +58,9 @@ _SUB: Final[Mapping[str, Options]] = {
     "version": Options("", "", names("build-options"), operands="none"),
     "whatchanged": Options("p", "n", _LOG, _LOG_VALUED, numbers=True),
     "diff-tree": Options("prsz", "", _DIFF | names("root no-commit-id"), _DIFF_VALUED),
+    "diff-index": Options("prsz", "", _DIFF, _DIFF_VALUED),
+    # Behind an option it may still take a word for what it is to do, and then no word is a value.
+    "reflog": Options("p", "", _LOG, numbers=True, optional="n", operands="none"),
 }  # fmt: skip
 
 _LISTS: Final[Mapping[str, Options]] = {
@@ -80,7 +83,7 @@ _VERBS: Final = {
 }  # fmt: skip
 
 
-_PATCHES: Final = names("log whatchanged reflog stash diff-tree show diff")
+_PATCHES: Final = names("log whatchanged reflog stash diff-tree diff-index show diff")
 _COMMITS_ALONE: Final = names(
     "log show whatchanged shortlog rev-parse rev-list ls-tree cat-file for-each-ref show-ref merge-base name-rev branch tag remote "
     "config reflog version notes count-objects worktree diff-tree"
@@ -103,6 +106,14 @@ _WITH_TEXT: Final = names(
 _WITHOUT_TEXT: Final = names(
     "stat numstat shortstat dirstat summary compact-summary name-only name-status raw quiet no-patch"
 )
+
+
+def mostly_reads(words: Sequence[str | None]) -> int | None:
+    """How many of these words name a sub-command of git that mostly reads; None where they name another."""
+    name, verb = [*words[:2], None, None][:2]
+    if name in _VERBS and verb in _VERBS[name]:
+        return 2
+    return 1 if name in _SUB else None
 
 
 def git_reads(arguments: Sequence[Word]) -> Reads | str:
