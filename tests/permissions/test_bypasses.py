@@ -432,6 +432,20 @@ def test_a_rule_allows_no_more_than_one_that_names_less(workspace, rule, does, d
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "git status -uno", "git status -sbuall", "git status --ignore-submodules", "git diff --color-moved", "git diff --color-moved=zebra", "git diff --ignore-submodules=all",
+        "git diff --ours", "git diff --theirs", "git diff --inter-hunk-context=3", "git diff -B", "git log -B50% -p", "git log --cc", "git log --no-walk HEAD",
+        "git grep -e x --and -e y", "git rev-list --left-right --count a...b",
+    ],
+)  # fmt: skip
+def test_a_rule_of_the_name_goes_on_allowing_what_reads(workspace, command):
+    rules = [Rule("allow", RUN, " ".join(command.split()[:2]))]
+    assert decided(command, workspace, "ask", rules).verdict == "allow"
+    assert decided(f"{command} --output=x", workspace, "ask", rules).verdict == "ask"
+
+
+@pytest.mark.parametrize(
     ("narrow", "wide"),
     [
         ("docker container run y", "docker container run"), ("docker compose run web", "docker compose run"), ("docker compose exec web ls", "docker compose exec web"),
