@@ -484,6 +484,20 @@ def test_a_script_of_the_workspace_is_known_by_its_content(workspace, command, s
     assert list(looked.scripts) == ([script] if script else [])
 
 
+def test_an_interpreter_by_its_path_is_known_by_its_script_too(workspace):
+    folders = folders_of([("work", workspace.as_uri())])
+    (by_path,) = look_at("/usr/bin/python3 a.py", folders, workspace).ran
+    (by_name,) = look_at("python3 a.py", folders, workspace).ran
+    assert by_path == by_name is not None
+    (workspace / "sh").write_text("one\n")
+    (before,) = look_at("./sh a.py", folders, workspace).ran
+    (workspace / "sh").write_text("two\n")
+    looked = look_at("./sh a.py", folders, workspace)
+    (workspace / "sh").unlink()
+    assert list(looked.scripts) == ["sh", "a.py"]
+    assert looked.ran[0] not in {before, by_name}
+
+
 OFFERED = [
     ("git diff HEAD", ["git diff"]), ("npm run build -- x", ["npm run build"]), ("make test", ["make test"]), ("pytest -q a", ["pytest"]),
     ("python -m pytest -q", ["python -m pytest"]), ("python x.py a", ["python x.py"]), ("bash x.sh a", ["bash x.sh"]), ("./x.sh a", ["./x.sh"]),
