@@ -404,6 +404,63 @@ def test_the_name_alone_of_what_mostly_reads_allows_no_more(workspace, does, doe
         assert decided(does_more, workspace, "ask", wider).verdict == "allow"
 
 
+@pytest.mark.parametrize(
+    ("rule", "does", "does_more"),
+    [
+        ("/usr/bin/find", None, "/usr/bin/find . -delete"), ("/usr/bin/git diff", "/usr/bin/git diff HEAD", "/usr/bin/git diff --output=x"),
+        ("git diff HEAD", "git diff HEAD -- a.py", "git diff HEAD --output=a.py"), ("git diff HEAD", "git diff HEAD", "git diff HEAD --ext-diff"),
+        ("git -C sub diff", "git -C sub diff HEAD", "git -C sub diff --output=x"), ("git --no-pager diff", "git --no-pager diff", "git --no-pager diff --output=x"),
+        ("find .", "find . -name x", "find . -delete"), ("git log --oneline", "git log --oneline -3", "git log --oneline --output=x"),
+        ("find . -name x", "find . -name x", "find . -name x -delete"), ("git stash show", "git stash show", "git stash show --output=x"),
+        ("git whatchanged", "git whatchanged -3", "git whatchanged --output=x"), ("git reflog", "git reflog -5", "git reflog --output=x"),
+        ("git reflog", "git reflog", "git reflog expire --all"), ("git reflog", "git reflog", "git reflog -n expire"),
+        ("git diff-tree", "git diff-tree HEAD", "git diff-tree --output=x HEAD"), ("git diff-index", "git diff-index HEAD", "git diff-index --output=x HEAD"),
+        ("git cat-file", "git cat-file -t HEAD", "git cat-file --textconv HEAD:a.py"),
+        ("git reflog expire", "git reflog expire --all", None), ("uniq a.py x", "uniq a.py x", None), ("find . -delete", "find . -delete -print", None),
+        ("git diff --output=x", "git diff --output=x HEAD", None), ("git -C sub diff --ext-diff", "git -C sub diff --ext-diff HEAD", None),
+    ],
+)  # fmt: skip
+def test_a_rule_allows_no_more_than_one_that_names_less(workspace, rule, does, does_more):
+    """By its full path, with options before the sub-command, with more words: what a rule names to read it allows to read."""
+    rules = [Rule("allow", RUN, rule)]
+    assert does is None or decided(does, workspace, "ask", rules).verdict == "allow"
+    if does_more is not None:
+        assert decided(does_more, workspace, "auto-edit", rules).verdict == "ask"
+        looked = look_at(does_more, folders_of([("work", workspace.as_uri())]), workspace)
+        (part,) = named_parts(looked, rules, "auto-edit")
+        assert "its rule is about reading alone" in part.reason
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git status -uno", "git status -sbuall", "git status --ignore-submodules", "git diff --color-moved", "git diff --color-moved=zebra", "git diff --ignore-submodules=all",
+        "git diff --ours", "git diff --theirs", "git diff --inter-hunk-context=3", "git diff -B", "git log -B50% -p", "git log --cc", "git log --no-walk HEAD",
+        "git grep -e x --and -e y", "git rev-list --left-right --count a...b",
+    ],
+)  # fmt: skip
+def test_a_rule_of_the_name_goes_on_allowing_what_reads(workspace, command):
+    rules = [Rule("allow", RUN, " ".join(command.split()[:2]))]
+    assert decided(command, workspace, "ask", rules).verdict == "allow"
+    assert decided(f"{command} --output=x", workspace, "ask", rules).verdict == "ask"
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide"),
+    [
+        ("docker container run y", "docker container run"), ("docker compose run web", "docker compose run"), ("docker compose exec web ls", "docker compose exec web"),
+        ("docker exec web ls", "docker exec web"), ("kubectl exec pod -- ls", "kubectl exec pod --"), ("kubectl exec pod ls", "kubectl exec pod"), ("uv tool run ruff", "uv tool run"),
+        ("git bisect run make test", "git bisect run"), ("git submodule foreach ls", "git submodule foreach"), ("git submodule update", "git submodule"),
+        ("rustup run nightly cargo build", "rustup run nightly"), ("heroku run rake x", "heroku run"), ("rails runner x.rb", "rails runner"), ("nix build", "nix shell x"),
+        ("docker exec web bash x.sh", "docker exec web bash"), ("docker compose up", "docker compose"), ("/usr/bin/git status", "/usr/bin/git"),
+    ],
+)  # fmt: skip
+def test_a_rule_says_what_is_run(narrow, wide):
+    assert problem_of(Rule("allow", RUN, narrow)) is None
+    assert problem_of(Rule("allow", RUN, wide))
+    assert problem_of(Rule("deny", RUN, wide)) is None
+
+
 def test_parts_say_why_they_ask(workspace):
     looked = look_at("git diff | tee x; sudo rm y", folders_of([("work", workspace.as_uri())]), workspace)
     parts = named_parts(looked, RULES, "auto-edit")
@@ -427,6 +484,20 @@ def test_a_script_of_the_workspace_is_known_by_its_content(workspace, command, s
     assert list(looked.scripts) == ([script] if script else [])
 
 
+def test_an_interpreter_by_its_path_is_known_by_its_script_too(workspace):
+    folders = folders_of([("work", workspace.as_uri())])
+    (by_path,) = look_at("/usr/bin/python3 a.py", folders, workspace).ran
+    (by_name,) = look_at("python3 a.py", folders, workspace).ran
+    assert by_path == by_name is not None
+    (workspace / "sh").write_text("one\n")
+    (before,) = look_at("./sh a.py", folders, workspace).ran
+    (workspace / "sh").write_text("two\n")
+    looked = look_at("./sh a.py", folders, workspace)
+    (workspace / "sh").unlink()
+    assert list(looked.scripts) == ["sh", "a.py"]
+    assert looked.ran[0] not in {before, by_name}
+
+
 OFFERED = [
     ("git diff HEAD", ["git diff"]), ("npm run build -- x", ["npm run build"]), ("make test", ["make test"]), ("pytest -q a", ["pytest"]),
     ("python -m pytest -q", ["python -m pytest"]), ("python x.py a", ["python x.py"]), ("bash x.sh a", ["bash x.sh"]), ("./x.sh a", ["./x.sh"]),
@@ -435,6 +506,14 @@ OFFERED = [
     ("python -c 'x'", ["python -c x!"]), ("git -c a=b diff", ["git -c a=b diff!"]), ("git", ["git!"]), ("npx x", ["npx x!"]),
     ("poetry run python -c x", ["poetry run python -c x!"]), ("uv run python x.py", ["uv run python x.py!"]), ("go run x.go", ["go run x.go"]), ("deno run -A x.ts", ["deno run -A x.ts!"]),
     ("docker run -v /:/x y", ["docker run -v /:/x y!"]), ("docker run y sh", ["docker run y"]), ("uv run python $x", []), ("bundle exec rake x", ["bundle exec rake x!"]),
+    ("/usr/bin/find . -name x", ["/usr/bin/find"]), ("/usr/bin/find . -delete", ["/usr/bin/find . -delete!"]), ("/usr/bin/git diff HEAD", ["/usr/bin/git diff"]),
+    ("/usr/bin/python3 x.py a", ["/usr/bin/python3 x.py"]), ("/bin/bash x.sh a", ["/bin/bash x.sh"]), ("/bin/rm -r build", ["/bin/rm -r build!"]), ("/usr/bin/python3 -c x", ["/usr/bin/python3 -c x!"]),
+    (".venv/bin/pytest -q a", [".venv/bin/pytest"]), (".venv/bin/python -m pytest a", [".venv/bin/python -m pytest"]), ("/home/x/run.sh a", ["/home/x/run.sh"]), ("/usr/bin/git -c a=b diff", ["/usr/bin/git -c a=b diff!"]),
+    ("docker container run y sh", ["docker container run y"]), ("docker compose run web sh", ["docker compose run web"]), ("docker compose exec web ls -l", ["docker compose exec web ls"]),
+    ("docker exec web ls -l", ["docker exec web ls"]), ("docker exec web sh -c x", ["docker exec web sh -c x!"]), ("docker exec web", ["docker exec web!"]), ("kubectl exec pod -- ls -l", ["kubectl exec pod -- ls -l!"]),
+    ("uv tool run ruff .", ["uv tool run ruff"]), ("git bisect run make test", ["git bisect run make test!"]), ("git bisect start", ["git bisect start"]), ("git submodule foreach git pull", ["git submodule foreach git pull!"]),
+    ("rustup run nightly rustfmt x", ["rustup run nightly rustfmt"]), ("heroku run rake x", ["heroku run rake x!"]), ("rails runner x.rb", ["rails runner x.rb"]), ("nix shell x -c ls", ["nix shell x -c ls!"]),
+    ("git stash show -p", ["git stash show"]), ("git reflog -5", ["git reflog"]), ("git reflog expire --all", ["git reflog expire --all!"]),
     ("sudo make", []), ("make $x > y", []), ("eval x", []), ("A_B=1 make test", []), ("$x", []), ("rm $x", []), ("f() { ls; }; f", []),
 ]  # fmt: skip
 

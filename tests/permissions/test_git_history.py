@@ -74,6 +74,10 @@ ROWS = [
     ("git log -p -- src/.env", "ask", "its text by its name, which is not there any more"),
     ("git log -p -- src", "ask", "a folder that held it"),
     ("git log -p --follow -- src/a.py", "ask", "what the file was called before"),
+    ("git log --cc", "ask", "merges with their texts"),
+    ("git diff-index -p HEAD~2", "ask", "what is not there now"),
+    ("git reflog -p", "ask", "the texts of what was the last commit"),
+    ("git reflog", "allow", "no texts"),
     ("git stash show -p", "ask", "what was put aside"),
     ("git status -v", "ask", "a status with texts"),
     ("git cat-file blob {blob}", "ask", "an object by its id alone"),
@@ -110,6 +114,34 @@ def test_a_commit_that_is_known_only_when_it_runs_may_be_any(forgetful):
         (looked_up,) = looked(forgetful, f"git diff HEAD~3; {line}")
         access = Access("execute", command=looked_up)
         assert decide(access, "full", frozenset(), ruling_on(RUN, access, rules, "full")).verdict == expected
+
+
+MOVES = [
+    "git checkout -q HEAD~2; git show",
+    "git switch -q --detach HEAD~2 && git show",
+    "git reset --soft HEAD~2 && git show HEAD",
+    "git pull -q && git show",
+    "make x; git show",
+    "bash -c 'git checkout -q HEAD~2'; git show",
+    "git checkout --detach HEAD~2 && git diff --cached HEAD~1",
+    "cd src && make x; git show",
+    "git show & make x",
+]
+
+
+@pytest.mark.parametrize("command", MOVES)
+def test_the_last_commit_may_be_another_one_when_something_runs_before(forgetful, command):
+    names = ["checkout", "switch", "reset", "pull", "show", "diff"]
+    rules = [Rule("allow", RUN, "make x"), *(Rule("allow", RUN, f"git {name}") for name in names)]
+
+    def judged(line):
+        (looked_up,) = looked(forgetful, line)
+        access = Access("execute", command=looked_up)
+        return decide(access, "full", frozenset(), ruling_on(RUN, access, rules, "full"))
+
+    assert judged(command).verdict == "ask"
+    assert judged("git status && git show").verdict == "allow"
+    assert judged("cd src && git show | head -5").verdict == "allow"
 
 
 def test_nothing_is_asked_in_a_repository_that_never_held_one(repository):

@@ -202,8 +202,8 @@ def test_a_repository_that_is_tracked_is_looked_at_where_it_lies(repository, by)
         hook(inner / ".git" / "hooks", ran_file)
     else:
         git(inner / "er" if by == "deeper" else inner, "config", "core.fsmonitor", f"touch {ran_file}; false")
-    lines = ("git status", "git diff", "git log")
-    assert [verdict(repository, one) for one in lines] == ["deny", "deny", "allow"]
+    lines = ("git status", "git diff", "git log", "git log -p --submodule=log", "git show --submodule=log")
+    assert [verdict(repository, one) for one in lines] == ["deny", "deny", "allow", "deny", "deny"]
     os.utime(inner / "b", (1, 1))
     git(repository, "status")
     assert ran_file.exists(), "the row shows nothing: git ran nothing"

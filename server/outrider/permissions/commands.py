@@ -6,7 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from outrider.permissions.programs.patterns import Pattern, fits, may_fit, pattern_of, problem_of_program
+from outrider.permissions.programs.patterns import (
+    Pattern,
+    begins,
+    fits,
+    may_fit,
+    pattern_of,
+    problem_of_program,
+)
 from outrider.permissions.rules import ANY_SCRIPT, Rule, covers_host
 from outrider.permissions.shell.builtins import PLAIN
 from outrider.permissions.shell.model import CommandLine, Program
@@ -31,8 +38,10 @@ class Command:
     """For each program: the hash of the file of the workspace that it runs; None for none."""
     closed: Sequence[str | None] = ()
     """For each program: why a file that it names is shut; None for none."""
-    past: tuple[Path, tuple[str, ...]] | None = None
-    """Where git may show texts as earlier commits have them, and the words that may name those; None where it does not."""
+    past: tuple[Path, tuple[str, ...], tuple[str, ...]] | None = None
+    """Where git may show texts as earlier commits have them, the words that may name those, and which of them it compares alone.
+
+    None where it does not."""
 
     @property
     def shut(self) -> str | None:
@@ -134,12 +143,15 @@ def _part(
     if problem is None and why is None and program.name in PLAIN:
         return Part(program, "allow", "it only changes how the line itself goes on")
     other: Rule | None = None
+    narrow: Rule | None = None
     if problem is None and problem_of_program(program) is None:
         for rule, pattern in rules.allowing.get(program.name, ()):
             if fits(pattern, program):
                 if rule.script in {script, ANY_SCRIPT}:
                     return Part(program, "allow", f"rule: {rule.text}", rule)
                 other = other or rule
+            elif begins(pattern, program):
+                narrow = narrow or rule
     if problem is None and why is None and mode in {"read-only", "auto-edit"}:
         return Part(program, "allow", "it only reads, inside the workspace")
     if mode == "full":
@@ -154,6 +166,8 @@ def _part(
         return Part(program, "ask", f"it only reads; the permission mode is {mode}")
     if other is not None:
         return Part(program, "ask", f"{_why_not(other, script)} (rule: {other.text})")
+    if narrow is not None:
+        return Part(program, "ask", f"its rule is about reading alone, and {why} (rule: {narrow.text})")
     return Part(program, "ask", f"no rule allows it, and {why}")
 
 

@@ -4,7 +4,7 @@ import asyncio
 import glob
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
@@ -60,8 +60,10 @@ def look_at(
     """
     line = read_command(text)
     base = cwd / line.folder if line.folder else cwd
-    places = [_Place(folders, cwd, why_shut, search_path, past)]
-    places.append(_Place(folders, base, why_shut, search_path, past) if line.folder else places[0])
+    reading = {id(program): only_reads(program) for program in line.programs}
+    stays = not line.problems and not any(isinstance(one, str) for one in reading.values())
+    where = [cwd, base] if line.folder else [cwd]
+    places = [_Place(folders, one, why_shut, search_path, past, reading, stays=stays) for one in where]
     reads: list[str | None] = []
     scripts: dict[str, str] = {}
     ran: list[str | None] = []
@@ -70,13 +72,22 @@ def look_at(
     for program in line.programs:
         reads.append(place.why_not(program))
         closed.append(place.names_shut(program) or place.comes_to_shut(program))
-        found = place.hashed(word) if (word := runs_scripts(program)) is not None else None
-        ran.append(next(iter(found.values()), None) if found else None)
-        if found:
-            scripts |= found
-        place = places[1]
-    words = places[1].git.commits
-    return Command(line, reads, scripts, ran, closed, None if words is None else (base, tuple(words)))
+        found: dict[str, str] = {}
+        for word in runs_scripts(program):
+            found |= place.hashed(word)
+        ran.append(_together(list(found.values())) if found else None)
+        scripts |= found
+        place = places[-1]
+    git = place.git
+    words = None if git.commits is None else (base, tuple(git.commits), tuple(git.few))
+    return Command(line, reads, scripts, ran, closed, words)
+
+
+def _together(hashes: Sequence[str]) -> str:
+    """The hash of what a program runs; of an interpreter of the workspace and its script it is one of both."""
+    if len(hashes) == 1:
+        return hashes[0]
+    return hashlib.sha256(" ".join(hashes).encode()).hexdigest()
 
 
 async def look_with_past(
@@ -92,7 +103,8 @@ async def look_with_past(
     command = await asyncio.to_thread(look, None)
     if command.past is None:
         return command
-    past = await history.of(*command.past, search_path)
+    folder, words, few = command.past
+    past = await history.of(folder, words, search_path, few)
     return await asyncio.to_thread(look, past)
 
 
@@ -100,7 +112,15 @@ class _Place:
     """A folder where a part of a line runs."""
 
     def __init__(
-        self, folders: Folders, base: Path, why_shut: WhyShut, search_path: str, past: Past | None
+        self,
+        folders: Folders,
+        base: Path,
+        why_shut: WhyShut,
+        search_path: str,
+        past: Past | None,
+        reading: Mapping[int, Reads | str],
+        *,
+        stays: bool,
     ) -> None:
         self._folders = folders
         self._base = str(base)
@@ -108,19 +128,19 @@ class _Place:
         self._why_shut = why_shut
         self._search_path = search_path
         self._roots = [os.path.realpath(folder.path) for folder in folders.folders]
-        self.git = GitTexts(os.path.realpath(base), self._roots, why_shut, past)
+        self.git = GitTexts(os.path.realpath(base), self._roots, why_shut, past, stays=stays)
         self._known: dict[str, str | None] = {}
         self._real: dict[str, str] = {}
         self._shut: dict[str, str | None] = {}
         self._of_git: dict[bool, str | None] = {}
         self._theirs: dict[str, str | None] = {}
-        self._reads: dict[int, Reads | str] = {}
+        self._reads = reading
         """By the identity of a program, for as long as its line is looked at."""
         self._below: dict[Reads, tuple[str | None, str | None]] = {}
 
     def why_not(self, program: Program) -> str | None:
         """Why a program is not known to only read inside the workspace, None if it is."""
-        reads = self._reads[id(program)] = only_reads(program)
+        reads = self._reads[id(program)]
         if isinstance(reads, str):
             return reads
         if self._search_path and (theirs := self._why_theirs(program)):
@@ -168,7 +188,7 @@ class _Place:
         return None
 
     def comes_to_shut(self, program: Program) -> str | None:
-        """Why a file is shut whose text a program shows without a word that names it, None if it shows none; after `why_not`."""
+        """Why a file is shut whose text a program shows without a word that names it, None if it shows none."""
         reads = self._reads[id(program)]
         if isinstance(reads, str):
             return None  # where it looks is not known

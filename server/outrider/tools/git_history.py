@@ -10,6 +10,7 @@ import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -34,7 +35,7 @@ _BEHIND_NAME: Final = re.compile(r"[~^:]|@\{")
 _BETWEEN: Final = re.compile(r"\.\.\.?")
 MOST_SINGLE: Final = 8
 """Commits of one line whose own files are looked up."""
-MOST_KEPT: Final = 64
+MOST_KEPT: Final = 8
 """Such commits that are remembered."""
 _ALWAYS_KNOWN: Final = frozenset({"", "@", "HEAD"})
 
@@ -82,13 +83,16 @@ class GitHistory:
         self._clock = clock
         self._repositories: dict[str, _Known] = {}
 
-    async def of(self, folder: Path, words: Sequence[str], search_path: str) -> Past | None:
+    async def of(
+        self, folder: Path, words: Sequence[str], search_path: str, few: Sequence[str] = ()
+    ) -> Past | None:
         """What the commits hold that git may show.
 
         Args:
             folder: Where git runs. The settings there start nothing.
             words: Arguments that may name commits.
             search_path: The `PATH` by which git is found.
+            few: Those of which the files of the single commits are wanted too.
 
         Returns:
             The names, or None where git does not tell them.
@@ -118,7 +122,7 @@ class GitHistory:
             tuple(known.files),
             known.secret,
             frozenset(word for word in words if not strange.isdisjoint(_names([word]))),
-            await _single(run, known, words),
+            await _single(run, known, few) if few else {},
         )
 
 
@@ -177,8 +181,8 @@ def ends_of(word: str) -> list[str] | None:
 
 
 async def _single(run: _Git, known: _Known, words: Sequence[str]) -> dict[str, Held]:
-    """The files of the commits that words name, and of the last one."""
-    names = list(dict.fromkeys(name for word in (*words, "HEAD") for name in ends_of(word) or ()))
+    """The files of the commits that words name."""
+    names = list(dict.fromkeys(name for word in words for name in ends_of(word) or ()))
     names = [name for name in names if not set(name) & set(": \n")]
     told = await run.lines(
         ["cat-file", "--batch-check=%(objectname)"], [f"{name}^{{commit}}" for name in names]
@@ -207,8 +211,12 @@ async def _held(run: _Git, commit: str) -> Held | None:
         listed = await run.output(["ls-tree", "-r", "-z", "--name-only", "--full-tree", one])
         if listed is None:
             return None
-        found.append(tuple(filter(None, listed.decode("utf-8", "surrogateescape").split("\0"))))
-    return Held(found[0], tuple(dict.fromkeys(name for names in found[1:] for name in names)))
+        found.append(await asyncio.to_thread(_listed, listed))
+    return Held(found[0], await asyncio.to_thread(lambda: tuple(dict.fromkeys(chain(*found[1:])))))
+
+
+def _listed(told: bytes) -> tuple[str, ...]:
+    return tuple(filter(None, told.decode("utf-8", "surrogateescape").split("\0")))
 
 
 def _names(words: Sequence[str]) -> list[str]:

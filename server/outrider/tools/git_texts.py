@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, Literal
 
 from outrider.permissions.guarded import IGNORE_FILE
 from outrider.permissions.programs.git import compares_few
@@ -33,7 +33,9 @@ def as_they_were(text: str) -> list[str]:
 class GitTexts:
     """What git may show in a folder."""
 
-    def __init__(self, base: str, roots: Sequence[str], why_shut: WhyShut, past: Past | None) -> None:
+    def __init__(
+        self, base: str, roots: Sequence[str], why_shut: WhyShut, past: Past | None, *, stays: bool
+    ) -> None:
         """Nothing is looked up yet.
 
         Args:
@@ -41,13 +43,17 @@ class GitTexts:
             roots: The real paths of the workspace folders.
             why_shut: Which files are shut.
             past: What is known of the commits there.
+            stays: Whether names of commits mean the same when git runs: all that runs before it, or beside it, only reads.
         """
         self._base = base
         self._roots = roots
         self._why_shut = why_shut
         self._past = past
+        self._stays = stays
         self.commits: list[str] | None = None
         """Words that may name commits whose texts are shown; None while nothing of the past is."""
+        self.few: list[str] = []
+        """Those by which git comes to no other commit than they name; the last one is named by `HEAD`."""
 
     def why_not(self, program: Program, reads: Reads) -> str | None:
         """Why git may show the text of a file that is shut or outside, or nobody knows; None if it does not."""
@@ -85,6 +91,8 @@ class GitTexts:
         if words is None:
             return None
         self.commits = [*(self.commits or ()), *words]
+        if self._compares_few(program):
+            self.few += words or ["HEAD"]
         if self._past is None:
             return "git may show what earlier commits hold, and nobody knows yet of which files"
         strange = next((word for word in words if word in self._past.strange), None)
@@ -104,7 +112,7 @@ class GitTexts:
 
     def _of_few(self, past: Past, program: Program, words: list[str]) -> list[str] | None:
         """The files of the commits that git compares where it compares few; None where it may come to others."""
-        few = compares_few(program.argv[1:])
+        few = self._compares_few(program)
         if few is None:
             return None
         found: list[str] = []
@@ -115,6 +123,9 @@ class GitTexts:
             for held in (past.held[name] for name in ends):
                 found += held.files if few == "named" else [*held.files, *held.before]
         return found
+
+    def _compares_few(self, program: Program) -> Literal["named", "named and before"] | None:
+        return compares_few(program.argv[1:]) if self._stays else None
 
     def _commits(self, program: Program, reads: Reads) -> list[str] | None:
         """The words that may name commits whose texts git shows; None where it shows only those of now.

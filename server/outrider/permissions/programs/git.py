@@ -14,13 +14,15 @@ _DIFF: Final = names(
     "patch-with-stat name-only name-status color no-color color-words word-diff word-diff-regex no-renames check full-index binary "
     "abbrev find-renames find-copies diff-filter pickaxe-all pickaxe-regex relative text ignore-all-space ignore-space-change "
     "ignore-space-at-eol ignore-blank-lines function-context exit-code quiet no-ext-diff no-textconv cached staged merge-base "
-    "src-prefix dst-prefix no-prefix compact-summary ignore-cr-at-eol submodule"
+    "src-prefix dst-prefix no-prefix compact-summary ignore-cr-at-eol submodule color-moved color-moved-ws no-color-moved "
+    "ignore-submodules inter-hunk-context break-rewrites"
 )
 _LOG: Final = _DIFF | names(
     "oneline pretty format abbrev-commit no-abbrev-commit graph decorate no-decorate all branches tags remotes max-count skip since after "
     "until before author committer grep invert-grep all-match regexp-ignore-case extended-regexp fixed-strings perl-regexp merges "
     "no-merges first-parent follow reverse date date-order topo-order author-date-order left-right cherry cherry-pick boundary "
-    "simplify-by-decoration full-history ancestry-path walk-reflogs source no-notes left-only right-only name-status numstat stat"
+    "simplify-by-decoration full-history ancestry-path walk-reflogs source no-notes left-only right-only name-status numstat stat "
+    "cc no-walk"
 )
 _DIFF_VALUED: Final = names("diff-filter word-diff-regex src-prefix dst-prefix diff-algorithm")
 _LOG_VALUED: Final = _DIFF_VALUED | names(
@@ -28,18 +30,18 @@ _LOG_VALUED: Final = _DIFF_VALUED | names(
 )
 
 _SUB: Final[Mapping[str, Options]] = {
-    "status": Options("sbuvz", "", names("short branch porcelain long untracked-files ignored ignore-submodules column no-column "
-                      "ahead-behind no-ahead-behind renames no-renames find-renames show-stash verbose null")),
-    "log": Options("pusczwbiEFPgqm", "nSGL", _LOG, _LOG_VALUED, numbers=True, optional="UM"),
-    "show": Options("psczwbq", "nSG", _LOG, _LOG_VALUED, numbers=True, optional="UM"),
-    "diff": Options("pszwbRaWqD", "SG", _DIFF, _DIFF_VALUED, optional="UMC"),
+    "status": Options("sbvz", "", names("short branch porcelain long untracked-files ignored ignore-submodules column no-column "
+                      "ahead-behind no-ahead-behind renames no-renames find-renames show-stash verbose null"), optional="u"),
+    "log": Options("pusczwbiEFPgqm", "nSGL", _LOG, _LOG_VALUED, numbers=True, optional="UMB"),
+    "show": Options("psczwbq", "nSG", _LOG, _LOG_VALUED, numbers=True, optional="UMB"),
+    "diff": Options("pszwbRaWqD", "SG", _DIFF | names("base ours theirs"), _DIFF_VALUED, optional="UMCB"),
     "shortlog": Options("sne", "", names("summary numbered email all since until no-merges"), names("since until")),
     "blame": Options("bcfeklnpstw", "L", names("porcelain line-porcelain incremental root show-stats date show-name show-number "
                      "show-email abbrev"), names("date"), optional="MC"),
     "grep": Options("acEFGhHiIlLnopPqvwW", "ABCefm", names("cached text ignore-case word-regexp invert-match full-name "
                     "extended-regexp basic-regexp perl-regexp fixed-strings line-number column files-with-matches name-only "
                     "files-without-match count break heading show-function function-context context after-context before-context "
-                    "all-match quiet max-depth color no-color only-matching threads"), names("context after-context before-context max-depth threads"),
+                    "all-match quiet max-depth color no-color only-matching threads and or not"), names("context after-context before-context max-depth threads"),
                     patterns=names("-e -f"), paths=names("-f"), operands="pattern"),
     "ls-files": Options("cdikmostuvz", "x", names("cached deleted modified others ignored stage unmerged killed exclude "
                         "exclude-standard error-unmatch full-name abbrev eol deduplicate"), names("exclude")),
@@ -58,6 +60,9 @@ _SUB: Final[Mapping[str, Options]] = {
     "version": Options("", "", names("build-options"), operands="none"),
     "whatchanged": Options("p", "n", _LOG, _LOG_VALUED, numbers=True),
     "diff-tree": Options("prsz", "", _DIFF | names("root no-commit-id"), _DIFF_VALUED),
+    "diff-index": Options("prsz", "", _DIFF, _DIFF_VALUED),
+    # Behind an option it may still take a word for what it is to do, and then no word is a value.
+    "reflog": Options("p", "", _LOG, numbers=True, optional="n", operands="none"),
 }  # fmt: skip
 
 _LISTS: Final[Mapping[str, Options]] = {
@@ -80,7 +85,7 @@ _VERBS: Final = {
 }  # fmt: skip
 
 
-_PATCHES: Final = names("log whatchanged reflog stash diff-tree show diff")
+_PATCHES: Final = names("log whatchanged reflog stash diff-tree diff-index show diff")
 _COMMITS_ALONE: Final = names(
     "log show whatchanged shortlog rev-parse rev-list ls-tree cat-file for-each-ref show-ref merge-base name-rev branch tag remote "
     "config reflog version notes count-objects worktree diff-tree"
@@ -98,11 +103,19 @@ _CHECKS: Final = re.compile(r"%G|%\(\*?(?:raw|signature)")
 _SUBMODULES: Final = frozenset({"--submodule=short", "--submodule=log"})
 """Those that show texts where no option says otherwise."""
 _WITH_TEXT: Final = names(
-    "patch unified patch-with-raw patch-with-stat word-diff word-diff-regex color-words function-context check binary"
+    "patch unified patch-with-raw patch-with-stat word-diff word-diff-regex color-words function-context check binary cc"
 )
 _WITHOUT_TEXT: Final = names(
     "stat numstat shortstat dirstat summary compact-summary name-only name-status raw quiet no-patch"
 )
+
+
+def mostly_reads(words: Sequence[str | None]) -> int | None:
+    """How many of these words name a sub-command of git that mostly reads; None where they name another."""
+    name, verb = [*words[:2], None, None][:2]
+    if name in _VERBS and verb in _VERBS[name]:
+        return 2
+    return 1 if name in _SUB else None
 
 
 def git_reads(arguments: Sequence[Word]) -> Reads | str:
@@ -116,6 +129,8 @@ def git_reads(arguments: Sequence[Word]) -> Reads | str:
 def looks_at_files(arguments: Sequence[Word]) -> bool:
     """Whether git may look what became of the files that it tracks, and so into repositories among them."""
     texts = [word.text or "" for word in arguments]
+    if any(text.startswith("--submodule") for text in texts):
+        return True  # it asks a repository among them for its commits
     return next((text for text in texts if not text.startswith("-")), "") not in _COMMITS_ALONE
 
 

@@ -1,11 +1,13 @@
 """Which rule fits a program: wide enough to be of use, and no wider than what it does again."""
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile
+from itertools import dropwhile, takewhile
 from typing import Final
 
+from outrider.permissions.programs.git import mostly_reads
 from outrider.permissions.programs.readers import only_reads
 from outrider.permissions.shell.model import Program, Word
 from outrider.permissions.shell.through import SHELLS, runs_others
@@ -55,14 +57,31 @@ _DEEPER: Final = frozenset(
 )  # fmt: skip
 """Sub-commands that have sub-commands, or run what is named next."""
 
-_RUNS_NEXT: Final = frozenset(
-    {
-        ("npm", "exec"), ("pnpm", "exec"), ("pnpm", "dlx"), ("yarn", "dlx"), ("yarn", "exec"), ("bun", "run"), ("bun", "x"), ("uv", "run"), ("poetry", "run"),
-        ("pdm", "run"), ("hatch", "run"), ("rye", "run"), ("conda", "run"), ("mamba", "run"), ("bundle", "exec"), ("go", "run"), ("deno", "run"),
-        ("nix", "run"), ("docker", "run"), ("docker", "exec"), ("podman", "run"), ("podman", "exec"), ("kubectl", "exec"), ("kubectl", "run"),
-    }
-)  # fmt: skip
-"""Sub-commands that run what is named next: a program, a file, a package, an image."""
+_RUNS_NEXT: Final[Mapping[tuple[str, ...], int]] = {
+    **dict.fromkeys(
+        (
+            ("npm", "exec"), ("npm", "x"), ("pnpm", "exec"), ("pnpm", "dlx"), ("yarn", "dlx"), ("yarn", "exec"), ("bun", "run"), ("bun", "x"),
+            ("uv", "run"), ("uv", "tool", "run"), ("poetry", "run"), ("pdm", "run"), ("hatch", "run"), ("rye", "run"), ("conda", "run"),
+            ("mamba", "run"), ("bundle", "exec"), ("go", "run"), ("deno", "run"), ("nix", "run"), ("docker", "run"), ("docker", "container", "run"),
+            ("docker", "compose", "run"), ("podman", "run"), ("podman", "container", "run"), ("podman", "compose", "run"), ("kubectl", "run"),
+            ("heroku", "run"), ("rails", "runner"), ("git", "bisect", "run"), ("git", "submodule", "foreach"),
+        ),
+        0,
+    ),
+    **dict.fromkeys(
+        (
+            ("docker", "exec"), ("docker", "container", "exec"), ("docker", "compose", "exec"), ("podman", "exec"),
+            ("podman", "container", "exec"), ("podman", "compose", "exec"), ("kubectl", "exec"), ("rustup", "run"),
+        ),
+        1,
+    ),
+}  # fmt: skip
+"""Sub-commands that run what is named next: a program, a file, a package, an image; or what follows the container it runs in."""
+_RUNNERS: Final = frozenset(words[0] for words in _RUNS_NEXT)
+_RUN_SCRIPTS: Final = frozenset({("npm", "run"), ("pnpm", "run"), ("yarn", "run")})
+"""Those that run a script by its name in the settings of the project."""
+_RUNS_ANY: Final = frozenset({("nix", "shell"), ("nix", "develop")})
+"""Sub-commands that run what an option says."""
 
 _INTERPRETERS: Final = _names(
     "python python2 python3 node deno bun ruby perl php lua Rscript java tsx ts-node npx pnpx bunx pipx uvx"
@@ -77,8 +96,8 @@ _ONE_THING: Final = _names(
 
 _DO_MORE: Final = _names("find sed sort rg date tree uniq file xxd")
 """Programs that mostly read, and write or run something by an option or an operand."""
-_DO_MORE_OF_GIT: Final = _names("diff log show grep blame shortlog status")
-"""The sub-commands of git of which the same holds: `git diff --output=x` writes, `--ext-diff` runs."""
+_OF_SYSTEM: Final = re.compile(r"/(?:usr/)?(?:local/)?s?bin/")
+"""Where a program lies that is no script of somebody's."""
 
 
 def pattern_of(program: Program) -> Pattern | None:
@@ -87,37 +106,52 @@ def pattern_of(program: Program) -> Pattern | None:
     Args:
         program: As it was read.
     """
-    words = program.words
-    if problem_of_program(program) is not None or words[0] is None:
+    if problem_of_program(program) is not None:
         return None
-    name = words[0]
-    known = list[str]()
-    for word in words:
-        if word is None:
-            break
-        known.append(word)
-    is_whole = len(known) == len(words)
-    if name in _ONE_THING and not _does_more(program):
-        return Pattern((name,))
+    known = list(takewhile(lambda word: word is not None, program.words))
+    words = [word for word in known if word is not None]
+    if not words:
+        return None
+    depth = _depth(words)
+    offered = [Pattern(tuple(words[:depth]))] if depth is not None and depth <= len(words) else []
+    if len(words) == len(program.argv):
+        offered.append(Pattern(tuple(words), is_exact=True))
+    can_be = (one for one in offered if too_wide(one.words, is_exact=one.is_exact) is None)
+    return next((one for one in can_be if fits(one, program)), None)
+
+
+def _depth(words: Sequence[str]) -> int | None:
+    """How many words say what runs; None where only all of them do."""
+    name = _bare(words[0])
+    if name in _ONE_THING:
+        return 1
     if depth := _DEPTHS.get(name):
-        if len(known) > 1 and (name, known[1]) in _DEEPER | _RUNS_NEXT:
+        if (runs := _runs_next(words)) is not None:
+            depth = runs + 1
+        elif (name, *words[1:2]) in _DEEPER:
             depth = 3
-        first = known[:depth]
-        is_named = len(known) >= depth and not any(word.startswith("-") for word in first[1:])
-        pattern = Pattern(tuple(first))
-        if is_named and too_wide(first, is_exact=False) is None and fits(pattern, program):
-            return pattern
-    if name.startswith("python") and known[1:2] == ["-m"] and len(known) > 2:
-        return Pattern(tuple(known[:3]))
-    is_script = "/" in name or (
-        name not in _DEPTHS
-        and (name in _INTERPRETERS or name in SHELLS)
-        and len(known) > 1
-        and not known[1].startswith("-")
-    )
-    if is_script and name not in _names("npx pnpx bunx pipx uvx"):
-        return Pattern(tuple(known[: 1 if "/" in name else 2]))
-    return Pattern(tuple(known), is_exact=True) if is_whole else None
+        return None if any(word.startswith("-") for word in words[1:depth]) else depth
+    if name.startswith("python") and words[1:2] == ["-m"]:
+        return 3
+    if name in SHELLS | _INTERPRETERS:
+        is_file = len(words) > 1 and not words[1].startswith("-")
+        return 2 if is_file and name not in _names("npx pnpx bunx pipx uvx") else None
+    return 1 if "/" in words[0] and not _OF_SYSTEM.match(words[0]) else None
+
+
+def _bare(name: str) -> str:
+    """The name of a program, wherever it lies."""
+    return name.rpartition("/")[2]
+
+
+def _runs_next(words: Sequence[str | None]) -> int | None:
+    """Behind how many words stands what is run, None where the words do not say that something is."""
+    name = _bare(words[0] or "")
+    if name not in _RUNNERS:
+        return None
+    named = (name, *(word or "" for word in words[1:3]))
+    prefix = next((one for one in (named[:2], named) if one in _RUNS_NEXT), None)
+    return None if prefix is None else len(prefix) + _RUNS_NEXT[prefix]
 
 
 def problem_of_program(program: Program) -> str | None:
@@ -139,7 +173,7 @@ def too_wide(words: Sequence[str], *, is_exact: bool) -> str | None:
     """Why a rule that allows these words would allow nearly anything, None if it would not."""
     if not words:
         return "it names no program"
-    name = words[0].rpartition("/")[2]
+    name = _bare(words[0])
     if runs_others(name):
         return f"{name} runs other programs: name those"
     if is_exact:
@@ -150,10 +184,17 @@ def too_wide(words: Sequence[str], *, is_exact: bool) -> str | None:
         return f"{name} {words[1]} would allow any program: name what it runs"
     if name in _DEPTHS and not _names_one(name, words[1:]):
         return f"{name} does many things: name the one"
-    if (name, *words[1:2]) in _RUNS_NEXT | {("npm", "run"), ("pnpm", "run"), ("yarn", "run")}:
-        if len(words) == 2 or words[2].startswith("-"):
-            return f"{name} {words[1]} would allow any program: name what it runs"
-        return too_wide(words[2:], is_exact=False) if (name, words[1]) in _RUNS_NEXT else None
+    named = (name, *words[1:])
+    if len(named) == 2 and any(one[:2] == named for one in _RUNS_NEXT if len(one) > 2):
+        return f"{name} {words[1]} does many things: name the one"
+    if named[:2] in _RUNS_ANY:
+        return f"{name} {words[1]} would allow any program: only a rule that is exact can be about it"
+    if (runs := _runs_next(words)) is not None or named[:2] in _RUN_SCRIPTS:
+        run = words[runs or 2 :]
+        run = run[1:] if run[:1] == ["--"] else run
+        if not run or any(word.startswith("-") for word in (*words[2:runs], run[0])):
+            return f"{' '.join((name, *words[1 : runs or 2]))} would allow any program: name what it runs"
+        return None if runs is None else too_wide(run, is_exact=False)
     return None
 
 
@@ -170,29 +211,50 @@ def _names_one(name: str, words: Sequence[str]) -> bool:
 def fits(pattern: Pattern, program: Program) -> bool:
     """Whether an allowing rule's words are those of a program: word by word, from its name on.
 
-    The name alone of what mostly reads allows no more than that: `find` is not `find -delete`, `git diff` not
-    `git diff --output=x`.
+    A rule that names only what reads, of what mostly reads, allows no more than that: `find` and `find .` are not
+    `find . -delete`, `git diff` is not `git diff --output=x`.
     """
+    return begins(pattern, program) and (
+        pattern.is_exact or not _does_more(program) or _names_more(pattern.words)
+    )
+
+
+def begins(pattern: Pattern, program: Program) -> bool:
+    """Whether a program begins with a rule's words, whatever follows; where the rule is exact, it has no others."""
     words = program.words
-    if pattern.is_exact:
-        return words == list(pattern.words)
-    is_so_named = words[: len(pattern.words)] == list(pattern.words)
-    is_name_alone = len(pattern.words) == _words_of_name(pattern.words)
-    return is_so_named and not (is_name_alone and _does_more(program))
-
-
-def _words_of_name(words: Sequence[str]) -> int:
-    """How many words name what is run: of git the sub-command is one of them."""
-    return 2 if words[0] == "git" else 1
+    return (words if pattern.is_exact else words[: len(pattern.words)]) == list(pattern.words)
 
 
 def _does_more(program: Program) -> bool:
     """Whether what mostly reads may do something else this time."""
-    words = program.words
-    mostly_reads = program.name in _DO_MORE or (
-        program.name == "git" and len(words) > 1 and words[1] in _DO_MORE_OF_GIT
-    )
-    return mostly_reads and isinstance(only_reads(program), str)
+    called = _as_called(program)
+    return _name_length(called) is not None and isinstance(only_reads(called), str)
+
+
+def _names_more(words: Sequence[str]) -> bool:
+    """Whether what a rule names beside the name of what mostly reads does more than that."""
+    called = _as_called(Program(tuple(Word(word, word) for word in words), ""))
+    length = _name_length(called)
+    return length is not None and len(called.argv) > length and isinstance(only_reads(called), str)
+
+
+def _name_length(called: Program) -> int | None:
+    """How many words name what mostly reads, None where it is something else."""
+    if called.name != "git":
+        return 1 if called.name in _DO_MORE else None
+    length = mostly_reads(called.words[1:])
+    return None if length is None else length + 1
+
+
+def _as_called(program: Program) -> Program:
+    """A program by its name alone, wherever it lies, and git without the options before its sub-command."""
+    argv = list(program.argv)
+    if argv and argv[0].text is not None:
+        argv[0] = argv[0]._replace(text=_bare(argv[0].text))
+    if argv and argv[0].text == "git":
+        while len(argv) > 1 and (argv[1].text or "").startswith("-"):
+            del argv[1 : 3 if argv[1].text in _GIT_VALUES else 2]
+    return program._replace(argv=tuple(argv))
 
 
 def may_fit(pattern: Pattern, program: Program) -> bool:
@@ -220,30 +282,30 @@ def may_fit(pattern: Pattern, program: Program) -> bool:
     return not rest
 
 
-def runs_scripts(program: Program) -> Word | None:
-    """The file that a program runs: itself, where it is named by its path, or what an interpreter is given.
+def runs_scripts(program: Program) -> list[Word]:
+    """The files that a program runs: itself, where it is named by its path, and what an interpreter is given.
 
     What `uv run` and the like run counts as if they were not there.
     """
     if not program.argv or program.name is None:
-        return None
+        return []
     argv = program.argv
-    if len(argv) > 2 and (program.name, argv[1].text) in _RUNS_NEXT:
-        argv = tuple(dropwhile(lambda word: (word.text or "-").startswith("-"), argv[2:]))
+    if _bare(program.name) in _RUNNERS and (runs := _runs_next(program.words)) and len(argv) > runs:
+        argv = tuple(dropwhile(lambda word: (word.text or "-").startswith("-"), argv[runs:]))
         if argv and argv[0].text not in _RUN_FILES:
-            return argv[0]
-    return _script_of(argv)
+            return [argv[0]]
+    return _scripts_of(argv)
 
 
-def _script_of(argv: Sequence[Word]) -> Word | None:
+def _scripts_of(argv: Sequence[Word]) -> list[Word]:
     name = argv[0].text if argv else None
     if name is None:
-        return None
-    if name in _RUN_FILES or name.startswith("python3."):
+        return []
+    found = [argv[0]] if "/" in name else []
+    if _bare(name) in _RUN_FILES or _bare(name).startswith("python3."):
         for word in argv[1:]:
             if word.text in {"-m", "-c", "-e"}:  # a module, or a text
-                return None
+                break
             if not (word.text or "-").startswith("-"):
-                return word
-        return None
-    return argv[0] if "/" in name else None
+                return [*found, word]
+    return found
