@@ -107,11 +107,12 @@ def _as_text(message: Message, names: Mapping[str, str], form: Format, model: st
     if message.role == "tool":
         result = form.result(names.get(message.tool_call_id or "", "tool"), message.text)
         return Message("user", result, images=message.images)
+    said = text_of(message, model)
     if not message.tool_calls:
-        return message
+        return message if said == message.text else Message(message.role, said)
     calls = form.write([_call(call) for call in message.tool_calls])
-    text = "\n\n".join(part for part in (text_of(message, model), calls) if part)
-    return Message(message.role, text, reasoning=message.reasoning)
+    text = "\n\n".join(part for part in (said, calls) if part)
+    return Message(message.role, text, reasoning=message.reasoning if said == message.text else None)
 
 
 def _call(call: ToolCall) -> Call:
