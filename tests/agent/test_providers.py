@@ -249,6 +249,14 @@ async def test_they_go_back_with_answers_whose_calls_are_text_too(kind, said, wo
     assert not {"in_text", "thinking"} & set(sent), "what is noted for ourselves, or the same once more"
 
 
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_a_server_tells_apart_never_goes_back_in_the_text(kind, workspace):
+    turns = [Said(LISTS, reasoning="First the readme."), Said("Two files.")]
+    _, events, received = await run(workspace, kind, *turns, model="minimax-m2", more=AS_TEXT)
+    assert answers(events)[0]["reasoning"] == "First the readme."
+    assert LISTS in strings(received[-1].json)
+
+
 async def test_they_go_back_to_no_other_model(workspace):
     think = "<think>\nFirst the readme.\n</think>\n\nLet me look."
     turns = [Said(think, READS), fails(404, {"error": {"message": "no such model"}}), Said("Two files.")]

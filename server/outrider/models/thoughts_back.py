@@ -1,6 +1,6 @@
 """Models that want their thoughts back with their answers, wherever they are served, and how those stand in a request.
 
-A server that gives the thoughts in a key of their own gets them back in that key; one that leaves them in the text
+A server that gives the thoughts in a key of their own gets them back in that key, but where the calls are text; one that leaves them in the text
 gets them back there, with the tags that they had. What other models thought goes back only where their server asks for it
 (`chat_servers.py`), signed it, or has a place for it: their templates leave it out.
 

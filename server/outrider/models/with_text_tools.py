@@ -12,10 +12,10 @@ from outrider.models.dialects.complete import completed
 from outrider.models.text_answers import read_answer
 from outrider.models.text_tools import Call, Format, TextToolParser
 from outrider.models.text_tools.shapes import arguments_of
-from outrider.models.thoughts_back import noted, text_of
+from outrider.models.thoughts_back import text_of
 from outrider.models.wrapper import Wrapper
 from outrider.ports.ids import Ids
-from outrider.ports.model import Message, Model, ModelItem, ModelRequest, ModelResponse, Part, ToolCall
+from outrider.ports.model import Message, Model, ModelItem, ModelRequest, Part, ToolCall
 
 
 class TextToolModel(Wrapper):
@@ -57,10 +57,10 @@ class TextToolModel(Wrapper):
 
         async with (
             aclosing(self._model.stream(as_text(request, self._form, self.name))) as items,
-            aclosing(read_answer(items, parser, self._ids, opened=self._opened)) as read,
+            aclosing(read_answer(items, parser, self._ids, model=self.name, opened=self._opened)) as read,
         ):
             async for item in read:
-                yield noted(item, self.name) if isinstance(item, ModelResponse) else item
+                yield item
 
 
 def as_text(request: ModelRequest, form: Format, model: str = "") -> ModelRequest:
