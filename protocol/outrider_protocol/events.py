@@ -165,12 +165,23 @@ class SessionRestored(EventData):
     """As in `session.started`, of the client of now."""
 
 
+class FailedAttempt(Wire):
+    """A model was asked, failed, and it or another one was asked again."""
+
+    model: str
+    reason: str
+
+
 class SessionTitled(EventData):
     """A model was asked for a title of the session, once and beside its first steps."""
 
     TYPE = "session.titled"
     model: str
-    """Who was asked."""
+    """Who was asked last."""
+    routed: "ModelRouted | None" = None
+    """How it was chosen who is asked."""
+    failed: list[FailedAttempt] | None = None
+    """What was tried before, in its order."""
     title: str | None = None
     """One line of at most 80 characters; absent where none came that could be used."""
     reason: str | None = None

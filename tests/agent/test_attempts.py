@@ -150,6 +150,35 @@ async def test_what_is_the_requests_own_fault_is_said(status, error, outcome, re
     assert (second.received, clock.slept) == ([], [])
 
 
+@pytest.mark.parametrize(
+    ("windows", "asked", "outcome"),
+    [
+        ({"second/b": 2_000}, ["c"], "completed"),
+        ({"second/c": 2_000}, ["b"], "completed"),
+        ({"second/b": 2_000, "second/c": 2_000}, [], "budget_exhausted"),
+    ],
+)
+async def test_a_model_that_a_request_is_too_long_for_is_passed_over(windows, asked, outcome, workspace):
+    async with ProviderServer() as first, ProviderServer() as second:
+        first.plays("openai-chat", fails(401, ERROR))
+        second.plays("openai-chat", HELLO)
+        urls = {"first": first.url, "second": second.url}
+        settings = {
+            "providers": {name: {"kind": "openai-chat", "baseUrl": url} for name, url in urls.items()},
+            "models": {name: {"contextWindow": window} for name, window in windows.items()},
+            "fallbackModels": ["second/b", "second/c"],
+            "testing": None,
+        }
+        async with start_session(
+            "stock", workspace, "first/a", settings, connection=embedded(workspace)
+        ) as editor:
+            assert (await editor.run("Hi " * 4_000))["outcome"] == outcome
+        assert [body["model"] for body in second.bodies] == asked
+        if outcome != "completed":
+            assert data_of(editor, "turn.finished")[0]["reason"] == "contextWindow"
+    await assert_replays(workspace.parent / editor.options["stateDir"])
+
+
 async def test_text_that_was_shown_is_withdrawn_before_the_second_attempt(session):
     editor, first, _, _ = session
     first.plays("openai-chat", BROKEN, HELLO)

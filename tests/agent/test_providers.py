@@ -15,7 +15,9 @@ SIGNED = "c2lnbmVk/+=="
 FIRST = Said("Let me look 😀.", READS, reasoning="First the readme.", signed=SIGNED)
 
 
-async def run(workspace, kind, *turns, known=None, env=None, model="some-model", more=None, **settings):
+async def run(
+    workspace, kind, *turns, known=None, env=None, model="some-model", more=None, tasks=1, **settings
+):
     """The events of a session that asks a provider of that kind, and what the provider received."""
     async with ProviderServer() as server:
         server.plays(kind, *turns)
@@ -27,6 +29,8 @@ async def run(workspace, kind, *turns, known=None, env=None, model="some-model",
             "stock", workspace, f"local/{model}", options, connection=connection
         ) as editor:
             ended = await editor.run("Look around")
+            for _ in range(1, tasks):
+                ended = await editor.run("And again", sessionId=editor.session_id)
         await assert_replays(workspace.parent / editor.options["stateDir"])
         return ended, editor.events, server.received
 
@@ -214,14 +218,43 @@ async def test_thoughts_that_stood_in_the_text_go_back_there_to_who_wants_them(m
     assert (said["content"], "thoughts" in said, len(said["tool_calls"])) == (content, False, 2)
 
 
-async def test_they_go_back_before_calls_that_are_text_too(workspace):
-    call = '<minimax:tool_call>\n<invoke name="list_files">\n<parameter name="path">.</parameter>\n</invoke>\n</minimax:tool_call>'
-    turns = [Said(f"<think>First the readme.</think>\n{call}"), Said("Two files.")]
-    more = {"models": {"local/minimax-m2": {"toolFormat": "minimax-xml"}}}
-    _, events, received = await run(workspace, "openai-chat", *turns, model="minimax-m2", more=more)
-    assert [one["name"] for one in answers(events)[0]["toolCalls"]] == ["list_files"]
-    content = said_before(received)["content"]
-    assert content.startswith("<think>\nFirst the readme.\n</think>\n\n<minimax:tool_call>")
+LISTS = """<minimax:tool_call>
+<invoke name="list_files">
+<parameter name="path">.</parameter>
+</invoke>
+</minimax:tool_call>"""
+AS_TEXT = {"models": {"local/minimax-m2": {"toolFormat": "minimax-xml"}}}
+
+
+def strings(value):
+    """Every text in a body, its keys included."""
+    if isinstance(value, dict):
+        return [*value, *(text for one in value.values() for text in strings(one))]
+    if isinstance(value, list):
+        return [text for one in value for text in strings(one)]
+    return [value] if isinstance(value, str) else []
+
+
+@pytest.mark.parametrize("said", ["Hello.", LISTS])
+@pytest.mark.parametrize("kind", KINDS)
+async def test_they_go_back_with_answers_whose_calls_are_text_too(kind, said, workspace):
+    first = Said(f"<think>First the readme.</think>\n{said}")
+    tasks = 2 if said == "Hello." else 1
+    _, events, received = await run(
+        workspace, kind, first, Said("Two files."), model="minimax-m2", more=AS_TEXT, tasks=tasks
+    )
+    assert len(answers(events)[0].get("toolCalls", [])) == (said == LISTS)
+    sent = strings(received[-1].json)
+    assert f"<think>\nFirst the readme.\n</think>\n\n{said}" in sent
+    assert not {"in_text", "thinking"} & set(sent), "what is noted for ourselves, or the same once more"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_a_server_tells_apart_never_goes_back_in_the_text(kind, workspace):
+    turns = [Said(LISTS, reasoning="First the readme."), Said("Two files.")]
+    _, events, received = await run(workspace, kind, *turns, model="minimax-m2", more=AS_TEXT)
+    assert answers(events)[0]["reasoning"] == "First the readme."
+    assert LISTS in strings(received[-1].json)
 
 
 async def test_they_go_back_to_no_other_model(workspace):

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 from contextlib import AsyncExitStack
 
@@ -386,9 +387,10 @@ async def test_a_later_process_knows_who_refused_tools(house):
     assert len(house.server.bodies) == 3
 
 
-async def test_that_is_forgotten_after_a_while(house):
+@pytest.mark.parametrize("year", [2020, 9000])
+async def test_that_is_forgotten_after_a_while_and_no_time_to_come_is_believed(year, house):
     held = json.loads(house.file.read_text())
-    held["my/qwen"]["at"] = "2020-01-01T00:00:00+00:00"
+    held["my/qwen"]["at"] = f"{year}-01-01T00:00:00+00:00"
     house.file.write_text(json.dumps(held))
     assert await house.has_tools(Said("Done."))
 
@@ -404,7 +406,7 @@ async def test_another_server_of_that_name_is_asked_anew(house):
         "[]",
         "[[",
         '{"my/qwen": 1}',
-        '{"my/qwen": {"address": 1, "format": "native", "at": []}}',
+        '{"my/qwen": {"server": 1, "format": "native", "at": []}}',
         "[" * 9_999,
     ],
 )
@@ -420,3 +422,33 @@ async def test_the_doctor_tries_anew(house):
         check = tools_check(await editor.command("outrider.doctor", {"probe": True}))
         assert "as its provider has them" in check["detail"]
     assert await house.has_tools(Said("Done."))
+
+
+async def test_the_doctor_forgets_nothing_where_nobody_answers(house):
+    async with house.session() as editor:
+        house.server.plays("openai-chat", fails(401, {"error": {"message": "bad key"}}))
+        assert tools_check(await editor.command("outrider.doctor", {"probe": True}))["status"] == "fail"
+    assert not await house.has_tools(Said("Done."))
+
+
+async def test_no_key_in_an_address_stands_in_the_file(house):
+    url = f"{house.server.url}?key=sk-hidden"
+    assert await house.has_tools(REFUSAL, Said("Done."), url=url)
+    assert not await house.has_tools(Said("Done."), url=url)
+    assert "hidden" not in house.file.read_text()
+
+
+async def test_a_pipe_in_its_place_holds_nobody_up(house):
+    house.file.unlink()
+    os.mkfifo(house.file)
+    async with asyncio.timeout(20):
+        assert await house.has_tools(REFUSAL, Said("Done."))
+    assert not await house.has_tools(Said("Done."))
+
+
+async def test_a_write_that_fails_leaves_nothing_behind(house, caplog):
+    house.file.unlink()
+    house.file.mkdir()
+    assert await house.has_tools(REFUSAL, Said("Done."))
+    assert not list(house.file.parent.glob(".refused-*"))
+    assert "cannot be written" in caplog.text

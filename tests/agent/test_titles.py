@@ -22,6 +22,10 @@ def at_once(monkeypatch):
     monkeypatch.setattr(titling, "PAUSE", 0.0)
 
 
+async def silent(connection):
+    await asyncio.Event().wait()
+
+
 class House:
     def __init__(self, workspace, big, small):
         self.workspace, self.big, self.small = workspace, big, small
@@ -122,6 +126,38 @@ async def test_a_cancel_ends_it_too(house):
         await editor.command("outrider.cancel", {"turnId": waiting["turnId"]})
         event = await editor.event("session.titled")
         assert event["data"]["reason"] == "cancelled"
+
+
+async def test_a_cancel_before_anybody_was_asked_leaves_it_to_the_next_turn(house, monkeypatch):
+    monkeypatch.setattr(titling, "PAUSE", 1000.0)
+    async with house.start() as editor:
+        waiting = await house.asks(editor)
+        await editor.command("outrider.cancel", {"turnId": waiting["turnId"]})
+        monkeypatch.setattr(titling, "PAUSE", 0.0)
+        house.small.plays("openai-chat", Said("Ferries"))
+        await editor.run(TASK, sessionId=editor.events[0]["sessionId"])
+        assert (await editor.event("session.titled"))["data"]["title"] == "Ferries"
+
+
+async def test_the_choice_and_what_was_tried_before_stand_in_the_log(house):
+    tiers = {**TIERS, "small": ["little/bad", "little/small"]}
+    async with house.start(tiers=tiers) as editor:
+        waiting = await house.asks(editor, fails(401), Said("Ferries"))
+        data = (await editor.event("session.titled"))["data"]
+        await house.answer(editor, waiting)
+    chosen = data["routed"]
+    assert (chosen["purpose"], chosen["model"], chosen["others"]) == ("title", "little/bad", ["little/small"])
+    assert (data["model"], data["failed"]) == ("little/small", [{"model": "little/bad", "reason": "auth"}])
+
+
+async def test_what_was_sent_and_never_answered_has_no_known_cost(house):
+    async with house.start() as editor:
+        waiting = await house.asks(editor, silent)
+        async with asyncio.timeout(10):
+            await house.small.asked.wait()
+        await editor.command("outrider.cancel", {"turnId": waiting["turnId"]})
+        usage = (await editor.event("session.titled"))["data"]["usage"]
+    assert "cost" not in usage
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,9 @@ def read(pieces, *, opened=False, only_tags, reasoning_at=None):
         return thoughts_parser(opened=is_opened)
 
     async def take():
-        answer = read_answer(said(), parser, SequentialIds(), opened=opened, only_tags=only_tags)
+        answer = read_answer(
+            said(), parser, SequentialIds(), model="some/model", opened=opened, only_tags=only_tags
+        )
         return [item async for item in answer]
 
     return asyncio.run(take())

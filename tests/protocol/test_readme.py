@@ -38,6 +38,7 @@ VALUES: dict[str, type[Wire]] = {
     "ModelLatency": commands.ModelLatency,
     "Latency": events.Latency,
     "RouteCandidate": events.RouteCandidate,
+    "FailedAttempt": events.FailedAttempt,
     "SessionSummary": commands.SessionSummary,
     "GoingFolder": events.GoingFolder,
     "TouchedFile": events.TouchedFile,

@@ -104,7 +104,7 @@ class Asker:
                 # One that stands in for another, or of which its server told more by now, may take less.
                 self._budget.asks(self._model.name, self._model.context_window)
             return
-        self._record.append(_routed(purpose, routing), turn_id=self._turn_id)
+        self._record.append(routed(purpose, routing), turn_id=self._turn_id)
         if main:
             self._budget.asks(routing.models[0], routing.context_window)
 
@@ -345,7 +345,7 @@ class _Shown:
         self._lengths[kind] += len(text)
 
 
-def _routed(purpose: str, routing: Routing) -> ModelRouted:
+def routed(purpose: str, routing: Routing) -> ModelRouted:
     """A choice, as it stands in the log."""
     return ModelRouted(
         purpose=purpose,

@@ -69,8 +69,7 @@ async def try_tools(services: Services, reference: str) -> Check:
     def check(status: Literal["ok", "warn", "fail"], detail: str) -> Check:
         return Check(name="tools", status=status, detail=f"{reference}: {detail}")
 
-    services.catalog.forget_refusal(reference)
-    model = await services.catalog.open(reference)
+    model = await services.catalog.open(reference, learned={reference: ""})
     if isinstance(model, ModelProblem):
         return check("fail", model.message)
     request = ModelRequest("probe", [Message("user", _TASK)], [_TOOL])
@@ -89,6 +88,8 @@ async def try_tools(services: Services, reference: str) -> Check:
         await model.close()
     if not isinstance(answer, ModelResponse):
         return check("fail", answer.message if answer is not None else "it ended without an answer")
+    if not keep:
+        services.catalog.forget_refusal(reference)
     how = "as its provider has them" if form is None else f"as text, in the format {form}"
     if any(call.name == _TOOL.name for call in answer.tool_calls):
         return check("ok", f"calls tools {how}{keep}")

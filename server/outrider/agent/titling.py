@@ -12,6 +12,7 @@ from contextlib import aclosing
 from typing import Any, Final
 
 from outrider.agent.account import Account, usage_of
+from outrider.agent.asker import routed
 from outrider.agent.record import Record
 from outrider.agent.services import Services
 from outrider.models.catalog import ModelProblem
@@ -26,7 +27,7 @@ from outrider.ports.model import (
     Retried,
 )
 from outrider.ports.routing import Need, Router
-from outrider_protocol.events import SessionTitled
+from outrider_protocol.events import FailedAttempt, SessionTitled
 from outrider_protocol.settings import BY_TIERS
 
 INSTRUCTION: Final = (
@@ -66,6 +67,8 @@ class Titling:
         self._record = record
         self._watch = watch
         self._task: asyncio.Task[None] | None = None
+        self._sent = False
+        """Whether anybody was sent the task."""
         self._told: SessionTitled | None = None
 
     def begin(self) -> None:
@@ -91,15 +94,17 @@ class Titling:
             self._record.append(told, turn_id=state.current)
 
     def cancel(self) -> None:
-        """Ask no more."""
+        """Ask no more; a later turn may, where nobody was asked so far."""
         if self._task is not None:
             self._task.cancel()
+            self._task = self._task if self._sent else None
 
     async def end(self) -> None:
         """Ask no more, and record what came of it."""
+        task = self._task
         self.cancel()
-        if self._task is not None:
-            await asyncio.wait([self._task], timeout=END_SECONDS)
+        if task is not None:
+            await asyncio.wait([task], timeout=END_SECONDS)
         self.look()
 
     async def _ask(self, task: str) -> None:
@@ -120,18 +125,20 @@ class Titling:
         request = ModelRequest(
             "title", messages, temperature=model.temperature, tokens=tokens, at_most=ANSWER_TOKENS
         )
-        account, began = Account(), False
+        routing = await model.route(Need("title", tokens=tokens)) if isinstance(model, Router) else None
+        # From here on it may cost something, whether anything comes or not.
+        self._sent = began = True
+        account, failed = Account(), list[FailedAttempt]()
         title, reason = "", "no_title"
         try:
-            if isinstance(model, Router):
-                await model.route(Need("title", tokens=tokens))
             async with self._services.deadlines.timeout(SECONDS), aclosing(model.stream(request)) as items:
                 async for item in items:
-                    began = True
                     if isinstance(item, Retried | FellBack | ModelResponse | ModelFailure):
-                        used, began = usage_of(item.tokens), False
+                        used, began = usage_of(item.tokens), isinstance(item, Retried | FellBack)
                         account = account.with_request(used and used.to_wire())
-                    if isinstance(item, ModelFailure):
+                    if isinstance(item, Retried | FellBack):
+                        failed.append(FailedAttempt(model=item.model, reason=item.reason))
+                    elif isinstance(item, ModelFailure):
                         reason = item.kind
                     elif isinstance(item, ModelResponse) and item.finish_reason != "refused":
                         title = title_in(item.text)
@@ -141,10 +148,12 @@ class Titling:
             reason = "cancelled"
             raise
         finally:
-            if began:  # it costs something, and nobody said how much
+            if began:  # nobody said how much
                 account = account.with_request({})
             self._told = SessionTitled(
                 model=model.name,
+                routed=routing and routed("title", routing),
+                failed=failed or None,
                 title=title or None,
                 reason=None if title else reason,
                 usage=account.usage if account.requests else None,

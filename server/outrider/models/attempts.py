@@ -62,7 +62,7 @@ class Attempts(Wrapper):
         Yields:
             Deltas, `Switched` as it comes, `Retried` before each further attempt and `FellBack` before each further
             model, then one `ModelResponse` or one `ModelFailure`. A model that stands in for another is not sent what
-            is too long for it: that fails as if it had refused it.
+            is too long for it: the next one that it fits is asked, and where it fits none, it fails as if one had refused it.
         """
         while True:
             failure: ModelFailure | None = None
@@ -85,11 +85,11 @@ class Attempts(Wrapper):
             if bucket_of(failure) == "surface" or self._current == len(self._models) - 1:
                 yield failure
                 return
-            before = self.name
-            self._current += 1
+            before, left = self.name, range(self._current + 1, len(self._models))
+            fitting = next((one for one in left if _fits(request, self._models[one])), None)
+            self._current = left[0] if fitting is None else fitting
             yield FellBack(before, self.name, failure.kind, failure.tokens)
-            if (request.tokens or 0) > self.context_window * (1 - ANSWER_RESERVE):
-                # It was made for another window: this one would refuse it, or forget its beginning without a word.
+            if fitting is None:
                 yield ModelFailure("context_overflow", f"the request is too long for {self.name}")
                 return
 
@@ -120,6 +120,11 @@ class Attempts(Wrapper):
 def is_script(name: str) -> bool:
     """Whether that is the name of a model whose answers stand in a file."""
     return name.startswith(("scripted:", "recorded:"))
+
+
+def _fits(request: ModelRequest, model: Model) -> bool:
+    """Whether a model takes it: it was made for another window, and may be refused, or lose its beginning without a word."""
+    return (request.tokens or 0) <= model.context_window * (1 - ANSWER_RESERVE)
 
 
 def _delay(state: RetryCallState) -> float:

@@ -188,9 +188,11 @@ class Catalog:
 
         Args:
             reference: The model; one that cannot be had has a profile all the same.
-            learned: The text formats that models of a session were switched to.
+            learned: The text formats that models of a session were switched to; an empty one where it is to count as one
+                of which nothing was learned.
         """
-        form = learned.get(reference) or self._learned.get(reference) or self._refused_before(reference)
+        known_before = self._learned.get(reference) or self._refused_before(reference)
+        form = learned.get(reference, known_before) or None
         told = self._told.get(reference)
         known = self._profiles.get(reference)
         if known is None or known[0] != (form, told):

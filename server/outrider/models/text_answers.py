@@ -6,6 +6,7 @@ A server may tell the reasoning apart by itself; then nothing in the text is tak
 from collections.abc import AsyncGenerator, Callable, Iterable
 
 from outrider.models.text_tools import Call, Item, TextToolParser
+from outrider.models.thoughts_back import noted
 from outrider.ports.ids import Ids
 from outrider.ports.model import (
     FinishReason,
@@ -26,6 +27,7 @@ async def read_answer(
     parser: MakeParser,
     ids: Ids,
     *,
+    model: str,
     opened: bool,
     only_tags: bool = False,
 ) -> AsyncGenerator[ModelItem, None]:
@@ -35,13 +37,14 @@ async def read_answer(
         items: What the model says; closed by who gives them.
         parser: Makes what reads it.
         ids: Makes the ids of calls.
+        model: Its name, by which it is noted where its thoughts stood.
         opened: Whether the answers of this model begin within a thought.
         only_tags: Whether nothing but a tag is anything else than text, so that before the first `<` nothing has to be read.
 
     Yields:
         Deltas of text and reasoning, `ReadAnew` where one was shown as the other, then the response; all else as it came.
     """
-    answer = _Answer(parser, ids, opened=opened, is_plain=only_tags and not opened)
+    answer = _Answer(parser, ids, model=model, opened=opened, is_plain=only_tags and not opened)
     async for item in items:
         match item:
             case TextDelta(text):
@@ -60,11 +63,14 @@ async def read_answer(
 class _Answer:
     """One answer being read."""
 
-    def __init__(self, parser: MakeParser, ids: Ids, *, opened: bool, is_plain: bool) -> None:
+    def __init__(self, parser: MakeParser, ids: Ids, *, model: str, opened: bool, is_plain: bool) -> None:
         self._is_plain = is_plain
         """Whether all that came so far is text, and the parser has not read it."""
         self._make = parser
         self._ids = ids
+        self._model = model
+        self._told_apart = False
+        """Whether its server gave thoughts as such."""
         self._opened = opened
         self._parser: TextToolParser | None = None
         self._texts: list[str] = []
@@ -85,7 +91,7 @@ class _Answer:
     def reasoning(self, text: str) -> None:
         """Take what the server gave as such."""
         self._thoughts.append(text)
-        self._opened = False
+        self._told_apart, self._opened = True, False
         self._reader().told_apart()
 
     def end(self, response: ModelResponse) -> list[ModelItem]:
@@ -102,16 +108,16 @@ class _Answer:
         elif not calls and reason == "tool_calls":
             reason = "stop"
         text = "".join(self._texts)
-        items.append(
-            ModelResponse(
-                text,
-                calls,
-                reason,
-                "".join(self._thoughts) or response.reasoning,
-                response.tokens,
-                response.provider_data if text == response.text else None,
-            )
+        answer = ModelResponse(
+            text,
+            calls,
+            reason,
+            "".join(self._thoughts) or response.reasoning,
+            response.tokens,
+            response.provider_data if text == response.text else None,
         )
+        told_apart = self._told_apart or response.reasoning
+        items.append(answer if told_apart else noted(answer, self._model))
         return items
 
     def _reader(self) -> TextToolParser:

@@ -1,6 +1,6 @@
 """Models that want their thoughts back with their answers, wherever they are served, and how those stand in a request.
 
-A server that gives the thoughts in a key of their own gets them back in that key; one that leaves them in the text
+A server that gives the thoughts in a key of their own gets them back in that key, but where the calls are text; one that leaves them in the text
 gets them back there, with the tags that they had. What other models thought goes back only where their server asks for it
 (`chat_servers.py`), signed it, or has a place for it: their templates leave it out.
 
@@ -9,17 +9,20 @@ vLLM's page on interleaved thinking (MiniMax M2 and Kimi K2 Thinking).
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
-from outrider.models.dialects.kept import CallBlock, TextBlock, Verbatim, blocks_of, provider_data
+from outrider.models.dialects.kept import (
+    THOUGHT_IN_TEXT,
+    CallBlock,
+    TextBlock,
+    provider_data,
+    thought_in_text,
+)
 from outrider.ports.model import Message, ModelResponse
 
 _WANTED: Final = re.compile(r"(?<![a-z0-9])(minimax-?m\d|kimi-k2(\.\d+|-thinking))")
 _IN_TEXT: Final = re.compile(r"(?<![a-z0-9])minimax-?m\d")
-_MARK: Final[Mapping[str, Any]] = {"thoughts": "in_text"}
-"""Stands among what is kept of an answer, and goes to nobody."""
 
 
 def wants_thoughts(model: str) -> bool:
@@ -41,13 +44,8 @@ def noted(answer: ModelResponse, model: str) -> ModelResponse:
     if not answer.reasoning or answer.provider_data is not None or not _IN_TEXT.search(model.lower()):
         return answer
     said = [TextBlock(answer.text)] if answer.text else []
-    blocks = [Verbatim(_MARK), *said, *(CallBlock(call) for call in answer.tool_calls)]
+    blocks = [THOUGHT_IN_TEXT, *said, *(CallBlock(call) for call in answer.tool_calls)]
     return replace(answer, provider_data=provider_data(model, blocks, answer.tool_calls))
-
-
-def is_mark(block: Mapping[str, Any]) -> bool:
-    """Whether a block is that note."""
-    return block == _MARK
 
 
 def text_of(message: Message, model: str) -> str:
@@ -57,8 +55,7 @@ def text_of(message: Message, model: str) -> str:
         message: The answer.
         model: `provider/name` of who is asked.
     """
-    blocks = blocks_of(message, model)
-    if message.reasoning and any(isinstance(one, Verbatim) and is_mark(one.block) for one in blocks):
+    if message.reasoning and thought_in_text(message, model):
         thoughts = f"<think>\n{message.reasoning.strip()}\n</think>"
         return f"{thoughts}\n\n{message.text}" if message.text else thoughts
     return message.text

@@ -12,10 +12,10 @@ from outrider.models.dialects.complete import completed
 from outrider.models.text_answers import read_answer
 from outrider.models.text_tools import Call, Format, TextToolParser
 from outrider.models.text_tools.shapes import arguments_of
-from outrider.models.thoughts_back import noted, text_of
+from outrider.models.thoughts_back import text_of
 from outrider.models.wrapper import Wrapper
 from outrider.ports.ids import Ids
-from outrider.ports.model import Message, Model, ModelItem, ModelRequest, ModelResponse, Part, ToolCall
+from outrider.ports.model import Message, Model, ModelItem, ModelRequest, Part, ToolCall
 
 
 class TextToolModel(Wrapper):
@@ -57,10 +57,10 @@ class TextToolModel(Wrapper):
 
         async with (
             aclosing(self._model.stream(as_text(request, self._form, self.name))) as items,
-            aclosing(read_answer(items, parser, self._ids, opened=self._opened)) as read,
+            aclosing(read_answer(items, parser, self._ids, model=self.name, opened=self._opened)) as read,
         ):
             async for item in read:
-                yield noted(item, self.name) if isinstance(item, ModelResponse) else item
+                yield item
 
 
 def as_text(request: ModelRequest, form: Format, model: str = "") -> ModelRequest:
@@ -107,11 +107,12 @@ def _as_text(message: Message, names: Mapping[str, str], form: Format, model: st
     if message.role == "tool":
         result = form.result(names.get(message.tool_call_id or "", "tool"), message.text)
         return Message("user", result, images=message.images)
+    said = text_of(message, model)
     if not message.tool_calls:
-        return message
+        return message if said == message.text else Message(message.role, said)
     calls = form.write([_call(call) for call in message.tool_calls])
-    text = "\n\n".join(part for part in (text_of(message, model), calls) if part)
-    return Message(message.role, text, reasoning=message.reasoning)
+    text = "\n\n".join(part for part in (said, calls) if part)
+    return Message(message.role, text, reasoning=message.reasoning if said == message.text else None)
 
 
 def _call(call: ToolCall) -> Call:

@@ -5,10 +5,9 @@ from contextlib import aclosing
 
 from outrider.models.text_answers import read_answer
 from outrider.models.text_tools.formats import TextToolParser, thoughts_parser
-from outrider.models.thoughts_back import noted
 from outrider.models.wrapper import Wrapper
 from outrider.ports.ids import Ids
-from outrider.ports.model import Model, ModelItem, ModelRequest, ModelResponse
+from outrider.ports.model import Model, ModelItem, ModelRequest
 
 
 class ThinkingModel(Wrapper):
@@ -42,7 +41,9 @@ class ThinkingModel(Wrapper):
 
         async with (
             aclosing(self._inner.stream(request)) as items,
-            aclosing(read_answer(items, parser, self._ids, opened=self._opened, only_tags=True)) as read,
+            aclosing(
+                read_answer(items, parser, self._ids, model=self.name, opened=self._opened, only_tags=True)
+            ) as read,
         ):
             async for item in read:
-                yield noted(item, self.name) if isinstance(item, ModelResponse) else item
+                yield item

@@ -343,6 +343,11 @@
 ---@class outrider.ExportParams
 ---@field sessionId string
 
+--- A model was asked, failed, and it or another one was asked again.
+---@class outrider.FailedAttempt
+---@field model string
+---@field reason string
+
 --- What was said of a folder, or what holds for one of the workspace.
 ---@class outrider.FolderTrust
 ---@field added? string
@@ -915,8 +920,10 @@
 
 --- A model was asked for a title of the session, once and beside its first steps.
 ---@class outrider.SessionTitled
+---@field failed? outrider.FailedAttempt[]
 ---@field model string
 ---@field reason? string
+---@field routed? outrider.ModelRouted
 ---@field secrets? outrider.Secret[]
 ---@field title? string
 ---@field usage? outrider.Usage

@@ -379,6 +379,12 @@ export interface ExportParams {
   sessionId: string;
 }
 
+/** A model was asked, failed, and it or another one was asked again. */
+export interface FailedAttempt {
+  model: string;
+  reason: string;
+}
+
 /** What was said of a folder, or what holds for one of the workspace. */
 export interface FolderTrust {
   added?: string;
@@ -1023,8 +1029,10 @@ export interface SessionSummary {
 
 /** A model was asked for a title of the session, once and beside its first steps. */
 export interface SessionTitled {
+  failed?: FailedAttempt[];
   model: string;
   reason?: string;
+  routed?: ModelRouted;
   secrets?: Secret[];
   title?: string;
   usage?: Usage;

@@ -15,7 +15,7 @@ from outrider.models.dialects.complete import completed
 from outrider.models.dialects.kept import CallBlock, Verbatim, blocks_of
 from outrider.models.images import behind_results, data_url
 from outrider.models.payload import call_id, encoded, is_object, object_of, tool_name
-from outrider.models.thoughts_back import is_mark, text_of
+from outrider.models.thoughts_back import text_of
 from outrider.ports.model import Message, ModelRequest, ToolCall, ToolSpec
 
 
@@ -97,7 +97,7 @@ class ChatRequestEncoder:
         calls: list[dict[str, Any]] = []
         for block in blocks_of(message, self._full_name):
             if isinstance(block, Verbatim):
-                fields = fields if is_mark(block.block) else {**block.block, **fields}
+                fields = {**block.block, **fields}
             elif isinstance(block, CallBlock):
                 calls.append({**self._tool_call(block.call), **block.extra})
         if calls:

@@ -3,13 +3,14 @@
 A dialect that has such blocks keeps a list of them: an object stands for itself; `["text", n, extra]` for the
 next n characters of the message's text and `["call", i, extra]` for its call number i, each with what else the
 provider had put into that block. So a text or the arguments of a call are never stored twice. A message that was
-changed since, or that another model wrote, gives its text and its calls, and nothing else.
+changed since, or that another model wrote, gives its text and its calls, and nothing else. What is noted there for
+ourselves goes to nobody.
 """
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from outrider.models.payload import mended
 from outrider.ports.model import Message, ProviderData, ToolCall
@@ -40,6 +41,9 @@ class Verbatim:
 
 Block = TextBlock | CallBlock | Verbatim
 
+THOUGHT_IN_TEXT: Final = Verbatim({"thoughts": "in_text"})
+"""Notes that the thoughts of an answer stood in its text."""
+
 
 def provider_data(model: str, blocks: Sequence[Block], calls: Sequence[ToolCall]) -> ProviderData | None:
     """What has to be kept of an answer; None where its text and then its calls are all of it.
@@ -68,6 +72,15 @@ def provider_data(model: str, blocks: Sequence[Block], calls: Sequence[ToolCall]
 
 def blocks_of(message: Message, model: str) -> list[Block]:
     """The blocks of an assistant's message: as they came if `model` wrote them, else its text and its calls."""
+    return [block for block in _kept(message, model) if block != THOUGHT_IN_TEXT]
+
+
+def thought_in_text(message: Message, model: str) -> bool:
+    """Whether it is noted that the thoughts of an assistant's message stood in its text, as `model` wrote it."""
+    return THOUGHT_IN_TEXT in _kept(message, model)
+
+
+def _kept(message: Message, model: str) -> list[Block]:
     kept = message.provider_data
     if kept is not None and kept.model == model:
         try:

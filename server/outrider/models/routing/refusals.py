@@ -5,9 +5,11 @@ model is asked as if nothing were known.
 """
 
 import asyncio
+import hashlib
 import json
 import logging
 import os
+import stat
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -31,8 +33,8 @@ MOST_BYTES: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    address: str
-    """Where it was served: another server of that name may take tools."""
+    server: str
+    """Where it was served: another one of that name may take tools. A hash, as a key may stand in an address."""
     form: ToolFormat
     at: datetime
 
@@ -59,13 +61,13 @@ class Refusals:
             address: Of its provider.
         """
         known = self._known.get(model)
-        if known is None or known.address != address or self._clock.now() - known.at >= KEPT:
+        if known is None or known.server != _hash(address) or not self._counts(known):
             return None
         return known.form
 
     def put(self, model: str, address: str, form: ToolFormat) -> None:
         """Remember that it refused tools now, and is asked in that format."""
-        self._change(model, _Refusal(address, form, self._clock.now()))
+        self._change(model, _Refusal(_hash(address), form, self._clock.now()))
 
     def forget(self, model: str) -> None:
         """Know nothing of it any more."""
@@ -76,6 +78,9 @@ class Refusals:
         """Wait until what changed is written."""
         if self._writing is not None:
             await self._writing
+
+    def _counts(self, refusal: _Refusal) -> bool:
+        return timedelta() <= self._clock.now() - refusal.at < KEPT
 
     def _change(self, model: str, refusal: _Refusal | None) -> None:
         before, changes = self._writing, {model: refusal}
@@ -91,9 +96,7 @@ class Refusals:
     def _read(self) -> dict[str, _Refusal]:
         known: dict[str, _Refusal] = {}
         with suppress(OSError, ValueError, RecursionError):
-            if self._path.stat().st_size > MOST_BYTES:
-                return {}
-            held = json.loads(self._path.read_text("utf-8"))
+            held = json.loads(_content(self._path))
             for model, said in held.items() if isinstance(held, dict) else ():  # pyright: ignore[reportUnknownVariableType] -- plain JSON
                 if (one := _refusal(said)) is not None:  # pyright: ignore[reportUnknownArgumentType] -- as above
                     known[str(model)] = one  # pyright: ignore[reportUnknownArgumentType] -- as above
@@ -101,20 +104,40 @@ class Refusals:
 
     def _write(self, changes: Mapping[str, _Refusal | None]) -> None:
         """Bring a change into the file, whatever other processes wrote there since."""
-        oldest = self._clock.now() - KEPT
-        kept = {model: one for model, one in _with(self._read(), changes).items() if one.at > oldest}
+        kept = {model: one for model, one in _with(self._read(), changes).items() if self._counts(one)}
         latest = sorted(kept.items(), key=lambda item: item[1].at)[-MOST:]
         held = {
-            model: {"address": one.address, "format": one.form, "at": rfc3339(one.at)}
-            for model, one in latest
+            model: {"server": one.server, "format": one.form, "at": rfc3339(one.at)} for model, one in latest
         }
         try:
-            handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=".refused-")  # only we may read it
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(held, file, ensure_ascii=False, indent=1)
-            Path(name).replace(self._path)
+            _replace(self._path, json.dumps(held, indent=1))
         except OSError as problem:
             log.warning("%s cannot be written: %s", self._path, problem)
+
+
+def _content(path: Path) -> bytes:
+    """What is in a file of ours; nothing where it is not one, such as a pipe that nobody writes to."""
+    # Windows has no such flag, and no such pipes.
+    with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return b""
+        content = file.read(MOST_BYTES + 1)
+    return content if len(content) <= MOST_BYTES else b""
+
+
+def _replace(path: Path, text: str) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".refused-")  # only we may read it
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).replace(path)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _hash(address: str) -> str:
+    return hashlib.sha256(address.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _with(known: Mapping[str, _Refusal], changes: Mapping[str, _Refusal | None]) -> dict[str, _Refusal]:
@@ -125,10 +148,10 @@ def _refusal(said: Any) -> _Refusal | None:
     if not isinstance(said, dict):
         return None
     held = cast("dict[str, Any]", said)
-    address, form, at = (held.get(key) for key in ("address", "format", "at"))
-    if not isinstance(address, str) or form not in get_args(ToolFormat) or form == "native":
+    server, form, at = (held.get(key) for key in ("server", "format", "at"))
+    if not isinstance(server, str) or form not in get_args(ToolFormat) or form == "native":
         return None
     with suppress(TypeError, ValueError):
         when = datetime.fromisoformat(cast("str", at))
-        return None if when.tzinfo is None else _Refusal(address, cast("ToolFormat", form), when)
+        return None if when.tzinfo is None else _Refusal(server, cast("ToolFormat", form), when)
     return None
