@@ -172,24 +172,6 @@ class FailedAttempt(Wire):
     reason: str
 
 
-class SessionTitled(EventData):
-    """A model was asked for a title of the session, once and beside its first steps."""
-
-    TYPE = "session.titled"
-    model: str
-    """Who was asked last."""
-    routed: "ModelRouted | None" = None
-    """How it was chosen who is asked."""
-    failed: list[FailedAttempt] | None = None
-    """What was tried before, in its order."""
-    title: str | None = None
-    """One line of at most 80 characters; absent where none came that could be used."""
-    reason: str | None = None
-    """Why there is none: the kind of the failure, `no_title`, `timeout` or `cancelled`."""
-    usage: Usage | None = None
-    """What it cost, where that is known."""
-
-
 class SessionForked(EventData):
     """A session began as a copy of another one."""
 
@@ -328,6 +310,24 @@ class ModelRouted(EventData):
     """Tokens that the chosen one can take, its answer included."""
     by: Literal["order", "score"]
     """What decided among those that could be taken."""
+
+
+class SessionTitled(EventData):
+    """A model was asked for a title of the session, once and beside its first steps."""
+
+    TYPE = "session.titled"
+    model: str
+    """Who was asked last."""
+    routed: ModelRouted | None = None
+    """How it was chosen who is asked."""
+    failed: list[FailedAttempt] | None = None
+    """What was tried before, in its order."""
+    title: str | None = None
+    """One line of at most 80 characters; absent where none came that could be used."""
+    reason: str | None = None
+    """Why there is none: the kind of the failure, `no_title`, `timeout` or `cancelled`."""
+    usage: Usage | None = None
+    """What it cost, where that is known."""
 
 
 class ModelSwitched(EventData):
