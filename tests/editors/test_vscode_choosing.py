@@ -62,7 +62,7 @@ def shown(bench: Workbench) -> None:
     """Choose in the editor, and wait for the preview."""
     bench.open("tariff.py")
     give(bench, "Make the price what its docstring says")
-    bench.until(lambda: any("Choose in the editor" in toast for toast in bench.toasts()), "the offer")
+    bench.until(lambda: any("Choose…" in toast for toast in bench.toasts()), "the offer")
     bench.shot("offer")
     bench.click_toast("Choose…")
     bench.until(lambda: rows(bench).count() >= 3, "the preview")
