@@ -198,7 +198,7 @@ async def test_what_is_typed_meanwhile_stays(begin):
     while "> Done." not in head(editor) and len(typed) < 400:
         editor.type(PATH, "x")
         typed += "x"
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.01)  # the pace of somebody who types, between which edits come
     assert tail(editor).strip() == typed
     assert head(editor).count("- `search`") == 8
 
