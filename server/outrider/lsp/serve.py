@@ -7,6 +7,7 @@ import argparse
 import asyncio
 import contextlib
 import gc
+import linecache
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -32,6 +33,10 @@ def load_house(command_line: dict[str, Any]) -> StartBridge:
     Args:
         command_line: Settings that stand above all others.
     """
+    # attrs leaves the source of every method that it generated for lsprotocol there, for tracebacks: 1.5 MB, which the
+    # imports below can have.
+    linecache.clearcache()
+
     from outrider import app
     from outrider.lsp import bridge
     from outrider.processes import command_environment
