@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from outrider.permissions.needles import Needles
 from outrider.permissions.secret_forms import (
     CUT,
     SHORTEST_KEY,
@@ -17,6 +18,7 @@ from outrider.permissions.secret_forms import (
     beginning_at_end,
     end_at_beginning,
     forms,
+    pieces,
     wrapped,
 )
 from outrider.permissions.secret_shapes import Finding, Kind, credentials, findings
@@ -103,8 +105,10 @@ class Masking:
         self._keys_known: frozenset[str] = frozenset()
         self._names: dict[str, str] = {}
         self._watched: dict[str, _Watched] = {}
+        self._needles = Needles()
         self._longest_first: list[str] = []
-        self._in_lines: list[str] = []
+        self._in_lines: dict[str, list[str]] = {}
+        """The forms that may be broken into lines, by each of the pieces in them."""
         self._originals: dict[str, str] = {}
         self._fresh: list[Named] = []
         self._given: dict[str, str] = {}
@@ -160,7 +164,7 @@ class Masking:
 
     def _is_clean(self, text: str) -> bool:
         return not (
-            any(secret in text for secret in self._longest_first)
+            self._needles.within(text)
             or ("[secret " in text and _TAKEN.search(text))
             or ("…" in text and self._longest_first)
             or self._coloured(text)
@@ -198,8 +202,7 @@ class Masking:
         for setting in settings_in(text):
             if not PLACEHOLDER.search(setting.value):
                 name = "" if setting.counts_everywhere else setting.name
-                watched = _Watched(setting.value, "password", "", name)
-                self._watched.setdefault(f"{name}{setting.value}", watched)
+                self._watch(f"{name}{setting.value}", _Watched(setting.value, "password", "", name))
         if len(self._watched) != before:
             self._sort()
 
@@ -252,13 +255,22 @@ class Masking:
         for key in sorted(keys):
             lines = [line for line in key.splitlines() if len(line) >= SHORTEST_KEY]
             for line in lines:
-                self._watched.setdefault(line, _Watched(line, kind, ""))
+                self._watch(line, _Watched(line, kind, ""))
                 for form, name in forms(line).items():
-                    self._watched.setdefault(form, _Watched(line, kind, f" {name}"))
+                    self._watch(form, _Watched(line, kind, f" {name}"))
             if len(lines) > 1:
                 for form in base64_forms(key):
-                    self._watched.setdefault(form, _Watched(lines[0], kind, _BASE64))
+                    self._watch(form, _Watched(lines[0], kind, _BASE64))
         self._sort()
+
+    def _watch(self, text: str, watched: _Watched) -> None:
+        if text in self._watched:
+            return
+        self._watched[text] = watched
+        self._needles.add(text)
+        if watched.form in _IN_LINES:
+            for piece in pieces(text):
+                self._in_lines.setdefault(piece, []).append(text)
 
     def _findings(self, text: str) -> list[Finding]:
         if self._found[0] != text:
@@ -275,9 +287,9 @@ class Masking:
             if finding.everywhere:
                 self._name_all(finding.values, finding.kind)
                 for value in finding.values:
-                    self._watched.setdefault(value, _Watched(value, finding.kind, ""))
+                    self._watch(value, _Watched(value, finding.kind, ""))
         for word in self._words_of_before(text):
-            self._watched.setdefault(word, _Watched(word, "password", ""))
+            self._watch(word, _Watched(word, "password", ""))
         if len(self._watched) != before:
             self._sort()
 
@@ -294,7 +306,6 @@ class Masking:
         self._clean.clear()
         self._found = "", []
         self._longest_first = sorted(self._watched, key=lambda text: (-len(text), text))
-        self._in_lines = [text for text in self._longest_first if self._watched[text].form in _IN_LINES]
 
     # --- numbers -------------------------------------------------------------------------------------------------
 
@@ -343,7 +354,7 @@ class Masking:
 
     def _replaced(self, text: str) -> tuple[str, int]:
         count = 0
-        for secret in self._longest_first:
+        for secret in self._needles.within(text):
             if secret in text:
                 count += text.count(secret)
                 text = text.replace(secret, self._marker(secret, self._watched[secret]))
@@ -365,7 +376,7 @@ class Masking:
         if "\x1b[" not in text and "\\x1b[" not in text:
             return {}
         plain = _COLOUR.sub("", text)
-        known = {value for finding in findings(text) for value in finding.values}
+        known = {value for finding in self._findings(text) for value in finding.values}
         found = {
             value: _Watched(value, finding.kind, "")
             for finding in findings(plain)
@@ -373,8 +384,8 @@ class Masking:
             if value not in known and not PLACEHOLDER.search(value)
         }
         return found | {
-            secret: watched
-            for secret, watched in self._watched.items()
+            secret: self._watched[secret]
+            for secret in self._needles.within(plain)
             if plain.count(secret) > text.count(secret)
         }
 

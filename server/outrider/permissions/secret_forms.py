@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import quote
 
 SHORTEST_KEY = 8
@@ -68,11 +68,23 @@ def base64_forms(text: str) -> Iterator[str]:
         yield inner.translate({ord("+"): "-", ord("/"): "_"})
 
 
-def wrapped(text: str, forms: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Where lines of a text hold a part of a form that is broken into lines, and which; no two overlap."""
+def pieces(form: str) -> Iterator[str]:
+    """Every piece of a form by which it is known where it is broken into lines."""
+    for start in range(len(form) - SHORTEST_KEY + 1):
+        yield form[start : start + SHORTEST_KEY]
+
+
+def wrapped(text: str, forms: Mapping[str, Sequence[str]]) -> Iterator[tuple[int, int, str]]:
+    """Where lines of a text hold a part of a form that is broken into lines, and which; no two overlap.
+
+    Args:
+        text: The text.
+        forms: The forms, by each of their `pieces`.
+    """
     for match in _LINE_END.finditer(text) if forms else ():
         line, (first, last) = match.group(), match.span()
-        for form in forms:
+        likely = {*forms.get(line[:SHORTEST_KEY], ()), *forms.get(line[-SHORTEST_KEY:], ())}
+        for form in sorted(likely, key=lambda form: (-len(form), form)):
             if line in form:
                 start, end = first, last
             elif length := end_at_beginning(line, form):
