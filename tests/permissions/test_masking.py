@@ -269,14 +269,14 @@ def test_a_line_goes_on_as_soon_as_it_is_whole():
     )
 
 
-def test_it_is_fast():
-    code = "def price(hours: int, token: str) -> int:\n    return hours * 3 if token in self.access_tokens else 0\n"
+def test_it_is_fast_however_many_secrets_are_known():
+    code = "def price(hours: int, token: str) -> int:\n    return hours * 3 if token in self.access_tokens\n"
     text = (code * 700)[:65_536]
-    one = masking(*(f"key-number-{number}-of-many" for number in range(30)))
-    one.learn_settings("".join(f"NAME_{number}=value-{number}-of-a-setting\n" for number in range(1000)))
+    one = masking(*(f"{number}-key-of-many-{number * 977}" for number in range(30)))
+    one.learn_settings("".join(f"NAME_{number}={number}-value-of-a-setting\n" for number in range(1000)))
     one.masked(text)
-    best = min(_seconds(one, text) for _ in range(5))
-    assert best < 0.03  # ten times what it takes on an idle machine
+    best = min(_seconds(one, text + str(number)) for number in range(5))
+    assert best < 0.04  # five times what it takes on an idle machine; to look for each takes 300 ms
 
 
 def _seconds(one, text):
