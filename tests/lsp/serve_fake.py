@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 import time
 
 from fakes import FakeBridge
@@ -26,6 +27,8 @@ class Bridge(FakeBridge):
             "outrider.tools": self._print,
             "outrider.sessions": self._block,
             "outrider.resume": self._ticks_since,
+            "outrider.undo": self._fail,
+            "outrider.redo": self._fail_in_a_thread,
         }
         self.ticks = 0
         self.tasks = set()
@@ -64,6 +67,12 @@ class Bridge(FakeBridge):
             await asyncio.sleep(0.01)
         sys.stderr.write(f"ticks: {self.ticks - before}\n")
         sys.stderr.flush()
+
+    def _fail(self, argument):
+        raise RuntimeError(argument["words"])
+
+    def _fail_in_a_thread(self, argument):
+        threading.Thread(target=self._fail, args=(argument,)).start()
 
     def _print(self, argument):
         """Misbehave as a careless library would."""

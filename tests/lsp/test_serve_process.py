@@ -101,6 +101,20 @@ async def start():
         await process.close()
 
 
+@pytest.mark.parametrize("command", ["outrider.undo", "outrider.redo"])
+async def test_no_secret_and_no_control_gets_into_the_log(command, start, monkeypatch):
+    key, token = "planted-key-of-ada-1815", "ghp_" + "aB3dE6gH9" * 4
+    monkeypatch.setenv("SOME_API_KEY", key)
+    process = await start()
+    await process.initialize()
+    words = {"words": f"{key} {token} \x1b[31m"}
+    process.request("workspace/executeCommand", {"command": command, "arguments": [words]})
+    said = await process.errors("RuntimeError: ")
+    assert "RuntimeError: [secret 2] [secret 1] \\x1b[31m" in said
+    assert key not in said
+    assert token not in said
+
+
 async def test_a_whole_session_ends_with_zero(start):
     process = await start()
     await process.initialize()

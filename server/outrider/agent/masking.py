@@ -1,6 +1,6 @@
 """The secrets of a session: which values of the environment are keys here, and what the log knows of the others."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from outrider.agent.services import Services
 from outrider.agent.state import SessionState
@@ -9,13 +9,8 @@ from outrider.permissions.secret_forms import SHORTEST_KEY
 from outrider.processes.environment import holds_key
 
 
-def masking_for(services: Services, state: SessionState) -> Masking:
-    """What keeps the secrets of a session out of its log.
-
-    Args:
-        services: The house; its settings say which variables hold the keys of providers.
-        state: The session, as its log tells.
-    """
+def keys_of(services: Services) -> Callable[[], Iterable[str]]:
+    """Gives the values of the environment that are keys, by the settings of the moment."""
     looks_like_one = {
         value for name, text in services.env.items() if holds_key(name) and may_be_key(value := text.strip())
     }
@@ -27,4 +22,14 @@ def masking_for(services: Services, state: SessionState) -> Masking:
             if len(value) >= SHORTEST_KEY:
                 yield value
 
-    return Masking(services.machine_key, state.secrets, keys)
+    return keys
+
+
+def masking_for(services: Services, state: SessionState) -> Masking:
+    """What keeps the secrets of a session out of its log.
+
+    Args:
+        services: The house; its settings say which variables hold the keys of providers.
+        state: The session, as its log tells.
+    """
+    return Masking(services.machine_key, state.secrets, keys_of(services))

@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from typing import Any, Final, cast
 
 from outrider import app as composition
+from outrider.agent.masking import keys_of
 from outrider.app import App
 from outrider.lsp.actions import Cursor, code_actions
 from outrider.lsp.commands import Commands
 from outrider.lsp.editor import ClientEditor
 from outrider.lsp.errors import CommandError
 from outrider.lsp.lenses import code_lenses
+from outrider.lsp.log import keep_out
 from outrider.lsp.progress import ProgressFactory
 from outrider.lsp.reporter import Reporter
 from outrider.ports.events import LoggedEvent, StreamFrame
@@ -246,6 +248,7 @@ async def start(
     if isinstance(app, StoreProblem):
         editor.say("error", f"Outrider: {app.message}")
         return ClosedBridge(app)
+    keep_out(keys_of(app.services))
     bridge = Bridge(app, editor, Reporter(editor, progress, app.sessions))
     await bridge.say_about_settings()
     return bridge
