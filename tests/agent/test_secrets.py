@@ -129,6 +129,30 @@ async def test_a_key_in_the_words_of_a_provider_stays_out(workspace):
     assert KEY not in str(editor.messages)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("Authorization", "Bearer {}"), ("X-Api-Key", "{}"), ("x-gateway-token", "{}"), ("Cookie", "sid={}")],
+)
+async def test_a_key_in_a_header_of_the_settings_stays_out(workspace, name, text):
+    header = text.format("gateway-key-of-lovelace")
+    secret = header.split()[-1]
+    (workspace / "notes.txt").write_text(f"It is {secret}\n")
+    async with ProviderServer() as server:
+        server.plays("openai-chat", Said("", [("read", "read_file", {"path": "notes.txt"})]))
+        server.answers.append(fails(401, {"error": {"message": f"What is {secret}?"}}))
+        headers = {name: header, "X-Title": "lovelace-editor"}
+        provider = {"kind": "openai-chat", "baseUrl": server.url, "headers": headers}
+        options = {"providers": {"local": provider}, "testing": None}
+        async with start_session("stock", workspace, "local/m", options) as editor:
+            assert (await editor.run("Read the notes of lovelace-editor"))["outcome"] == "failed"
+            exported = await editor.command("outrider.export", {"sessionId": editor.session_id})
+        assert server.received[-1].headers[name.lower()] == header
+    assert "It is [secret 1]" in result(editor)[1]
+    assert "lovelace-editor" in json.dumps(editor.events)
+    for texts in (editor.events, exported, [one.body.decode() for one in server.received]):
+        assert secret not in json.dumps(texts)
+
+
 async def test_a_secret_in_the_task_is_not_sent(begin, workspace):
     editor = await begin("stock", [DONE])
     await editor.run(f"Use {TOKEN} to log in")

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Any, cast
 
-from outrider.agent.masking import masking_for
+from outrider.agent.masking import keys_in_headers, masking_for
 from outrider.agent.services import Services
 from outrider.agent.session import Refused
 from outrider.agent.state import SessionState
@@ -71,6 +71,7 @@ async def export_session(services: Services, session_id: str) -> Export | Refuse
 
     def make() -> Export:
         private = private_here(services.env, _key_names(services), services.host, _folders(services, events))
+        private = replace(private, keys=private.keys | keys_in_headers(services))
         return redacted(events, contents, private, services.version, _known(services, events))
 
     return await asyncio.to_thread(make)
