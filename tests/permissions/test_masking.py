@@ -114,6 +114,22 @@ def test_a_secret_is_replaced_where_a_search_has_coloured_a_part_of_it(escape):
     assert "zQ9" not in masked(f'{on}password{off} = "zQ9-zQ8-zQ7-zQ6"\n')
 
 
+@pytest.mark.parametrize(
+    "around",
+    [
+        "GET https://example.org/v1?token={} HTTP/1.1",
+        "fetch('https://example.org/v1?page=2&access_token={}&lang=en')",
+        '<a href="https://example.org/?a=b&amp;api_key={}">',
+        "https://b.s3.example.org/x?X-Amz-Date=20260101&X-Amz-Signature={}#top",
+        "(https://example.org/x?sv=2024&se=2026-01-01&sig={})",
+        "Location: /back?state=one&code={}\n",
+    ],
+)
+@pytest.mark.parametrize("value", ["ab54c0ffee98d1e2f3a7b6", "4%2FaB3dE6gH9-_aB3dE6gH9%3D"])
+def test_a_secret_in_the_query_of_an_address_is_replaced(around, value):
+    assert masked(around.format(value)) == around.format("[secret 1]")
+
+
 def test_a_name_and_a_password_in_a_header_are_replaced_though_no_digit_is_in_them():
     assert masked("Authorization: Basic YWRhOmxvdmVsYWNl") == "Authorization: Basic [secret 1]"
     assert masked("Authorization: Basic credentials") == "Authorization: Basic credentials"
@@ -202,6 +218,8 @@ def test_a_key_may_have_several_lines():
         "0x7ffd4a3c2b10 <_ZN4core3fmt9Formatter9write_str17h2f4e6d8c0b1a3957E>",
         "2026-01-01T00:00:00Z INFO request_id=01HZX3V9K7Q8J4N5M6P7R8S9T0 took 12ms",
         "arn:aws:iam::123456789012:role/Admin",
+        "https://example.org/a?v=ab54c0ffee98d1e2f3a7b6&page_token=next-page-of-many&key=YOUR_API_KEY_2_GOES_HERE",
+        "a = b ? token : key; mask = flags&key_of_all_things_1; sort(key=lambda x: x[1])",
         "import { createTokenProvider } from './auth/token-provider.v2.js'",
         "\u2026and so on: 12345678 \u2026",
     ],

@@ -176,6 +176,17 @@ _AROUND: tuple[tuple[Kind, tuple[str, ...], re.Pattern[str]], ...] = (
             r"(?P<url>[^\s/:@\"'<>\[\]{}$*%][^\s/:@\"'<>\[\]{}]{0,200})@(?=[A-Za-z0-9\[])"
         ),
     ),
+    # RFC 3986, section 3.4, in the way of HTML forms: a parameter of an address. RFC 6749, and the signed addresses
+    # of Amazon S3, Google Cloud and Azure storage.
+    (
+        "password",
+        ("?", "&"),
+        re.compile(
+            r"(?:[?&]|&amp;|&#38;)[A-Za-z0-9_.-]{0,30}(?:" + _NAME + r"|key|code|signature|sig)="
+            r"(?P<query>[A-Za-z0-9_.~%+/-]{16,}={0,2})",
+            re.IGNORECASE,
+        ),
+    ),
     # A literal in code and data, and a line of a file of settings.
     (
         "password",
@@ -200,7 +211,7 @@ def _may_be_secret(value: str, group: str) -> bool:
     """Whether a value at such a place is one, and no name of a variable or a placeholder."""
     if group == "url":
         return True
-    if group == "bare" and not _is_unique(value):
+    if group in {"bare", "query"} and not _is_unique(value):
         return False
     if group == "header" and (value.endswith("=") or _is_name_and_password(value)):
         return True
