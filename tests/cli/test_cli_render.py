@@ -370,6 +370,7 @@ def test_nothing_that_a_model_or_a_file_says_reaches_the_terminal_as_a_command()
 
 def test_a_hidden_character_is_spelled_out():
     assert visible("a\u202eb\x1bc\td\ne\udc80") == "a\\u202eb\\x1bc\td\ne\\udc80"
+    assert visible("a\u200bb\U000e0041\r\n\u3164") == "a\\u200bb\\U000e0041\n\\u3164"
     assert plain_output("\x1b[31mred\x1b[0m\r\n") == "red\n"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from outrider.agent.session import Refused, Session
-from outrider.permissions.visible import visible
+from outrider.ports.visible import visible
 from outrider.processes import Job
 from outrider_protocol.commands import JobInfo, JobsParams, JobsResult
 

@@ -27,7 +27,7 @@ from outrider.agent.open_items import (
 from outrider.agent.record import Record
 from outrider.ports.editor import Answered, Editor, ItemReply, ToolAnswer, ToolRequest, Unanswered
 from outrider.ports.model import ToolCall
-from outrider.ports.text import spelled_out
+from outrider.ports.visible import spelled_out
 from outrider.processes import Capture
 from outrider.tools.context import Action, Approval
 from outrider.tools.review import applied

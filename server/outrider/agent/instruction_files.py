@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from outrider.permissions.guarded import Guarded
-from outrider.permissions.visible import visible
+from outrider.ports.visible import visible
 from outrider.workspace.overlay import Overlay, ReadProblem
 from outrider.workspace.paths import Folder, Folders, PathProblem
 

@@ -13,9 +13,9 @@ from outrider.agent.context_window.steps import STEERING
 from outrider.agent.instruction_files import InstructionFiles
 from outrider.agent.named_images import named_images
 from outrider.permissions.guarded import Guarded
-from outrider.permissions.visible import visible
 from outrider.ports.model import Image, Message, Part, PartKind
 from outrider.ports.text import Place
+from outrider.ports.visible import visible
 from outrider.tools.reading import image_of
 from outrider.workspace.documents import DocumentStore, offset_of
 from outrider.workspace.overlay import Overlay, Picture, ReadProblem

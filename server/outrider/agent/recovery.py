@@ -13,8 +13,8 @@ from typing import Any, Literal, cast
 
 from outrider.agent.services import Services
 from outrider.agent.turn_state import CallState, TurnState
-from outrider.permissions.visible import visible
 from outrider.ports.model import content_hash
+from outrider.ports.visible import visible
 from outrider.store.log import Store
 from outrider.tools import changes
 from outrider.tools.client import HandedTool

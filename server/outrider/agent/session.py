@@ -25,8 +25,8 @@ from outrider.models.catalog import ModelProblem
 from outrider.permissions.decide import narrowest
 from outrider.permissions.ledger import LedgerProblem
 from outrider.permissions.rules import Rule
-from outrider.permissions.visible import visible
 from outrider.ports.model import Message, Model, content_hash
+from outrider.ports.visible import visible
 from outrider.processes import Job, Jobs
 from outrider.store.locks import SessionLock
 from outrider.tools.client import definition_of

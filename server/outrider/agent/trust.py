@@ -19,7 +19,7 @@ from outrider.agent.open_items import Refusal
 from outrider.permissions.decide import narrowest
 from outrider.permissions.trust import Trust, TrustFile, TrustProblem, Word, least
 from outrider.ports.editor import Answered, Editor, ItemReply, Unanswered
-from outrider.ports.text import spelled_out
+from outrider.ports.visible import spelled_out
 from outrider.workspace.paths import Folder, Folders
 from outrider_protocol import STAY_READ_ONLY, TRUST_ITEM, TRUST_WORKSPACE
 from outrider_protocol.commands import FolderTrust, TrustParams, TrustResult

@@ -13,7 +13,7 @@ from outrider.cli.hunk_review import REVIEW_KEY, HunkReview, ReviewedChange, cha
 from outrider.cli.render import Renderer, essential_argument
 from outrider.cli.terminal import Keyboard, visible
 from outrider.lsp.client import Question
-from outrider.ports.text import spelled_out
+from outrider.ports.visible import spelled_out
 from outrider_protocol import EDIT_TOOLS
 
 COMMAND_TOOL: Final = "run_command"

@@ -8,20 +8,18 @@ from typing import Final, TextIO
 
 from rich.console import Console
 
+from outrider.ports.visible import visible as made_visible
+
 _ESCAPES: Final = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI, such as colours
     r"|\x1b[\]P^_X][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC and other strings, such as titles and links
     r"|\x1b[ -/]*[0-~]"
 )
-# What a terminal acts on, or what makes a text read differently from what it is (bidirectional controls).
-_UNSEEN: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
 
 
 def visible(text: str) -> str:
     """`text` with every character that a terminal would act on, or that hides what is written, spelled out."""
-    return _UNSEEN.sub(lambda found: _spelled(found.group()), text.replace("\r\n", "\n"))
+    return made_visible(text.replace("\r\n", "\n"))
 
 
 def one_line(text: str) -> str:
@@ -32,11 +30,6 @@ def one_line(text: str) -> str:
 def plain_output(text: str) -> str:
     """A program's output as plain text: its colours and titles left out, the rest `visible`."""
     return visible(_ESCAPES.sub("", text))
-
-
-def _spelled(character: str) -> str:
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 class _Console(Console):

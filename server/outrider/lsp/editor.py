@@ -12,7 +12,6 @@ from outrider.lsp.frames import FrameSender
 from outrider.lsp.outgoing import Outgoing
 from outrider.lsp.profile import ClientProfile
 from outrider.lsp.protocol import LspProtocol, NoReply
-from outrider.permissions.visible import visible
 from outrider.ports.editor import (
     Answered,
     Applied,
@@ -28,6 +27,7 @@ from outrider.ports.editor import (
 )  # fmt: skip
 from outrider.ports.events import LoggedEvent, StreamFrame
 from outrider.ports.text import Place, PlacedEdit
+from outrider.ports.visible import visible
 from outrider_protocol import (
     ASK_REQUEST,
     DIAGNOSTICS_REQUEST,

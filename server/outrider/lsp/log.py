@@ -55,7 +55,7 @@ class StderrHandler(logging.Handler):
 
     def _cleaner(self) -> Callable[[str], str]:
         from outrider.permissions.masking import Masking
-        from outrider.permissions.visible import visible
+        from outrider.ports.visible import visible
 
         masking = Masking(secrets.token_bytes(), {}, self._keys_of_now)
         return lambda line: visible(masking.without_secrets(line))

@@ -1,9 +1,10 @@
 """Texts and changes of texts. Offsets count characters (code points) of the Python string."""
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from outrider.ports.visible import spelled_out
 
 LineEnd = Literal["\n", "\r\n"]
 TextEncoding = Literal["utf-8", "utf-16-le", "utf-16-be"]
@@ -63,10 +64,7 @@ class PlacedEdit:
 
 def one_line(name: str) -> str:
     """A name in which nothing hides and that has no line ends: in quotes, where a sign stands as its number."""
-    spelled = "".join(
-        f"\\u{ord(sign):04x}" if unicodedata.category(sign) in {"Cc", "Cf", "Zl", "Zp"} else sign
-        for sign in name
-    )
+    spelled = spelled_out(name).replace("\n", "\\u000a").replace("\t", "\\u0009")
     return name if spelled == name else f'"{spelled}"'
 
 
@@ -78,14 +76,6 @@ def is_utf_8(name: str) -> bool:
 def bytes_spelled_out(name: str) -> str:
     r"""A name in which bytes that are no UTF-8 stand as their numbers, such as `a\xff.txt`."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-
-
-def spelled_out(text: str) -> str:
-    """A message in which nothing hides: control and direction characters stand as their numbers."""
-    return "".join(
-        f"\\u{ord(sign):04x}" if sign not in "\n\t" and unicodedata.category(sign) in {"Cc", "Cf"} else sign
-        for sign in text
-    )
 
 
 def cut_lines(lines: Sequence[str], most: int = LINE_CHARACTERS) -> list[str]:

@@ -12,8 +12,8 @@ from itertools import takewhile
 from typing import Any
 
 from outrider.permissions.decide import Judgement
-from outrider.permissions.visible import visible
 from outrider.ports.model import Image, ToolCall, content_hash
+from outrider.ports.visible import visible
 from outrider.tools import changes, choice, placeholders, rebase, review
 from outrider.tools.context import Action, Approval, ToolContext
 from outrider.tools.placeholders import Given

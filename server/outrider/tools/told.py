@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from outrider.permissions.visible import visible
 from outrider.ports.text import one_line
+from outrider.ports.visible import visible
 from outrider.workspace.diff import unified
 from outrider.workspace.encoding import apart
 

@@ -5,7 +5,7 @@ What a model, a tool or a repository says could else look like a heading of ours
 
 import re
 
-from outrider.permissions.visible import visible
+from outrider.ports.visible import visible
 
 _BACKTICKS = re.compile("`+")
 
