@@ -146,6 +146,19 @@ def test_rules_are_added_listed_and_removed(outrider, tmp_path):
     assert outrider("remove", rule_id)[0] == 2
 
 
+def test_a_rule_whose_time_is_over_is_listed_as_ended(outrider, tmp_path):
+    rules = tmp_path / "rules.toml"
+    rules.write_text(
+        "".join(
+            f'[[rule]]\ndecision = "allow"\ntool = "run_command"\ncommand = "make x{year}"\nexpires = {year}-01-01T00:00:00Z\n'
+            for year in (2001, 2100)
+        )
+    )
+    _, listed, _ = outrider("list", "--rules", str(rules))
+    assert listed.count("ended") == listed.count("until") == 1
+    assert listed.index("ended") < listed.index("until")
+
+
 @pytest.mark.parametrize(
     ("rule", "why"),
     [
@@ -154,6 +167,10 @@ def test_rules_are_added_listed_and_removed(outrider, tmp_path):
         (("deny", "*"), "names a program, and * is none"),
         (("deny", "rm", "--expires", "2001-01-01"), "its time is over already"),
         (("deny", "x", "--tool", "bash"), "there is no tool 'bash', only run_command"),
+        (("deny", "../x/**", "--tool", "edit"), "no file is called ../x/**"),
+        (("deny", "./secrets/**", "--tool", "edit"), "a path begins at the workspace folder"),
+        (("deny", "secrets/", "--tool", "read"), "no file is called secrets/"),
+        (("deny", "~/.ssh/**", "--tool", "read"), "no file is called ~/.ssh/**"),
     ],
 )
 def test_a_rule_that_would_never_hold_is_not_saved(outrider, tmp_path, rule, why):

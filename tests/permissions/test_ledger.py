@@ -102,6 +102,7 @@ async def test_two_servers_write_at_once(ledger, tmp_path):
         ('[[rule]]\ntool = "x"\ndecision = "deny"\ncomand = "rm"\n', 4),
         ('[[rule]]\ntool = "run_command"\ndecision = "deny"\ncommand = "\'"\n', 1),
         ('[[rule]]\ntool = "x"\ndecision = "deny"\nhits = true\n', 4),
+        ('[[rule]]\ntool = "edit"\ndecision = "deny"\npath = "./a/**"\n', 1),
         ('# x\nallow = "all"\n', 2),
     ],
 )

@@ -149,6 +149,7 @@ def check(
 def show_rules(ledger: Ledger, out: Console | None, raw: TextIO) -> ExitCode:
     """List the rules; 1 if the person's file cannot be read."""
     rules = [info(rule, ledger.about_nothing(rule)) for rule, _ in ledger.all_rules]
+    words = ["ended" if ledger.has_ended(rule) else "until" for rule, _ in ledger.all_rules]
     if out is None:
         told: Object = {"path": str(ledger.path), "rules": [rule.to_wire() for rule in rules]}
         print(
@@ -157,8 +158,8 @@ def show_rules(ledger: Ledger, out: Console | None, raw: TextIO) -> ExitCode:
         )
     elif rules:
         table = Table(box=None, show_header=False, pad_edge=False)
-        for rule in rules:
-            until = f"until {rule.expires}" if rule.expires else ""
+        for rule, word in zip(rules, words, strict=True):
+            until = f"{word} {rule.expires}" if rule.expires else ""
             table.add_row(rule.id, visible(rule.text), f"{rule.hits}×", until, rule.origin)
         out.print(table)
     elif ledger.problem is None:

@@ -208,11 +208,15 @@ class Ledger:
 
         return self._write(change) or added
 
+    def has_ended(self, rule: Rule) -> bool:
+        """Whether the time of a rule is over."""
+        return rule.expires is not None and rule.expires <= self._clock.now()
+
     def _problem_of_new(self, rule: Rule) -> str | None:
         """Why a rule would never be about anything, so that whoever adds it would trust it for nothing."""
         if why := self.about_nothing(rule):
             return why
-        if rule.expires is not None and rule.expires <= self._clock.now():
+        if self.has_ended(rule):
             return "its time is over already"
         programs = read_command(rule.command).programs if rule.command else ()
         if len([program for program in programs if not program.through]) > 1:

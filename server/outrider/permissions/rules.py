@@ -123,6 +123,8 @@ def problem_of(rule: Rule) -> str | None:
             return f"its command names a program, and {words[0]} is none"
         if rule.decision == "allow" and (problem := too_wide(words, is_exact=rule.is_exact)):
             return problem
+    if rule.path is not None and (problem := _problem_of_path(rule.path)):
+        return problem
     if rule.host is not None and rule.decision == "allow" and rule.tool == RUN:
         return "what a command reaches cannot be seen from its words, so no host is a bound for it"
     if rule.script is not None and (rule.command is None or rule.decision != "allow"):
@@ -145,6 +147,14 @@ def holds(rule: Rule, folders: Sequence[str], now: datetime) -> bool:
     if rule.expires is not None and rule.expires <= now:
         return False
     return rule.workspace is None or rule.workspace in folders
+
+
+def _problem_of_path(path: str) -> str | None:
+    """Why no file is ever called so: whoever forbids a path that is none takes it for forbidden."""
+    parts = path.removeprefix("/").split("/")
+    if path.startswith("~") or not {"", ".", ".."}.isdisjoint(parts):
+        return f"no file is called {path}: a path begins at the workspace folder or with /, without `.`, `..`, `~` and a / at its end"
+    return None
 
 
 def covers_path(rule: Rule, names: Sequence[str]) -> bool:
