@@ -1,5 +1,6 @@
 """Editors for scenarios of the agent; the log of each session must be well formed at the end."""
 
+import asyncio
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from well_formed import assert_well_formed
 
 from outrider.testing.scenario import scripted, start_session
+from outrider.workspace.repository_map.repository_map import RepositoryMap
 from replayed import assert_replays
 
 
@@ -43,3 +45,25 @@ def rules(workspace):
         return path.read_text()
 
     return write
+
+
+@pytest.fixture
+def ready(monkeypatch):
+    """Lets a test wait for the map that the latest turn has begun."""
+    drawing, draw = [], RepositoryMap.draw
+
+    async def watched(self, *given):
+        done = asyncio.Event()
+        drawing.append(done)
+        try:
+            return await draw(self, *given)
+        finally:
+            done.set()
+
+    monkeypatch.setattr(RepositoryMap, "draw", watched)
+
+    async def wait():
+        async with asyncio.timeout(30):
+            await drawing[-1].wait()
+
+    return wait

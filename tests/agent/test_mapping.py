@@ -17,28 +17,6 @@ ASK = step(call("ask_user", question="Which?", options=["this"], called="asked")
 READ = step(call("read_file", path="tariff.py", called="read"))
 
 
-@pytest.fixture
-def ready(monkeypatch):
-    """Lets a test wait for the map that the latest turn has begun."""
-    drawing, draw = [], RepositoryMap.draw
-
-    async def watched(self, *given):
-        done = asyncio.Event()
-        drawing.append(done)
-        try:
-            return await draw(self, *given)
-        finally:
-            done.set()
-
-    monkeypatch.setattr(RepositoryMap, "draw", watched)
-
-    async def wait():
-        async with asyncio.timeout(30):
-            await drawing[-1].wait()
-
-    return wait
-
-
 async def asked_with_a_map(begin, ready, turns, settings=ON, script=None, prompt="Look at price"):
     """Runs a turn whose first step asks something, and answers when the map is ready."""
     editor = await begin("stock", turns, settings, script=script)
