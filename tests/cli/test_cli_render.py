@@ -163,6 +163,12 @@ def test_a_call_that_the_mode_does_not_let_go_says_why():
     assert shown.lines == ["- run_command  make  denied", f"  {why}"]
 
 
+def test_what_a_rule_allowed_is_not_said_to_be_allowed_once():
+    shown = Shown()
+    shown.event("approval.resolved", id="o", callId="c", decision="allow_once", by="rule", rule="allow x")
+    assert shown.lines == ["  allowed (allow x)"]
+
+
 def test_what_a_rule_decided_is_said_with_the_rule():
     shown = Shown().event("tool.requested", callId="c", name="run_command", input={"command": "make"})
     rule = "rule: deny run_command “make …” everywhere"

@@ -470,6 +470,8 @@ class Renderer:
             "reject": "rejected",
         }
         text = words.get(data["decision"], str(data["decision"]))
+        if data["by"] == "rule" and data["decision"] != "reject":
+            text = "allowed"  # not only this once
         if rule := data.get("rule"):
             text += f" ({visible(rule)})"
         if note := data.get("note"):
