@@ -21,6 +21,7 @@ from outrider.agent.state import SessionState
 from outrider.agent.task_document.keeper import TaskDocument
 from outrider.agent.trust import Situation, WorkspaceTrust
 from outrider.models.catalog import Catalog, ModelProblem
+from outrider.models.proxies import proxy_for
 from outrider.models.routing.choose import named
 from outrider.models.routing.latency import Pace
 from outrider.models.routing.profile import Profile
@@ -393,7 +394,6 @@ async def _paces(state_dir: Path) -> dict[str, Pace]:
 
 
 async def _catalog(settings: Settings, around: Outside, root: Path | None, clock: Clock, ids: Ids) -> Catalog:
-    proxies = (around.env.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"))
     refusals = Refusals(_state_dir(settings, around) / REFUSALS, SystemClock())
     await refusals.load()
     return Catalog(
@@ -403,7 +403,7 @@ async def _catalog(settings: Settings, around: Outside, root: Path | None, clock
         clock=clock,
         ids=ids,
         secrets=EnvironmentSecrets(around.env),
-        proxy=next((proxy for proxy in proxies if proxy), None),
+        proxy_for=lambda url: proxy_for(url, around.env),
         ca_file=around.env.get("SSL_CERT_FILE"),
         refusals=refusals,
     )

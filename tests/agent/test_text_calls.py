@@ -287,10 +287,41 @@ def tools_check(checked):
     return next((check for check in checked["checks"] if check["name"] == "tools"), None)
 
 
+def model_check(checked):
+    (check,) = (check for check in checked["checks"] if check["name"] == "model")
+    return check["status"], check["detail"]
+
+
 async def test_the_doctor_asks_no_model_unless_it_is_told_to(begin):
     editor, server = await begin()
-    assert tools_check(await editor.command("outrider.doctor", {})) is None
+    checked = await editor.command("outrider.doctor", {})
+    assert tools_check(checked) is None
+    assert model_check(checked) == (
+        "ok",
+        "my/tiny, 128000 tokens; whether it answers was not tried: a probe (`--probe`) does that",
+    )
     assert server.bodies == []
+
+
+@pytest.mark.parametrize(
+    ("provider", "says"),
+    [
+        (
+            {"apiKeyEnv": "NO_SUCH_KEY"},
+            "provider my: there is no key; set the environment variable NO_SUCH_KEY",
+        ),
+        (
+            {"caFile": "/none.pem"},
+            "provider my: cannot read the certificates of /none.pem: No such file or directory",
+        ),
+        ({"proxy": "odd://nowhere"}, "provider my: cannot use the proxy: "),
+    ],
+)
+async def test_the_doctor_sees_that_a_provider_cannot_be_asked(provider, says, begin):
+    my = {"kind": "openai-chat", "baseUrl": "http://127.0.0.1:1/v1", **provider}
+    editor, _ = await begin(providers={"my": my})
+    status, detail = model_check(await editor.command("outrider.doctor", {}))
+    assert (status, detail.startswith(says)) == ("fail", True)
 
 
 @pytest.mark.parametrize(
@@ -303,9 +334,8 @@ async def test_the_doctor_asks_no_model_unless_it_is_told_to(begin):
 )
 async def test_the_doctor_looks_at_every_model_that_may_be_asked(settings, status, says, begin):
     editor, _ = await begin(**settings)
-    checks = (await editor.command("outrider.doctor", {}))["checks"]
-    (check,) = [check for check in checks if check["name"] == "model"]
-    assert (check["status"], says in check["detail"]) == (status, True)
+    found, detail = model_check(await editor.command("outrider.doctor", {}))
+    assert (found, says in detail) == (status, True)
 
 
 @pytest.mark.parametrize(
@@ -313,6 +343,21 @@ async def test_the_doctor_looks_at_every_model_that_may_be_asked(settings, statu
     [
         ([Said(calls=[("c", "report_ready", {"word": "ready"})])], "ok", "as its provider has them"),
         ([Said("I am ready.")], "warn", "made none"),
+        (
+            [Said(written(("c", "report_ready", {"word": "ready"})))],
+            "warn",
+            'as its provider has them, and wrote it as text, in the format hermes: set models."my/qwen".toolFormat = "hermes"',
+        ),
+        (
+            [Said('[TOOL_CALLS][{"name": "report_ready", "arguments": {"word": "ready"}}]')],
+            "warn",
+            "in the format mistral: set",
+        ),
+        (
+            [REFUSAL, Said("Action: report_ready\nAction Input: {}")],
+            "warn",
+            "as text, in the format hermes, and wrote it as text, in the format react: set",
+        ),
         ([fails(401, {"error": {"message": "bad key"}})], "fail", "bad key"),
         (
             [REFUSAL, Said(written(("c", "report_ready", {"word": "ready"})))],

@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from outrider import __version__
@@ -82,6 +83,12 @@ class HttpProvider:
             opened = (await asyncio.gather(self._opening, return_exceptions=True))[0]
             if not isinstance(opened, BaseException | str):
                 await opened.aclose()
+
+    async def unready(self) -> ModelFailure | None:
+        """Why no request can be made (no key, a proxy or certificates that cannot be used); nothing is sent."""
+        given = self._headers({})
+        client = await self._client() if not isinstance(given, ModelFailure) else given
+        return client if isinstance(client, ModelFailure) else None
 
     def redacted(self, failure: ModelFailure) -> ModelFailure:
         """`failure` without keys, should the provider have repeated one."""
@@ -372,8 +379,8 @@ def _new_client(proxy: str | None, ca_file: str | None) -> "httpx.AsyncClient | 
     context = httpx.create_ssl_context(trust_env=False)
     if ca_file is not None:
         try:
-            context.load_verify_locations(cafile=ca_file)
-        except OSError as error:
+            context.load_verify_locations(cafile=Path(ca_file).expanduser())
+        except (OSError, RuntimeError) as error:
             return f"cannot read the certificates of {ca_file}: {_reason(error)}"
     try:
         return httpx.AsyncClient(
