@@ -348,6 +348,10 @@ class Survey:
     offers: list[Offer]
     """What could be configured, where nothing is."""
     known: list[Known]
+    messages: tuple[str, ...]
+    """What is wrong with the settings."""
+    file: Path
+    """Where the person's settings stand."""
 
 
 async def survey(around: Outside, options: Mapping[str, Any]) -> Survey:
@@ -357,8 +361,8 @@ async def survey(around: Outside, options: Mapping[str, Any]) -> Survey:
         around: The surroundings.
         options: Settings as a client would give them.
     """
-    settings = (await _settings(ClientStart(options, ()), around)).settings
-    clock = around.clock or SystemClock()
+    layered = await _settings(ClientStart(options, ()), around)
+    settings, clock = layered.settings, around.clock or SystemClock()
     catalog = await _catalog(settings, around, None, clock, around.ids or RandomIds())
     known_ones = named(settings)
     try:
@@ -367,9 +371,8 @@ async def survey(around: Outside, options: Mapping[str, Any]) -> Survey:
         await catalog.close()
     paces = await _paces(_state_dir(settings, around))
     known = [Known(one, catalog.profile(one), paces.get(one)) for one in known_ones]
-    return Survey(
-        settings, surveyed, [] if surveyed else await offers(around.env, clock, LOCAL_SERVERS), known
-    )
+    found = [] if surveyed else await offers(around.env, clock, LOCAL_SERVERS)
+    return Survey(settings, surveyed, found, known, layered.messages, around.user_settings)
 
 
 async def _paces(state_dir: Path) -> dict[str, Pace]:
