@@ -264,13 +264,18 @@ class HttpProvider:
         if response.has_redirect_location:
             what = f"answered {response.status_code}, a redirect, which is not followed: correct baseUrl"
             return self._failure("protocol", what)
-        return http_failure(
+        failure = http_failure(
             response.status_code,
             await self._said(response, _LONGEST_ERROR_BODY),
             source=self._source,
             secrets=self._private(),
             retry_after=self._retry_after(response.headers),
         )
+        if failure.kind != "auth" or self.settings.headers:
+            return failure
+        key = self.settings.api_key_env
+        whose = f"the key was that of {key}" if key else "no key was sent: set apiKeyEnv"
+        return replace(failure, message=f"{failure.message}; {whose}")
 
     async def _said(self, response: "httpx.Response", most: int) -> bytes:
         """The body of a response that is not a stream, as far as it came, at most so many bytes."""
@@ -369,7 +374,9 @@ class HttpProvider:
             case _ if began:
                 return self._failure("cut_stream", f"the stream broke off: {_reason(error)}")
             case _:
-                return self._failure("connection", f"no answer: {_reason(error)}")
+                reason = _reason(error)
+                hint = "; set caFile, if it is right" if "CERTIFICATE_VERIFY_FAILED" in reason else ""
+                return self._failure("connection", f"no answer: {reason}{hint}")
 
 
 def _new_client(proxy: str | None, ca_file: str | None) -> "httpx.AsyncClient | str":
