@@ -280,6 +280,25 @@ async def test_a_call_of_several_at_once_runs_them(form, begin):
     assert done == [("read_file", "ok"), ("list_files", "ok")]
 
 
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        ("I look.\n" + written(("c", "list_files", {"path": "."})), True),
+        ("It is written so: `" + written(("c", "list_files", {"path": "."})) + "`.", False),
+        (written(("c", "no_such_tool", {})), False),
+        ("I would call list_files.", False),
+    ],
+)
+async def test_a_call_that_a_server_hands_on_as_text_is_said_with_what_to_set(text, warned, begin):
+    editor, server = await begin()
+    for _ in range(2):
+        server.plays("openai-chat", Said(text))
+        assert (await editor.run("Look."))["outcome"] == "completed"
+    said = [one.text for one in editor.said if "did not read" in one.text]
+    assert len(said) == warned
+    assert all('Set `models."my/tiny".toolFormat = "hermes"`' in one for one in said)
+
+
 # --- the doctor ---------------------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from outrider.agent.services import Services
 from outrider.models.catalog import ModelProblem
 from outrider.models.routing.choose import in_order
-from outrider.models.text_tools import FORMATS, Call, read_message
+from outrider.models.text_tools.handed_on import handed_on
 from outrider.ports.model import Message, ModelFailure, ModelRequest, ModelResponse, Switched, ToolSpec
 from outrider_protocol.commands import Check
 from outrider_protocol.settings import Settings
@@ -94,7 +94,7 @@ async def try_tools(services: Services, reference: str) -> Check:
     how = "as its provider has them" if form is None else f"as text, in the format {form}"
     if any(call.name == _TOOL.name for call in answer.tool_calls):
         return check("ok", f"calls tools {how}{keep}")
-    written = _form_of(answer.text, services.catalog.profile(reference).text_format)
+    written = handed_on(answer.text, [_TOOL], services.catalog.profile(reference).text_format)
     if written is not None:
         line = f'models."{reference}".toolFormat = "{written}"'
         return check(
@@ -102,15 +102,3 @@ async def try_tools(services: Services, reference: str) -> Check:
         )
     other = "" if form is None else "; another `toolFormat` may suit it"
     return check("warn", f"was asked for a call, {how}, and made none{other}")
-
-
-def _form_of(text: str, likely: str) -> str | None:
-    """The format that the call in an answer is written in, the likely one first: servers hand on what they do not read."""
-    return next(
-        (
-            form
-            for form in (likely, *FORMATS)
-            if any(isinstance(item, Call) for item in read_message(FORMATS[form], text, [_TOOL]))
-        ),
-        None,
-    )
