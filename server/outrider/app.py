@@ -21,6 +21,7 @@ from outrider.agent.state import SessionState
 from outrider.agent.task_document.keeper import TaskDocument
 from outrider.agent.trust import Situation, WorkspaceTrust
 from outrider.models.catalog import Catalog, ModelProblem
+from outrider.models.proxies import proxy_for
 from outrider.models.routing.choose import named
 from outrider.models.routing.latency import Pace
 from outrider.models.routing.profile import Profile
@@ -347,6 +348,10 @@ class Survey:
     offers: list[Offer]
     """What could be configured, where nothing is."""
     known: list[Known]
+    messages: tuple[str, ...]
+    """What is wrong with the settings."""
+    file: Path
+    """Where the person's settings stand."""
 
 
 async def survey(around: Outside, options: Mapping[str, Any]) -> Survey:
@@ -356,8 +361,8 @@ async def survey(around: Outside, options: Mapping[str, Any]) -> Survey:
         around: The surroundings.
         options: Settings as a client would give them.
     """
-    settings = (await _settings(ClientStart(options, ()), around)).settings
-    clock = around.clock or SystemClock()
+    layered = await _settings(ClientStart(options, ()), around)
+    settings, clock = layered.settings, around.clock or SystemClock()
     catalog = await _catalog(settings, around, None, clock, around.ids or RandomIds())
     known_ones = named(settings)
     try:
@@ -366,9 +371,8 @@ async def survey(around: Outside, options: Mapping[str, Any]) -> Survey:
         await catalog.close()
     paces = await _paces(_state_dir(settings, around))
     known = [Known(one, catalog.profile(one), paces.get(one)) for one in known_ones]
-    return Survey(
-        settings, surveyed, [] if surveyed else await offers(around.env, clock, LOCAL_SERVERS), known
-    )
+    found = [] if surveyed else await offers(around.env, clock, LOCAL_SERVERS)
+    return Survey(settings, surveyed, found, known, layered.messages, around.user_settings)
 
 
 async def _paces(state_dir: Path) -> dict[str, Pace]:
@@ -393,7 +397,6 @@ async def _paces(state_dir: Path) -> dict[str, Pace]:
 
 
 async def _catalog(settings: Settings, around: Outside, root: Path | None, clock: Clock, ids: Ids) -> Catalog:
-    proxies = (around.env.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"))
     refusals = Refusals(_state_dir(settings, around) / REFUSALS, SystemClock())
     await refusals.load()
     return Catalog(
@@ -403,7 +406,7 @@ async def _catalog(settings: Settings, around: Outside, root: Path | None, clock
         clock=clock,
         ids=ids,
         secrets=EnvironmentSecrets(around.env),
-        proxy=next((proxy for proxy in proxies if proxy), None),
+        proxy_for=lambda url: proxy_for(url, around.env),
         ca_file=around.env.get("SSL_CERT_FILE"),
         refusals=refusals,
     )

@@ -37,6 +37,11 @@ _OF_PARTS: Final = (
     "tiers",
 )
 """Settings that are merged part by part."""
+_LEFT_OUT: Final = {
+    "providers": "this provider is left out",
+    "models": "all that is set for this model is left out",
+}
+"""What is not taken in part."""
 _LONGEST_SHOWN: Final = 80
 """Characters of a value that are put in a message."""
 
@@ -177,7 +182,7 @@ def _used_instead(values: Mapping[str, Any], path: tuple[str, ...]) -> str:
         )
     if default is not None:
         return "the default is used" if isinstance(default, Mapping) else f"{default!r} is used"
-    return "it is ignored"
+    return _LEFT_OUT.get(path[0], "it is ignored")
 
 
 def _at(values: Mapping[str, Any], path: tuple[str, ...]) -> Any:

@@ -300,6 +300,26 @@ async def test_what_the_provider_did_not_count_is_estimated_and_said_to_be(secon
     await check_replay(editor, sessions)
 
 
+async def test_what_was_cancelled_in_its_middle_is_estimated(sessions):
+    never = asyncio.Event()
+    async with sessions.start("my/a", models={"my/a": {"price": PRICE}}) as editor:
+        sessions.plays(pauses("openai-chat", Said("Hello there, this goes on and on."), 3, never.wait))
+        started = await editor.command("outrider.run", {"prompt": "Look."})
+        await editor.wait_for(lambda: editor.frames, "the beginning of the answer")
+        await editor.command("outrider.cancel", {"turnId": started["turnId"]})
+        ended = await editor.wait_turn(started["turnId"])
+    (responded,) = data_of(editor, "model.responded")
+    used = responded["usage"]
+    assert (ended["outcome"], ended["usage"]) == ("cancelled", used)
+    assert used["estimated"] is True
+    assert used["inputTokens"] > 1_000
+    assert 0 < used["outputTokens"] < 20
+    assert used["cost"] == pytest.approx(
+        (used["inputTokens"] * PRICE["input"] + used["outputTokens"] * PRICE["output"]) / 1e6
+    )
+    await check_replay(editor, sessions)
+
+
 async def test_a_limit_of_tokens_holds_where_the_provider_counts_nothing(sessions):
     async with sessions.start("my/a", limits={"tokens": 1_000}) as editor:
         sessions.plays(uncounted(Said(calls=[LIST])), uncounted(Said("So far.")))
@@ -328,21 +348,6 @@ async def test_what_costs_nothing_costs_nothing_uncounted(sessions):
         sessions.plays(uncounted(Said("Done.")))
         ended = await editor.run("Look.")
     assert ended["usage"]["cost"] == 0
-
-
-async def test_an_answer_that_was_cancelled_costs_something_that_nobody_knows(sessions):
-    over = asyncio.Event()
-    async with sessions.start("my/a", models={"my/a": {"price": PRICE}}) as editor:
-        sessions.plays(Said(calls=[LIST]), pauses("openai-chat", Said("Hello there."), 4, over.wait))
-        started = await editor.command("outrider.run", {"prompt": "Look."})
-        await editor.wait_for(lambda: editor.frames, "text")
-        ended = await editor.command("outrider.cancel", {"turnId": started["turnId"]})
-        over.set()
-        status = await editor.command("outrider.status", {"sessionId": started["sessionId"]})
-    assert ended["outcome"] == "cancelled"
-    usage = status["sessions"][0]["usage"]
-    assert (usage["inputTokens"], "cost" in usage) == (USAGE[0], False)
-    await check_replay(editor, sessions)
 
 
 async def test_how_fast_a_model_is_stands_in_the_log_and_the_status(sessions):

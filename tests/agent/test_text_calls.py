@@ -280,6 +280,25 @@ async def test_a_call_of_several_at_once_runs_them(form, begin):
     assert done == [("read_file", "ok"), ("list_files", "ok")]
 
 
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        ("I look.\n" + written(("c", "list_files", {"path": "."})), True),
+        ("It is written so: `" + written(("c", "list_files", {"path": "."})) + "`.", False),
+        (written(("c", "no_such_tool", {})), False),
+        ("I would call list_files.", False),
+    ],
+)
+async def test_a_call_that_a_server_hands_on_as_text_is_said_with_what_to_set(text, warned, begin):
+    editor, server = await begin()
+    for _ in range(2):
+        server.plays("openai-chat", Said(text))
+        assert (await editor.run("Look."))["outcome"] == "completed"
+    said = [one.text for one in editor.said if "did not read" in one.text]
+    assert len(said) == warned
+    assert all('Set `models."my/tiny".toolFormat = "hermes"`' in one for one in said)
+
+
 # --- the doctor ---------------------------------------------------------------------------------------------------
 
 
@@ -287,10 +306,41 @@ def tools_check(checked):
     return next((check for check in checked["checks"] if check["name"] == "tools"), None)
 
 
+def model_check(checked):
+    (check,) = (check for check in checked["checks"] if check["name"] == "model")
+    return check["status"], check["detail"]
+
+
 async def test_the_doctor_asks_no_model_unless_it_is_told_to(begin):
     editor, server = await begin()
-    assert tools_check(await editor.command("outrider.doctor", {})) is None
+    checked = await editor.command("outrider.doctor", {})
+    assert tools_check(checked) is None
+    assert model_check(checked) == (
+        "ok",
+        "my/tiny, 128000 tokens; whether it answers was not tried: a probe (`--probe`) does that",
+    )
     assert server.bodies == []
+
+
+@pytest.mark.parametrize(
+    ("provider", "says"),
+    [
+        (
+            {"apiKeyEnv": "NO_SUCH_KEY"},
+            "provider my: there is no key; set the environment variable NO_SUCH_KEY",
+        ),
+        (
+            {"caFile": "/none.pem"},
+            "provider my: cannot read the certificates of /none.pem: No such file or directory",
+        ),
+        ({"proxy": "odd://nowhere"}, "provider my: cannot use the proxy: "),
+    ],
+)
+async def test_the_doctor_sees_that_a_provider_cannot_be_asked(provider, says, begin):
+    my = {"kind": "openai-chat", "baseUrl": "http://127.0.0.1:1/v1", **provider}
+    editor, _ = await begin(providers={"my": my})
+    status, detail = model_check(await editor.command("outrider.doctor", {}))
+    assert (status, detail.startswith(says)) == ("fail", True)
 
 
 @pytest.mark.parametrize(
@@ -303,9 +353,8 @@ async def test_the_doctor_asks_no_model_unless_it_is_told_to(begin):
 )
 async def test_the_doctor_looks_at_every_model_that_may_be_asked(settings, status, says, begin):
     editor, _ = await begin(**settings)
-    checks = (await editor.command("outrider.doctor", {}))["checks"]
-    (check,) = [check for check in checks if check["name"] == "model"]
-    assert (check["status"], says in check["detail"]) == (status, True)
+    found, detail = model_check(await editor.command("outrider.doctor", {}))
+    assert (found, says in detail) == (status, True)
 
 
 @pytest.mark.parametrize(
@@ -313,6 +362,21 @@ async def test_the_doctor_looks_at_every_model_that_may_be_asked(settings, statu
     [
         ([Said(calls=[("c", "report_ready", {"word": "ready"})])], "ok", "as its provider has them"),
         ([Said("I am ready.")], "warn", "made none"),
+        (
+            [Said(written(("c", "report_ready", {"word": "ready"})))],
+            "warn",
+            'as its provider has them, and wrote it as text, in the format hermes: set models."my/qwen".toolFormat = "hermes"',
+        ),
+        (
+            [Said('[TOOL_CALLS][{"name": "report_ready", "arguments": {"word": "ready"}}]')],
+            "warn",
+            "in the format mistral: set",
+        ),
+        (
+            [REFUSAL, Said("Action: report_ready\nAction Input: {}")],
+            "warn",
+            "as text, in the format hermes, and wrote it as text, in the format react: set",
+        ),
         ([fails(401, {"error": {"message": "bad key"}})], "fail", "bad key"),
         (
             [REFUSAL, Said(written(("c", "report_ready", {"word": "ready"})))],

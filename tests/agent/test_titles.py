@@ -95,6 +95,8 @@ async def test_no_step_and_no_end_waits_for_it(house):
     assert closed is not None
     assert closed["data"]["reason"] == "cancelled"
     assert "title" not in closed["data"]
+    assert closed["data"]["usage"]["estimated"] is True
+    assert closed["data"]["usage"]["inputTokens"] > 50
     assert types(editor)[-1] == "session.closed"
 
 

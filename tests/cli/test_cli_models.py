@@ -70,6 +70,19 @@ async def test_of_many_models_all_are_listed_for_who_asks(every, last, outside):
     assert f"  {last}" in text.splitlines()
 
 
+async def test_what_is_wrong_with_the_settings_is_said(outside):
+    outside.user_settings.write_text(
+        '[providers.my]\nkind = "openai-chat"\nbaseUrl = "http://x/v1"\nmaxtokens = 5\n'
+    )
+    code, text = await shown(outside)
+    assert (code, text.splitlines()[0]) == (
+        1,
+        f"warning: {outside.user_settings}: providers.my.maxtokens: there is no such setting; this provider is left out",
+    )
+    outside.user_settings.write_text("model = ")
+    assert "is not valid TOML" in (await shown(outside))[1]
+
+
 async def test_what_cannot_be_reached_says_why(outside):
     async with ProviderServer() as server:
         server.answers = [fails(401, {"error": {"message": "bad key"}})]
@@ -120,7 +133,7 @@ async def test_with_nothing_configured_keys_and_local_servers_are_offered(outsid
         code, text = await shown(keys)
         assert (server.received, other.received) == ([], [])
     assert (code, KEY in text) == (0, False)
-    assert "not used unless you put it into your settings" in text
+    assert f"not used unless you put it into {outside.user_settings}:" in text
     assert '[providers.anthropic]\n  kind = "anthropic"\n  baseUrl = "https://api.anthropic.com/v1"' in text
     assert 'apiKeyEnv = "ANTHROPIC_API_KEY"' in text
     assert 'model = "ollama/a"' in text

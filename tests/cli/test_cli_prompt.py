@@ -11,7 +11,7 @@ from outrider.testing.scenario import scripted, start_session
 
 TURNS = [
     {"tool_calls": [{"name": "read_file", "input": {"path": "tariff.py"}, "id": "c_1"}]},
-    {"text": "It is three a hour."},
+    {"text": "It is three a hour.", "usage": {"inputTokens": 9000, "outputTokens": 10}},
 ]
 
 
@@ -31,8 +31,12 @@ async def test_the_next_request_is_shown_message_by_message_with_its_counts(work
         "── tool of c_1",
     ):
         assert words in text
-    for section in ("identity", "environment", "prompt", "tools", "together", "tools: read_file"):
+    for section in ("identity", "environment", "prompt", "tools", "together"):
         assert section in text
+    assert (
+        "together: the provider's count of the latest request and its answer (9010), and what is new" in text
+    )
+    assert "tools: read_file, list_files, find_files, search" in text
     lines = io.StringIO()
     assert await prompt(workspace, options, None, console, lines) == 0
     assert json.loads(lines.getvalue())["sessionId"] == session

@@ -351,6 +351,17 @@ def test_an_outcome_that_is_not_good_says_its_reason():
     assert shown.lines[-1] == "failed (script_exhausted) · 0 steps"
 
 
+@pytest.mark.parametrize(
+    ("limit", "line"),
+    [
+        ("contextWindow", "the request (about 2565 tokens) is too long for the model's context window"),
+        ("limits.steps", "the budget limits.steps = 1900 is spent"),
+    ],
+)
+def test_what_ended_a_turn_is_said_in_its_own_words(limit: str, line: str):
+    assert Shown().event("budget.exhausted", limit=limit, allowed=1900, used=2565).lines == [line]
+
+
 EVIL = "\x1b]0;owned\x07\x1b[2Jx\x9b\u202egpj.exe\r\x00"
 
 

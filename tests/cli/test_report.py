@@ -95,7 +95,7 @@ def log(*events, **more):
     for seq, (type_, data, *at) in enumerate(events, 1):
         second = at[0] if at else second + 1
         ts = f"2026-01-01T00:{int(second) // 60:02}:{second % 60:06.3f}Z"
-        turn_id = None if type_.startswith("session.") else data.pop("turn", "turn_1")
+        turn_id = data.pop("turn", None if type_.startswith("session.") else "turn_1")
         made.append(Event(seq=seq, ts=ts, session_id="ses_1", turn_id=turn_id, type=type_, data=data))
     return Export(program="0.1.0", session_id="ses_1", events=made, contents={}, **more)
 
@@ -252,6 +252,18 @@ def test_cost_that_nobody_told_is_unknown():
         STARTED, TASK, requested(), responded(1, usage=unpriced), requested(2), responded(2, usage=USAGE)
     )
     assert "Costat least 0.2500" in told(both).text
+
+
+def test_every_request_counts_titles_and_attempts_that_failed_too():
+    again = {"messageId": "msg_1", "model": "m", "reason": "cut_stream", "attempt": 2, "usage": USAGE}
+    title = {"model": "s/b", "routed": {"tier": "small"}, "title": "Ferries", "usage": USAGE}
+    title["failed"] = [{"model": "s/a", "reason": "timeout"}]
+    events = [STARTED, TASK, requested(), ("model.retried", again), responded(1, usage=USAGE)]
+    page = told(log(*events, ("session.titled", title), ("session.titled", {**title, "turn": "turn_1"})))
+    assert page.text.count("s/b (tier small) named the session “Ferries”; s/a failed before: timeout.") == 2
+    assert "Cost1.0000" in page.text
+    unnamed = ("session.titled", {"model": "s/b", "reason": "no_title"})
+    assert "s/b named no title: no_title." in told(log(*events, unnamed)).text
 
 
 @pytest.mark.parametrize(

@@ -411,6 +411,7 @@ def test_a_cost_of_which_a_part_is_unknown_is_unknown(plugin):
         "local used = { inputTokens = 10, outputTokens = 2, cost = 0.5 }\n"
         "take('model.retried', { usage = used })\n"
         "take('model.responded', { text = '', finishReason = 'stop', usage = used })\n"
+        "take('model.responded', { text = 'Half', finishReason = 'cancelled', usage = used })\n"
         "take('model.responded', { text = 'Half', finishReason = 'cancelled' })\n"
         "take('model.fellBack', { usage = used })\n"
         "one:take({ seq = 2, type = 'turn.started', data = { prompt = 'Again' } })\n"
@@ -420,8 +421,9 @@ def test_a_cost_of_which_a_part_is_unknown_is_unknown(plugin):
     assert sums == [
         "10 + 2 tokens · cost 0.5000",
         "20 + 4 tokens · cost 1.0000",
-        "20 + 4 tokens",
+        "30 + 6 tokens · cost 1.5000",
         "30 + 6 tokens",
+        "40 + 8 tokens",
         "10 + 2 tokens · cost 0.5000",
     ]
 

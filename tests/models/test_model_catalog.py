@@ -90,13 +90,13 @@ async def test_a_provider_serves_its_models_over_one_connection(wire: Any, catal
     assert wire.connections == 1
 
 
-async def test_this_machine_is_reached_without_the_proxy(wire: Any, catalog: MakeCatalog):
+async def test_a_provider_without_a_proxy_gets_the_one_for_its_address(wire: Any, catalog: MakeCatalog):
     async def answer(connection: Any) -> None:
         await connection.send(DONE)
 
     wire.answers.append(answer)
     urls = {"local": wire.url, "far": "http://models.test/v1"}
-    models = catalog(urls, proxy="http://127.0.0.1:1")
+    models = catalog(urls, proxy_for={"http://models.test/v1": "http://127.0.0.1:1"}.get)
     local, far = await opened(models, "local/m"), await opened(models, "far/m")
     assert await first(local) == TextDelta("hello")
     last = [item async for item in far.stream(HELLO)][-1]

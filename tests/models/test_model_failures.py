@@ -157,10 +157,24 @@ def test_keys_and_private_parts_of_urls_stay_out():
 )
 def test_the_query_of_a_mere_path_stays_out(said: str, shown: str):
     assert (
-        http_failure(404, json.dumps({"error": {"message": said}})).message
-        == f"the provider answered 404: {shown}"
+        http_failure(400, json.dumps({"error": {"message": said}})).message
+        == f"the provider answered 400: {shown}"
     )
     assert stream_failure({"error": {"message": said}}).message.endswith(shown)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "wait", "message"),
+    [
+        (404, "<html>nginx</html>", None, "the provider answered 404; check baseUrl"),
+        (404, '{"error": "not found"}', None, "the provider answered 404: not found; check baseUrl"),
+        (404, '{"error": "no model x"}', None, "the provider answered 404: no model x"),
+        (429, '{"error": "slow"}', 3600, "the provider answered 429: slow; it says to wait 3600 s"),
+        (429, '{"error": "slow"}', 5, "the provider answered 429: slow"),
+    ],
+)
+def test_a_message_says_what_can_be_done(status: int, body: str, wait: float | None, message: str):
+    assert http_failure(status, body, retry_after=wait).message == message
 
 
 def test_money_is_the_matter_inside_a_stream_too():

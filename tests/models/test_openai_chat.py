@@ -5,6 +5,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from outrider.models.dialects.openai_chat import OpenAiChatModel
@@ -161,8 +162,35 @@ async def test_an_http_error_says_what_the_provider_said_without_the_key(wire: A
     wire.answers.append(sends(plain("401 Unauthorized", body.encode())))
     failure = failed(await ask(provide({"LOCAL_KEY": KEY}, api_key_env="LOCAL_KEY")))
     assert failure == ModelFailure(
-        "auth", "provider local answered 401: Incorrect key …, see https://x.test/keys"
+        "auth",
+        "provider local answered 401: Incorrect key …, see https://x.test/keys; the key was that of LOCAL_KEY",
     )
+
+
+@pytest.mark.parametrize(
+    ("headers", "message"),
+    [
+        ({}, "provider local answered 401; no key was sent: set apiKeyEnv"),
+        ({"authorization": "Bearer mine"}, "provider local answered 401"),
+    ],
+)
+async def test_who_sends_no_key_is_told_so(
+    headers: dict[str, str], message: str, wire: Any, provide: Any, ask: Ask
+):
+    wire.answers.append(sends(plain("401 Unauthorized", b"")))
+    assert failed(await ask(provide(headers=headers))).message == message
+
+
+async def test_a_certificate_of_an_unknown_authority_says_what_to_set(
+    provide: Any, ask: Ask, monkeypatch: pytest.MonkeyPatch
+):
+    async def send(*_: Any, **__: Any):
+        raise httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] unable to get local issuer certificate")
+
+    monkeypatch.setattr(httpx.AsyncClient, "send", send)
+    failure = failed(await ask(provide(base_url="https://models.test/v1")))
+    assert failure.kind == "connection"
+    assert failure.message.endswith("local issuer certificate; set caFile, if it is right")
 
 
 async def test_an_error_in_the_stream_says_it_without_the_key(wire: Any, provide: Any, ask: Ask):

@@ -78,9 +78,12 @@ test("usage is the sum of the requests, and a cost of which a part is unknown is
   log.add("model.retried", { ...failed, model: "a/b", attempt: 2 }, "turn_1");
   assert.deepEqual(folded(log).usage, { inputTokens: 20, outputTokens: 2, cost: 0.75 });
   const cancelled = { messageId: "m", text: "Half of", toolCalls: [], finishReason: "cancelled" };
+  const guessed = { inputTokens: 8, outputTokens: 1, cost: 0.25, estimated: true };
+  log.add("model.responded", { ...cancelled, usage: guessed }, "turn_1");
+  assert.deepEqual(folded(log).usage, { inputTokens: 28, outputTokens: 3, cost: 1, estimated: true });
   log.add("model.responded", cancelled, "turn_1");
   log.add("model.fellBack", { ...failed, from: "a/b", to: "c/d" }, "turn_1");
-  assert.deepEqual(folded(log).usage, { inputTokens: 30, outputTokens: 2 });
+  assert.deepEqual(folded(log).usage, { inputTokens: 38, outputTokens: 3, estimated: true });
   const other = new Log();
   other.add("model.responded", {
     messageId: "m",

@@ -203,14 +203,17 @@ class Asker:
                             self._record_failure(purpose, message_id, item)
                             return item
         except asyncio.CancelledError:
+            text, reasoning = shown.whole("text"), shown.whole("reasoning")
+            made = len(text) + len(reasoning)
             self._record.append(
                 ModelResponded(
                     purpose=purpose,
                     message_id=message_id,
-                    text=shown.whole("text"),
-                    reasoning=shown.whole("reasoning") or None,
+                    text=text,
+                    reasoning=reasoning or None,
                     tool_calls=[],
                     finish_reason="cancelled",
+                    usage=usage_of(self._model.broken_off(request, made)) if made else None,
                 ),
                 turn_id=self._turn_id,
             )

@@ -9,6 +9,7 @@ from typing import Final
 from outrider.agent.confinement import confined as confined_in
 from outrider.agent.probe import models_of, try_all
 from outrider.agent.services import Services
+from outrider.models.attempts import is_script
 from outrider.models.catalog import ModelProblem
 from outrider.permissions.trust import Trust
 from outrider.processes import SpawnProblem, can_run_commands, collect, shell_argv
@@ -29,7 +30,7 @@ async def examine(services: Services, *, probe: bool = False) -> list[Check]:
     checks = [
         Check(name="outrider", status="ok", detail=f"{services.version}, Python {sys.version.split()[0]}"),
         _folders(services),
-        await _model(services),
+        await _model(services, probe=probe),
         await _log(services),
         await _commands(services),
         await _sandbox(services),
@@ -49,7 +50,7 @@ def _folders(services: Services) -> Check:
     return Check(name="workspace", status="ok", detail=", ".join(str(folder.path) for folder in folders))
 
 
-async def _model(services: Services) -> Check:
+async def _model(services: Services, *, probe: bool) -> Check:
     models = models_of(services.settings())
     if not models:
         problem = await services.catalog.open(None)
@@ -59,23 +60,20 @@ async def _model(services: Services) -> Check:
     status = "warn"
     for reference in models:
         model = await services.catalog.open(reference)
-        problem = model.message if isinstance(model, ModelProblem) else _key_missing(services, reference)
-        if not isinstance(model, ModelProblem):
+        if isinstance(model, ModelProblem):
+            problem = model.message
+        else:
             await model.close()
+            problem = await services.catalog.unready(reference)
             said.append(f"{reference}, {model.context_window} tokens")
         if problem is not None:
             wrong.append(problem)
             status = status if reference in services.settings().fallback_models else "fail"
     if wrong:
         return Check(name="model", status=status, detail="; ".join(dict.fromkeys(wrong)))
+    if not probe and not all(is_script(reference) for reference in models):
+        said.append("whether it answers was not tried: a probe (`--probe`) does that")
     return Check(name="model", status="ok", detail="; ".join(said))
-
-
-def _key_missing(services: Services, reference: str) -> str | None:
-    provider = services.settings().providers.get(reference.partition("/")[0])
-    if provider is None or not provider.api_key_env or services.env.get(provider.api_key_env):
-        return None
-    return f"{reference}: set the environment variable {provider.api_key_env}"
 
 
 async def _log(services: Services) -> Check:

@@ -7,6 +7,7 @@ from typing import Final, Literal
 from outrider.agent.services import Services
 from outrider.models.catalog import ModelProblem
 from outrider.models.routing.choose import in_order
+from outrider.models.text_tools.handed_on import handed_on
 from outrider.ports.model import Message, ModelFailure, ModelRequest, ModelResponse, Switched, ToolSpec
 from outrider_protocol.commands import Check
 from outrider_protocol.settings import Settings
@@ -93,5 +94,11 @@ async def try_tools(services: Services, reference: str) -> Check:
     how = "as its provider has them" if form is None else f"as text, in the format {form}"
     if any(call.name == _TOOL.name for call in answer.tool_calls):
         return check("ok", f"calls tools {how}{keep}")
+    written = handed_on(answer.text, [_TOOL], services.catalog.profile(reference).text_format)
+    if written is not None:
+        line = f'models."{reference}".toolFormat = "{written}"'
+        return check(
+            "warn", f"was asked for a call, {how}, and wrote it as text, in the format {written}: set {line}"
+        )
     other = "" if form is None else "; another `toolFormat` may suit it"
     return check("warn", f"was asked for a call, {how}, and made none{other}")

@@ -235,8 +235,8 @@ def _switched(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) ->
 
 def _responded(state: SessionState, _event: LoggedEvent, data: dict[str, Any]) -> None:
     used: dict[str, Any] | None = data.get("usage")
-    if data["finishReason"] == "cancelled" and (data["text"] or data.get("reasoning")):
-        used = {}  # that costs something, and nobody said how much
+    if used is None and data["finishReason"] == "cancelled" and (data["text"] or data.get("reasoning")):
+        used = {}  # that costs something, and nobody can tell how much
     _spend(state, lambda account: account.with_request(used))
     model = state.asked.pop(data["messageId"], "")
     if latency := data.get("latency"):

@@ -24,7 +24,9 @@ from outrider.ports.model import (
     ModelFailure,
     ModelRequest,
     ModelResponse,
+    ReasoningDelta,
     Retried,
+    TextDelta,
 )
 from outrider.ports.routing import Need, Router
 from outrider_protocol.events import FailedAttempt, SessionTitled
@@ -129,12 +131,15 @@ class Titling:
         # From here on it may cost something, whether anything comes or not.
         self._sent = began = True
         account, failed = Account(), list[FailedAttempt]()
-        title, reason = "", "no_title"
+        title, reason, made = "", "no_title", 0
         try:
             async with self._services.deadlines.timeout(SECONDS), aclosing(model.stream(request)) as items:
                 async for item in items:
+                    if isinstance(item, TextDelta | ReasoningDelta):
+                        made += len(item.text)
                     if isinstance(item, Retried | FellBack | ModelResponse | ModelFailure):
                         used, began = usage_of(item.tokens), isinstance(item, Retried | FellBack)
+                        made = 0
                         account = account.with_request(used and used.to_wire())
                     if isinstance(item, Retried | FellBack):
                         failed.append(FailedAttempt(model=item.model, reason=item.reason))
@@ -149,7 +154,8 @@ class Titling:
             raise
         finally:
             if began:  # nobody said how much
-                account = account.with_request({})
+                used = usage_of(model.broken_off(request, made))
+                account = account.with_request(used.to_wire() if used else {})
             self._told = SessionTitled(
                 model=model.name,
                 routed=routing and routed("title", routing),

@@ -38,6 +38,8 @@ def show(survey: Survey, console: Console, *, every: bool = False) -> ExitCode:
     def say(text: str, style: str | None = None) -> None:
         console.print(visible(text), style=style, markup=False, highlight=False, soft_wrap=True)
 
+    for message in survey.messages:
+        say(f"warning: {message}", "yellow")
     for one in surveyed:
         say(f"{one.name} ({one.kind}, {one.address})", "bold")
         if one.problem:
@@ -62,7 +64,7 @@ def show(survey: Survey, console: Console, *, every: bool = False) -> ExitCode:
     if not offers:
         say("no provider is configured, and neither a key nor a server of this machine was found")
         return ExitCode.FAILED
-    say("no provider is configured; this was found, and is not used unless you put it into your settings:")
+    say(f"no provider is configured; this was found, and is not used unless you put it into {survey.file}:")
     for offer in offers:
         first = offer.models[0] if offer.models else "NAME"
         say(f"\n{offer.found}", "bold")

@@ -36,6 +36,13 @@ async def prompt(
     for message in cast("list[Object]", shown["messages"]):
         _message(message, console)
     console.print(_counts(shown))
+    if counted := shown.get("counted"):
+        # Else the sum of the sections looks wrong.
+        console.print(
+            f"together: the provider's count of the latest request and its answer ({counted}), and what is new"
+        )
+    form = f", as text in the format {shown['toolFormat']}" if "toolFormat" in shown else ""
+    console.print(Text(visible(f"tools{form}: {', '.join(tool['name'] for tool in shown['tools'])}")))
     return ExitCode.COMPLETED
 
 
@@ -59,6 +66,4 @@ def _counts(shown: Object) -> Table:
         table.add_row(Text(visible(f"{section['kind']}{name}")), str(section["tokens"]))
     window = f" of {shown['contextWindow']}" if "contextWindow" in shown else ""
     table.add_row(Text("together", style="bold"), f"{shown['tokens']}{window}")
-    form = f", as text in the format {shown['toolFormat']}" if "toolFormat" in shown else ""
-    table.caption = f"tools{form}: {', '.join(tool['name'] for tool in shown['tools'])}"
     return table

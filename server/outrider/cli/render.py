@@ -301,6 +301,9 @@ class Renderer:
                 self._line(
                     f"older messages were summarised ({data['before']} to {data['after']} tokens)", "dim"
                 )
+            case "budget.exhausted" if data["limit"] == "contextWindow":
+                tokens = f"about {data['used']:g} tokens"
+                self._line(f"the request ({tokens}) is too long for the model's context window", "yellow")
             case "budget.exhausted":
                 self._line(f"the budget {data['limit']} = {data['allowed']:g} is spent", "yellow")
             case "error" if not self._said_before(str(data["message"])):

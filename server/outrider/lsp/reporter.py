@@ -11,7 +11,9 @@ from outrider.agent.session import Session
 from outrider.agent.sessions import Sessions
 from outrider.lsp.editor import ClientEditor
 from outrider.lsp.progress import ProgressFactory, Stretch, Token
+from outrider.models.text_tools.handed_on import handed_on
 from outrider.ports.events import LoggedEvent
+from outrider.ports.model import ToolSpec
 
 TITLE = "Outrider"
 EVIDENCE = {
@@ -22,6 +24,9 @@ EVIDENCE = {
 MESSAGE_LENGTH = 400
 """Characters of a summary that are put in a message; the whole goes to the log of the client, and into the task document."""
 WHERE_ALL_IS = " (all of it is in the task document: take the code action “write a task…”)"
+
+LONGEST_READ = 4_000
+"""Characters of an answer that is looked through for calls: one that is a call is not long."""
 
 
 @dataclass(slots=True)
@@ -38,6 +43,8 @@ class _Running:
     """What it may cost."""
     model: str = ""
     """The one that was asked last."""
+    offered: tuple[ToolSpec, ...] = ()
+    """The tools that it was offered by the means of its provider."""
 
 
 class Reporter:
@@ -54,6 +61,8 @@ class Reporter:
         """What each turn that runs or waits may cost."""
         self._unpriced: set[str] = set()
         """Models of whose cost it was said that it is not known."""
+        self._unread: set[str] = set()
+        """Models of whose server it was said that it does not read their calls."""
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def on_event(self, event: LoggedEvent) -> None:
@@ -92,9 +101,13 @@ class Reporter:
                     running.cost = (running.cost or 0) + cost
                 elif running.limit is not None:
                     self._warn_of_cost(running.model, running.limit)
+                if running.offered and not data["toolCalls"] and data.get("purpose") == "main":
+                    self._warn_of_calls(running, data["text"])
                 self._report(turn_id, "")
             case "model.requested" if turn_id and (running := self._turns.get(turn_id)):
                 running.model = data["model"]
+                names = () if "toolFormat" in data else data["tools"]
+                running.offered = tuple(ToolSpec(name, "", {}) for name in names)
             case "model.fellBack" if turn_id and (running := self._turns.get(turn_id)):
                 running.model = data["to"]
             case "tool.requested" if turn_id:
@@ -155,6 +168,19 @@ class Reporter:
                 "warning",
                 f"Outrider: what {model} costs is not known, so `limits.cost` ({limit:g}) does not count it. "
                 f'Set `models."{model}".price`, or a limit of tokens.',
+            )
+
+    def _warn_of_calls(self, running: _Running, text: str) -> None:
+        """Say once of a model that it writes calls which its server hands on as text."""
+        model = running.model
+        if model in self._unread or len(text) > LONGEST_READ:
+            return
+        if form := handed_on(text, running.offered):
+            self._unread.add(model)
+            self._editor.say(
+                "warning",
+                f"Outrider: {model} wrote a call that its server did not read, in the format {form}. "
+                f'Set `models."{model}".toolFormat = "{form}"` to have such calls run.',
             )
 
     def _end(self, turn_id: str, message: str) -> None:

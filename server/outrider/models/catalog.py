@@ -4,13 +4,11 @@ It owns the connections of the providers. It reads no environment and no setting
 """
 
 import asyncio
-import ipaddress
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import cast
-from urllib.parse import urlsplit
 
 from outrider.models.attempts import Attempts, is_script
 from outrider.models.dialects.anthropic import AnthropicModel
@@ -20,6 +18,7 @@ from outrider.models.dialects.ollama import OllamaModel
 from outrider.models.dialects.openai_chat import OpenAiChatModel
 from outrider.models.dialects.openai_responses import OpenAiResponsesModel
 from outrider.models.provider import HttpProvider
+from outrider.models.proxies import no_proxy, with_scheme
 from outrider.models.recorded import load_recorded
 from outrider.models.routing.choose import choose, in_order
 from outrider.models.routing.facts import Facts
@@ -75,7 +74,7 @@ class Catalog:
         clock: Clock,
         ids: Ids,
         secrets: Secrets,
-        proxy: str | None = None,
+        proxy_for: Callable[[str], str | None] = no_proxy,
         ca_file: str | None = None,
         refusals: Refusals | None = None,
     ) -> None:
@@ -88,7 +87,7 @@ class Catalog:
             clock: What the models wait on.
             ids: Makes the ids that a model left out.
             secrets: Where keys come from.
-            proxy: URL of the proxy for providers that name none; addresses of this machine are reached directly.
+            proxy_for: The URL of the proxy to an address, for providers that name none.
             ca_file: PEM file of further certificate authorities, for providers that name none.
             refusals: What earlier processes learned; None: nothing.
         """
@@ -98,7 +97,7 @@ class Catalog:
         self._clock = clock
         self._ids = ids
         self._secrets = secrets
-        self._proxy = proxy
+        self._proxy_for = proxy_for
         self._ca_file = ca_file
         self._refusals = refusals
         self._opened: dict[str, HttpProvider] = {}
@@ -293,6 +292,12 @@ class Catalog:
         await asyncio.gather(*(self.look_up(one) for one in named if one.partition("/")[0] in of_ollama))
         return found
 
+    async def unready(self, reference: str) -> str | None:
+        """Why the provider of a model that can be opened cannot be asked; None where it can, as far as can be seen from here."""
+        name = reference.partition("/")[0]
+        failure = None if is_script(reference) else await self._provider(name).unready()
+        return failure and failure.message
+
     async def look_up(self, reference: str) -> None:
         """Ask the provider of a model what it knows of it, and keep that. Where it does not say, nothing happens."""
         name, _, model = reference.partition("/")
@@ -327,7 +332,8 @@ class Catalog:
         provider = self._opened.get(name)
         if provider is None:
             settings = self._providers[name]
-            proxy = settings.proxy or (None if _is_loopback(settings.base_url) else self._proxy)
+            given = settings.proxy
+            proxy = with_scheme(given) if given else self._proxy_for(settings.base_url)
             provider = self._opened[name] = HttpProvider(
                 name,
                 settings,
@@ -373,11 +379,3 @@ def _inside(root: Path, path: Path) -> Path | None:
     except (OSError, ValueError, RuntimeError):
         # A cycle of links, or a character no path has: reading it says what is wrong.
         return root / path
-
-
-def _is_loopback(url: str) -> bool:
-    try:
-        host = urlsplit(url).hostname or ""
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -168,6 +168,10 @@ def http_failure(
     message = f"{source} answered {status}" + (f": {said}" if said else "")
     if retry_after is None:
         retry_after = _retry_delay(payload)
+    if status == 404 and "model" not in said.lower():
+        message += "; check baseUrl"
+    if (retry_after or 0) > LONGEST_WAIT:
+        message += f"; it says to wait {retry_after:.0f} s"
     return ModelFailure(_kind_of_status(status, said, codes), clean(message, secrets), retry_after)
 
 

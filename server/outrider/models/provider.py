@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from outrider import __version__
@@ -82,6 +83,12 @@ class HttpProvider:
             opened = (await asyncio.gather(self._opening, return_exceptions=True))[0]
             if not isinstance(opened, BaseException | str):
                 await opened.aclose()
+
+    async def unready(self) -> ModelFailure | None:
+        """Why no request can be made (no key, a proxy or certificates that cannot be used); nothing is sent."""
+        given = self._headers({})
+        client = await self._client() if not isinstance(given, ModelFailure) else given
+        return client if isinstance(client, ModelFailure) else None
 
     def redacted(self, failure: ModelFailure) -> ModelFailure:
         """`failure` without keys, should the provider have repeated one."""
@@ -257,13 +264,18 @@ class HttpProvider:
         if response.has_redirect_location:
             what = f"answered {response.status_code}, a redirect, which is not followed: correct baseUrl"
             return self._failure("protocol", what)
-        return http_failure(
+        failure = http_failure(
             response.status_code,
             await self._said(response, _LONGEST_ERROR_BODY),
             source=self._source,
             secrets=self._private(),
             retry_after=self._retry_after(response.headers),
         )
+        if failure.kind != "auth" or self.settings.headers:
+            return failure
+        key = self.settings.api_key_env
+        whose = f"the key was that of {key}" if key else "no key was sent: set apiKeyEnv"
+        return replace(failure, message=f"{failure.message}; {whose}")
 
     async def _said(self, response: "httpx.Response", most: int) -> bytes:
         """The body of a response that is not a stream, as far as it came, at most so many bytes."""
@@ -362,7 +374,9 @@ class HttpProvider:
             case _ if began:
                 return self._failure("cut_stream", f"the stream broke off: {_reason(error)}")
             case _:
-                return self._failure("connection", f"no answer: {_reason(error)}")
+                reason = _reason(error)
+                hint = "; set caFile, if it is right" if "CERTIFICATE_VERIFY_FAILED" in reason else ""
+                return self._failure("connection", f"no answer: {reason}{hint}")
 
 
 def _new_client(proxy: str | None, ca_file: str | None) -> "httpx.AsyncClient | str":
@@ -372,8 +386,8 @@ def _new_client(proxy: str | None, ca_file: str | None) -> "httpx.AsyncClient | 
     context = httpx.create_ssl_context(trust_env=False)
     if ca_file is not None:
         try:
-            context.load_verify_locations(cafile=ca_file)
-        except OSError as error:
+            context.load_verify_locations(cafile=Path(ca_file).expanduser())
+        except (OSError, RuntimeError) as error:
             return f"cannot read the certificates of {ca_file}: {_reason(error)}"
     try:
         return httpx.AsyncClient(

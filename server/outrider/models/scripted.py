@@ -154,6 +154,10 @@ class ScriptedModel:
         """Whether the script has answers for it."""
         return purpose in self._script.purposes
 
+    def broken_off(self, request: ModelRequest, characters: int) -> Tokens | None:
+        """None: a script uses what it says it uses."""
+        return None
+
     def left_over(self) -> int:
         """Answers to main-loop calls that were not asked for."""
         return max(0, len(self._script.turns) - self._used["main"])

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 
-from outrider.ports.model import Model
+from outrider.ports.model import Model, ModelRequest, Tokens
 from outrider_protocol.settings import EditFormat
 
 
@@ -48,6 +48,10 @@ class Wrapper(ABC):
     def vision(self) -> bool:
         """Whether it takes images, as far as that is known."""
         return self._model.vision
+
+    def broken_off(self, request: ModelRequest, characters: int) -> Tokens | None:
+        """About what a request used that was cancelled after so many characters of its answer."""
+        return self._model.broken_off(request, characters)
 
     def left_over(self) -> int:
         """Scripted answers that were not asked for; 0 for every model that is not scripted."""

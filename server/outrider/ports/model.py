@@ -409,6 +409,10 @@ class Model(Protocol):
         """Ask. The last item is a `ModelResponse` or a `ModelFailure`, and never both; cancelling closes the connection."""
         ...
 
+    def broken_off(self, request: ModelRequest, characters: int) -> Tokens | None:
+        """About what a request used that was cancelled after so many characters of its answer; None where nobody can tell."""
+        ...
+
     def left_over(self) -> int:
         """Scripted answers that were not asked for; 0 for every other model."""
         ...

@@ -89,6 +89,11 @@ class RecordedModel:
         """False: nobody looks at anything any more."""
         return False
 
+    def broken_off(self, request: ModelRequest, characters: int) -> Tokens | None:
+        """What stands in the log for it."""
+        responded = self._tape.first_ahead("model.responded")
+        return _tokens(responded.data) if responded else None
+
     def left_over(self) -> int:
         """What the script had left then."""
         closed = self._tape.first_ahead("session.closed")

@@ -40,6 +40,9 @@ class Writer:
         for item in self.items:
             yield item
 
+    def broken_off(self, request: ModelRequest, characters: int) -> None:
+        return None
+
     def left_over(self) -> int:
         return 3
 

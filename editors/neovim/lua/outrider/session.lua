@@ -142,8 +142,8 @@ function Session:spend(data)
 end
 
 Session['on model.responded'] = function(self, data)
-  -- One that was cancelled in its middle costs something, and nobody said how much.
-  local broken = data.finishReason == 'cancelled' and (data.text ~= '' or data.reasoning)
+  -- One that was cancelled in its middle costs something, also where nobody can tell how much.
+  local broken = not data.usage and data.finishReason == 'cancelled' and (data.text ~= '' or data.reasoning)
   self:spend(broken and { usage = {} } or data)
 end
 

@@ -172,8 +172,9 @@ export class SessionState {
           this.changed.add(answer.key);
           if (this.running !== undefined) this.running.steps += 1;
         }
-        // One that was cancelled in its middle costs something, and nobody said how much.
-        if (event.data.finishReason === "cancelled" && (event.data.text || event.data.reasoning)) this.spend({});
+        // One that was cancelled in its middle costs something, also where nobody can tell how much.
+        if (event.data.finishReason === "cancelled" && (event.data.text || event.data.reasoning))
+          this.spend(event.data.usage ?? {});
         else this.spend(event.data.usage);
         break;
       case "model.reset": {

@@ -338,8 +338,10 @@ class _Fold:
                 turn = self._turns.get(str(data.get("turnId", "")))
                 note = Note("info", "The session was opened again by another process.", event.ts)
                 (turn.items if turn else cast("list[Any]", report.outside)).append(note)
-            case "session.titled" if data.get("title"):
-                self._note(event, "info", f"{data.get('model')} named the session “{data['title']}”.")
+            case "session.titled":
+                self._note(event, "info", _title_told(data))
+                tokens = report.tokens if event.turn_id is None else self._turn(event).tokens
+                tokens.add(data.get("usage"))
             case "session.forked":
                 self._note(event, "info", f"The session began as a copy of {data.get('fromSessionId')}.")
             case "session.closed" if data.get("leftOver"):
@@ -376,12 +378,13 @@ class _Fold:
         step = self._steps.get(message_id)
         if event.type == "model.requested" or (step is None and event.type in _ANSWERS):
             step = self._begin_step(event, message_id, data)
+        if step:
+            step.tokens.add(data.get("usage"))
         match event.type:
             case "model.responded" if step:
                 step.answered_at, step.text = event.ts, str(data.get("text", ""))
                 step.reasoning = data.get("reasoning")
                 step.finish_reason = data.get("finishReason")
-                step.tokens.add(data.get("usage"))
             case "model.failed" if step:
                 step.answered_at = event.ts
                 step.failure, step.failure_kind = str(data.get("message", "")), str(data.get("kind", ""))
@@ -530,6 +533,21 @@ def _sum_tokens(total: Tokens, one: Tokens) -> None:
         total.cost = (total.cost or 0) + one.cost
     total.unpriced = total.unpriced or one.unpriced
     total.estimated = total.estimated or one.estimated
+
+
+def _title_told(data: Data) -> str:
+    """Who was asked for a title, as which tier's model, what came of it, and who had failed before."""
+    routed = cast("Data", data.get("routed") or {})
+    tier = f" (tier {routed['tier']})" if routed.get("tier") else ""
+    named = (
+        f"named the session “{data['title']}”"
+        if data.get("title")
+        else f"named no title: {data.get('reason')}"
+    )
+    failed = "".join(
+        f"; {one.get('model')} failed before: {one.get('reason')}" for one in _objects(data.get("failed"))
+    )
+    return f"{data.get('model')}{tier} {named}{failed}."
 
 
 def _given(context: Any) -> list[str]:

@@ -12,7 +12,7 @@ from outrider.models.dialects.decoder import Decoder
 from outrider.models.provider import HttpProvider
 from outrider.models.routing.facts import Facts
 from outrider.ports.ids import Ids
-from outrider.ports.model import ModelFailure, ModelItem, ModelRequest, ReasoningDelta, TextDelta
+from outrider.ports.model import ModelFailure, ModelItem, ModelRequest, ReasoningDelta, TextDelta, Tokens
 from outrider_protocol.settings import EditFormat, ProviderSettings
 
 
@@ -152,6 +152,10 @@ class HttpModel(ABC):
                 yield replace(self._provider.redacted(item), tokens=decoder.tokens)
             else:
                 yield item
+
+    def broken_off(self, request: ModelRequest, characters: int) -> Tokens | None:
+        """None: its provider was not asked how much it was."""
+        return None
 
     def left_over(self) -> int:
         """Nothing is scripted: 0."""

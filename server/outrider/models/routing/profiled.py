@@ -166,6 +166,10 @@ class ProfiledModel(Wrapper):
                 else:
                     yield item
 
+    def broken_off(self, request: ModelRequest, characters: int) -> Tokens | None:
+        """An estimate: whoever is cancelled has not said how much it was."""
+        return self._priced(_counted(Tokens(), request, characters))
+
     def _priced(self, tokens: Tokens | None) -> Tokens | None:
         price = self._profile().price
         if tokens is None or tokens.cost is not None or price is None:
