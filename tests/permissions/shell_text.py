@@ -17,7 +17,7 @@ REAL = ("env", "nohup", "timeout", "nice", "stdbuf", "xargs")
 NAMES = (*STUBS, "echo", "true", "printf %s", "command rm", "env rm", "nohup rm", "time rm", "xargs rm", "! rm", "sh -c", "bash -c")  # fmt: skip
 GOOD = (
         "a", "-f", "'q r'", '"q r"', '"a $x"', "$x", "${x}", "$(rm a)", '"$(rm b)"', "`rm c`", '"`rm d`"', "a\\ b", "\\;", "[ab]",
-        "$'a\\'b'", "$'\\x72m'", "*", "?", "{a,b}", "~", "a#b", "\\\n", "a\\\nb", "'a\nb'", '"a\nb"', "<(rm e)", "$((1+2))", "${x:-rm}",
+        "$'a\\'b'", "$'\\x72m'", "*", "?", "{a,b}", "a{,b}c", "{3..1}", "-{f,g}", "{a,b}{c,d}", "a{1..2", "{a,$x}", "{,}", "~", "a#b", "\\\n", "a\\\nb", "'a\nb'", '"a\nb"', "<(rm e)", "$((1+2))", "${x:-rm}",
         "${#x}", "a=b", "FOO=rm", "2>&1", ">/dev/null", "<<<rm", "<<<'a b'", "'rm'", '"r"m', "r''m", "\\rm", "--", "-c", "'rm h'",
         "\"rm i\"", "'rm j; ls'", "=", "$", '"$"', "[", "]", "then", "do", "in", "time", "function", "eval", "{}", "1>y", "a2>y", ">y",
 )  # fmt: skip
@@ -50,6 +50,8 @@ AROUND = (
     'bash -c "{}"', "eval '{}'", "env A=1 {}", "nohup {}", "timeout 5 {}", "{} >y", "{} 2>&1", "{} <<<a", "echo a | xargs -n1 {}",
     "echo a | xargs -I{{}} {} {{}}", "coproc {}", "git() {{ {}; }}; git", "cd . && {}", "until ! {}; do rm 5; break; done",
     "for ((i=0;i<1;i++)); do {}; done", "(({}))", "command {}", "exec {}", "timeout 5$v {}", "env A=$v {}", 'env A="$v" {}', "nice -n $v {}", "env A=1$(echo a) {}", "cd a && command {}", "builtin {}", "set -e; {}", "x=1; {}", "select i in a; do {}; done",
+    "for x in a 'q r' -f; do {}; done", 'for x in a b; do {} $x "${x}c"; done', "for x in * rm; do {}; done", "for x in {a,rm} {2..1}; do {}; done",
+    'for x in rm ls; do "$x" 7; for v in 8 9; do {} "$v"; done; done', "cd a; {}", "(cd a && ls) && {}",
     "if true; then {}; else rm 6; fi", "function g {{ {}; }}; g", "cat <<EOF\n$({})\nEOF", "cat <<'EOF'\n{}\nEOF",
 )  # fmt: skip
 END = "the-end-of-a-call"

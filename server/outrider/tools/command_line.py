@@ -6,15 +6,16 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from itertools import islice
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Final
 
 from outrider.permissions.commands import Command, Part
-from outrider.permissions.programs.git import looks_at_files
+from outrider.permissions.programs.git import looks_at_files, without_folders
 from outrider.permissions.programs.options import Reads
 from outrider.permissions.programs.patterns import runs_scripts
 from outrider.permissions.programs.readers import only_reads
+from outrider.permissions.programs.versions import why_switched
 from outrider.permissions.rules import RUN
 from outrider.permissions.secret_files import is_secret_file
 from outrider.permissions.shell.builtins import BUILTINS
@@ -23,6 +24,7 @@ from outrider.permissions.shell.reading import read_command
 from outrider.processes.search_path import found_as, is_of
 from outrider.tools.git_history import GitHistory, Past
 from outrider.tools.git_nested import why_git_runs_more
+from outrider.tools.git_settings import find_repository
 from outrider.tools.git_texts import GitTexts, WhyShut, as_they_were
 from outrider.workspace.paths import OWN_FOLDER, Folders, PathProblem
 from outrider_protocol.events import RulePattern
@@ -59,28 +61,64 @@ def look_at(
         past: What is known of the commits there (`Command.past`).
     """
     line = read_command(text)
-    base = cwd / line.folder if line.folder else cwd
-    reading = {id(program): only_reads(program) for program in line.programs}
+    called = [without_folders(program) for program in line.programs]
+    reading = {id(program): only_reads(program) for program, _ in called}
     stays = not line.problems and not any(isinstance(one, str) for one in reading.values())
-    where = [cwd, base] if line.folder else [cwd]
-    places = [_Place(folders, one, why_shut, search_path, past, reading, stays=stays) for one in where]
+    places: dict[Path, _Place] = {}
+
+    def place_of(folder: Path) -> "_Place":
+        if folder not in places:
+            places[folder] = _Place(folders, folder, why_shut, search_path, past, reading, stays=stays)
+        return places[folder]
+
     reads: list[str | None] = []
     scripts: dict[str, str] = {}
     ran: list[str | None] = []
     closed: list[str | None] = []
-    place = places[0]
-    for program in line.programs:
-        reads.append(place.why_not(program))
-        closed.append(place.names_shut(program) or place.comes_to_shut(program))
+    for number, (program, within) in enumerate(called):
+        whys: list[str | None] = []
+        shut: list[str | None] = []
         found: dict[str, str] = {}
-        for word in runs_scripts(program):
-            found |= place.hashed(word)
+        for place in map(place_of, folders_on_the_way(line, cwd, number)):
+            whys += [place.why_outside(word) for word in within]
+            inner = place_of(place.below(within)) if within else place
+            whys.append(inner.why_not(program))
+            shut += [inner.names_shut(program), inner.comes_to_shut(program)]
+            for word in runs_scripts(program):
+                found |= inner.hashed(word)
+        reads.append(next(filter(None, whys), None))
+        closed.append(next(filter(None, shut), None))
         ran.append(_together(list(found.values())) if found else None)
         scripts |= found
-        place = places[-1]
-    git = place.git
-    words = None if git.commits is None else (base, tuple(git.commits), tuple(git.few))
-    return Command(line, reads, scripts, ran, closed, words)
+    return Command(line, reads, scripts, ran, closed, _wanted_past(places))
+
+
+def folders_on_the_way(line: CommandLine, cwd: Path, number: int) -> list[Path]:
+    """The folders where a program of a line may run.
+
+    Args:
+        line: The line.
+        cwd: Where it begins.
+        number: Which of its programs.
+    """
+    found = [cwd]
+    for _, folder in takewhile(lambda gone: gone[0] < number, line.goes):
+        # As bash does, which takes a name away for each `..`, though the name may be that of a link.
+        there = [Path(os.path.normpath(one / folder)) for one in found]
+        found = there if line.is_sure else list(dict.fromkeys([*found, *there]))
+    return found
+
+
+def _wanted_past(
+    places: Mapping[Path, "_Place"],
+) -> tuple[Path, tuple[str, ...], tuple[str, ...]] | None:
+    """What is to be known of the commits; nothing where they are those of several repositories."""
+    wanting = {folder: place.git for folder, place in places.items() if place.git.commits is not None}
+    if len({find_repository(os.path.realpath(folder)) for folder in wanting}) != 1:
+        return None
+    words = (word for git in wanting.values() for word in git.commits or ())
+    few = (word for git in wanting.values() for word in git.few)
+    return next(iter(wanting)), tuple(dict.fromkeys(words)), tuple(dict.fromkeys(few))
 
 
 def _together(hashes: Sequence[str]) -> str:
@@ -138,6 +176,14 @@ class _Place:
         """By the identity of a program, for as long as its line is looked at."""
         self._below: dict[Reads, tuple[str | None, str | None]] = {}
 
+    def why_outside(self, word: Word) -> str | None:
+        """Why a word names no place inside the workspace that may be seen, None if it does."""
+        return self._outside(word)
+
+    def below(self, within: Sequence[Word]) -> Path:
+        """The folder to which git goes first, by the words that name it."""
+        return Path(self._base).joinpath(*(word.text or "" for word in within))
+
     def why_not(self, program: Program) -> str | None:
         """Why a program is not known to only read inside the workspace, None if it is."""
         reads = self._reads[id(program)]
@@ -169,7 +215,11 @@ class _Place:
         if name not in self._theirs:
             file = next(found_as(name, self._search_path, self._base), None)
             is_theirs = file is not None and is_of(file, self._roots)
-            self._theirs[name] = f"{name} is a file of the workspace here, {file}" if is_theirs else None
+            self._theirs[name] = (
+                f"{name} is a file of the workspace here, {file}"
+                if is_theirs
+                else why_switched(name, file, os.path.realpath(self._base))
+            )
         return self._theirs[name]
 
     def names_shut(self, program: Program) -> str | None:
@@ -341,15 +391,17 @@ def _paths_in(text: str) -> list[str]:
 
 def secret_files_named(line: CommandLine, cwd: Path) -> list[Path]:
     """The files with names of secrets that the words of a command line name, as far as they are known."""
-    base = cwd / line.folder if line.folder else cwd
+    bases = folders_on_the_way(line, cwd, len(line.programs))
+    bases = [cwd, *bases]
     found: dict[Path, None] = {}
     for program in line.programs:
         for word in (*program.argv[1:], *program.reads):
             texts = [word.text] if word.text is not None else []
             if word.is_glob:
-                texts = list(islice(glob.iglob(word.source, root_dir=base), MOST_MATCHES))  # noqa: PTH207
+                matches = (glob.iglob(word.source, root_dir=base) for base in bases)  # noqa: PTH207
+                texts = list(islice(chain.from_iterable(matches), MOST_MATCHES))
             paths = (path for text in texts for path in (text, *_paths_in(text)))
-            found |= {base / path: None for path in paths if is_secret_file(path)}
+            found |= {base / path: None for path in paths if is_secret_file(path) for base in bases}
     return list(found)
 
 

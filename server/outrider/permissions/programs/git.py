@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final, Literal
 
 from outrider.permissions.programs.options import Options, Reads, names, read_options
-from outrider.permissions.shell.model import Word
+from outrider.permissions.shell.model import Program, Word
 
 _DIFF: Final = names(
     "patch no-patch unified raw patch-with-raw patience minimal histogram diff-algorithm stat numstat shortstat dirstat cumulative summary "
@@ -49,7 +49,7 @@ _SUB: Final[Mapping[str, Options]] = {
     "rev-parse": Options("q", "", names("abbrev-ref short verify show-toplevel show-prefix show-cdup git-dir git-common-dir is-inside-work-tree "
                          "is-bare-repository is-inside-git-dir symbolic symbolic-full-name all branches tags remotes head quiet absolute-git-dir")),
     "rev-list": Options("", "n", _LOG | names("count objects"), _LOG_VALUED, numbers=True),
-    "describe": Options("", "", names("all tags contains abbrev always long match exact-match first-parent candidates"), names("match candidates")),
+    "describe": Options("", "", names("all tags contains abbrev always long match exact-match first-parent candidates dirty broken"), names("match candidates")),
     "merge-base": Options("a", "", names("all octopus independent is-ancestor fork-point")),
     "name-rev": Options("", "", names("tags name-only all always")),
     "cat-file": Options("tsep", "", names("batch-check")),
@@ -57,6 +57,9 @@ _SUB: Final[Mapping[str, Options]] = {
     "show-ref": Options("dqs", "", names("head heads tags dereference hash verify quiet abbrev exists")),
     "count-objects": Options("vH", "", names("verbose human-readable"), operands="none"),
     "check-ignore": Options("qvnz", "", names("quiet verbose non-matching no-index")),
+    "check-attr": Options("a", "", names("all cached")), "cherry": Options("v", "", names("abbrev")),
+    "show-branch": Options("ar", "", names("all remotes current sha1-name no-name topics list topo-order date-order sparse")),
+    "symbolic-ref": Options("q", "", names("quiet short no-recurse"), most=1),
     "version": Options("", "", names("build-options"), operands="none"),
     "whatchanged": Options("p", "n", _LOG, _LOG_VALUED, numbers=True),
     "diff-tree": Options("prsz", "", _DIFF | names("root no-commit-id"), _DIFF_VALUED),
@@ -78,17 +81,39 @@ _VERBS: Final = {
     "stash": {"list": Options("p", "", _LOG, _LOG_VALUED), "show": Options("pu", "", _DIFF, _DIFF_VALUED)},
     "worktree": {"list": Options("vz", "", names("porcelain verbose"), operands="none")},
     "remote": {"get-url": Options("", "", names("all push"), operands="texts")},
-    "config": {"--get": Options(operands="texts"), "--list": Options(operands="none"), "-l": Options(operands="none")},
+    "bisect": {"log": Options(operands="none")},
     "reflog": {"show": Options("", "n", _LOG, _LOG_VALUED, numbers=True)},
     "submodule": {"status": Options("", "", names("cached recursive"))},
     "notes": {"list": Options(), "show": Options()},
 }  # fmt: skip
 
+_CONFIG: Final = Options("lz", "", names("get get-all get-regexp list global local system worktree show-origin show-scope name-only null includes no-includes "
+                         "type bool int path all"), operands="texts")  # fmt: skip
+_CONFIG_SHOWS: Final = names("--get --get-all --get-regexp --list -l")
+_SETTING: Final = re.compile(r"[A-Za-z][\w-]*(?:\..*)?\.[A-Za-z][A-Za-z0-9-]*", re.DOTALL)
+_MAY_LACK: Final = names("--merged --no-merged --contains --points-at")
+"""Options of lists that mean the last commit where nothing follows."""
+
+
+def _config(arguments: Sequence[Word]) -> Reads | str:
+    """`git config` that shows: an option says so, or its first word; or there is but the name of a setting."""
+    rest = list(arguments)
+    reads = read_options(_CONFIG, rest)
+    if isinstance(reads, str):
+        return reads
+    shows = any(word.text in _CONFIG_SHOWS for word in rest)
+    operands = [word for word in rest if not (word.text or "").startswith("-")]
+    if not shows and operands and operands[0].text in {"get", "list"}:
+        return reads
+    if shows or (len(operands) == 1 and _SETTING.fullmatch(operands[0].text or "")):
+        return reads
+    return "git config is not known to only read"
+
 
 _PATCHES: Final = names("log whatchanged reflog stash diff-tree diff-index show diff")
 _COMMITS_ALONE: Final = names(
     "log show whatchanged shortlog rev-parse rev-list ls-tree cat-file for-each-ref show-ref merge-base name-rev branch tag remote "
-    "config reflog version notes count-objects worktree diff-tree"
+    "config reflog version notes count-objects worktree diff-tree cherry show-branch symbolic-ref bisect"
 )
 _SHOWS_ONE: Final = frozenset(
     f"-{one}" if len(one) == 1 else f"--{one}"
@@ -115,7 +140,18 @@ def mostly_reads(words: Sequence[str | None]) -> int | None:
     name, verb = [*words[:2], None, None][:2]
     if name in _VERBS and verb in _VERBS[name]:
         return 2
-    return 1 if name in _SUB else None
+    return 1 if name in _SUB or name in _LISTS or name == "config" else None
+
+
+def without_folders(program: Program) -> tuple[Program, tuple[Word, ...]]:
+    """A program, and where git goes first by `-C FOLDER`, which is taken away; a folder that is not known stays."""
+    if program.name != "git":
+        return program, ()
+    argv, folders = list(program.argv), list[Word]()
+    while len(argv) > 2 and argv[1].text == "-C" and argv[2].text:
+        folders.append(argv[2])
+        del argv[1:3]
+    return (program._replace(argv=tuple(argv)), tuple(folders)) if folders else (program, ())
 
 
 def git_reads(arguments: Sequence[Word]) -> Reads | str:
@@ -201,6 +237,8 @@ def _where(arguments: Sequence[Word]) -> Reads | str:
     if not rest or rest[0].text is None:
         return "what git does is not known"
     name, rest = rest[0].text, rest[1:]
+    if name == "config":
+        return _config(rest)
     if verbs := _VERBS.get(name):
         verb = rest[0].text if rest else None
         if verb in verbs:
@@ -210,5 +248,7 @@ def _where(arguments: Sequence[Word]) -> Reads | str:
         texts = texts[: texts.index("--")] if "--" in texts else texts
         if name in _LISTS and not {"-l", "--list"}.isdisjoint(texts) and name != "remote":
             options = replace(options, operands="texts")  # with a list they are patterns
+        if name in _LISTS and texts and texts[-1] in _MAY_LACK:
+            rest.append(Word("HEAD", "HEAD"))
         return read_options(options, rest)
     return f"git {name} is not known to only read"

@@ -12,6 +12,7 @@ Operands = Literal["paths", "pattern", "texts", "none"]
 
 
 _MANY: Final = 10_000
+_KEY_OF_GLOB: Final = re.compile(r"--([a-z-]+)=[\w./*?-]*")
 
 
 class Reads(NamedTuple):
@@ -100,6 +101,12 @@ def read_options(options: Options, arguments: Sequence[Word]) -> Reads | str:
             if word.is_glob:  # whoever looks the files up sees whether one is called like an option
                 taken.operands.append(word)
                 continue
+            if (
+                (key := _KEY_OF_GLOB.fullmatch(word.source))
+                and key[1] in options.long_valued
+                and f"--{key[1]}" not in options.paths
+            ):
+                continue  # whatever it stands for is a value of that option
             if word.may_be_option or word.prefix.startswith("-") or not word.is_one:
                 return f"{word.source} may be an option"
             taken.operands.append(word)
@@ -180,7 +187,7 @@ def _told(options: Options, taken: _Taken) -> Reads | str:
         case "none" if operands:
             return f"{operands[0].source} is not known to only read"
         case "none" | "texts":
-            operands = []
+            operands = [word for word in operands if word.is_glob]  # names of files, wherever they lie
         case "pattern" if not taken.has_pattern:
             first = [word for word in operands[:1] if word.is_glob]  # it may be files, options among them
             operands, early = operands[1:], early[1:]

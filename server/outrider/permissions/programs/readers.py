@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from outrider.permissions.programs.git import git_reads
+from outrider.permissions.programs.languages import AWKS, awk, jq, sed
 from outrider.permissions.programs.options import Check, Options, Reads, names, read_options
+from outrider.permissions.programs.versions import tells
 from outrider.permissions.shell.model import Program, Word
 
 _HASHES: Final = Options(
@@ -16,12 +18,30 @@ _HASHES: Final = Options(
 _HEAD: Final = Options(
     "qvz", "nc", names("quiet verbose silent zero-terminated lines bytes"), names("lines bytes"), numbers=True
 )
+_FD: Final = Options(
+    "HIuasigFp01q", "dtEeSc",
+    names("hidden no-ignore unrestricted absolute-path case-sensitive ignore-case glob fixed-strings full-path print0 "
+          "no-ignore-vcs max-depth min-depth exact-depth type extension exclude size changed-within changed-before color max-results quiet"),
+    names("max-depth min-depth exact-depth type extension exclude size changed-within changed-before color max-results"),
+    operands="pattern",
+)  # fmt: skip
+"""It shows names alone; with `-l` and `-x` it runs programs."""
 _NO_FILES: Final = Options(operands="texts")
+_GREP: Final = Options(
+    "abcEFGhHiIlLnoPqrsTvVwxyzZ", "ABCdDefm",
+    names("extended-regexp fixed-strings basic-regexp perl-regexp regexp file ignore-case no-ignore-case word-regexp line-regexp "
+          "null-data no-messages invert-match max-count byte-offset line-number line-buffered with-filename no-filename label "
+          "only-matching quiet silent binary-files text directories devices recursive include exclude exclude-from exclude-dir "
+          "files-without-match files-with-matches count initial-tab null before-context after-context context color colour"),
+    names("regexp file max-count before-context after-context context include exclude exclude-dir exclude-from label binary-files"),
+    paths=names("-f --file --exclude-from"), patterns=names("-e -f --regexp --file"), operands="pattern", numbers=True,
+    below=names("-r -d --recursive --directories"),
+)  # fmt: skip
 _VERSION: Final = names("--version --help -V --usage")
 
 _TABLE: Final[Mapping[str, Options]] = {
     "ls": Options(
-        "1aABbcCdfFgGhiklmnNopqQrsStuUvxXZ", "ITw",
+        "1aABbcCdfFgGhiklmnNopqQrRsStuUvxXZ", "ITw",
         names("all almost-all author escape block-size ignore-backups color directory dired classify file-type format full-time "
               "group-directories-first no-group human-readable si hide indicator-style inode ignore kibibytes numeric-uid-gid literal "
               "hide-control-chars show-control-chars quote-name quoting-style reverse recursive size sort time time-style tabsize width "
@@ -50,16 +70,7 @@ _TABLE: Final[Mapping[str, Options]] = {
     "sort": Options("bcCdfghiMmnrRsuVz", "ktS", names("ignore-leading-blanks dictionary-order ignore-case general-numeric-sort "
                     "ignore-nonprinting month-sort human-numeric-sort numeric-sort random-sort reverse sort version-sort check "
                     "key merge stable field-separator unique zero-terminated debug parallel"), names("key field-separator")),
-    "grep": Options(
-        "abcEFGhHiIlLnoPqrsTvVwxyzZ", "ABCdDefm",
-        names("extended-regexp fixed-strings basic-regexp perl-regexp regexp file ignore-case no-ignore-case word-regexp line-regexp "
-              "null-data no-messages invert-match max-count byte-offset line-number line-buffered with-filename no-filename label "
-              "only-matching quiet silent binary-files text directories devices recursive include exclude exclude-from exclude-dir "
-              "files-without-match files-with-matches count initial-tab null before-context after-context context color colour"),
-        names("regexp file max-count before-context after-context context include exclude exclude-dir exclude-from label binary-files"),
-        paths=names("-f --file --exclude-from"), patterns=names("-e -f --regexp --file"), operands="pattern", numbers=True,
-        below=names("-r -d --recursive --directories"),
-    ),
+    "grep": _GREP, "egrep": _GREP, "fgrep": _GREP,
     "rg": Options(
         "abcFHhiIlnNopPqsSUvwx0.", "ABCeEfgjmMrtT",
         names("after-context before-context context auto-hybrid-regex binary block-buffered byte-offset case-sensitive color colors "
@@ -73,6 +84,7 @@ _TABLE: Final[Mapping[str, Options]] = {
         paths=names("-f --file"), patterns=names("-e -f --regexp --file --files --type-list"), operands="pattern",
         below=names("*"), hidden=names("-. --hidden -g --glob --iglob"),  # a glob that fits brings a hidden file along
     ),
+    "fd": _FD, "fdfind": _FD,
     "stat": Options("fLt", "c", names("dereference file-system format printf terse"), names("format printf")),
     "file": Options("bhiknNprs0", "F", names("brief mime mime-type mime-encoding no-dereference keep-going separator no-pad")),
     "du": Options("0abcdhHkmsSxlP", "Bdt", names("all apparent-size bytes total human-readable max-depth summarize threshold exclude "
@@ -89,6 +101,7 @@ _TABLE: Final[Mapping[str, Options]] = {
                     "color strip-trailing-cr new-file exclude width show-c-function"), names("exclude width"),
                     below=names("*"), follows=True),
     "cmp": Options("bls", "in", names("print-bytes ignore-initial verbose bytes quiet silent")),
+    "shasum": Options("bt0", "a", names("algorithm binary text"), names("algorithm")), "base64": Options("di", "w", names("decode ignore-garbage wrap"), names("wrap")),
     "md5sum": _HASHES, "sha1sum": _HASHES, "sha256sum": _HASHES, "sha512sum": _HASHES, "b2sum": _HASHES, "cksum": Options(),
     "hexdump": Options("bcCdovx", "ens"),
     "od": Options("abcdfilosvx", "AjNSt", names("address-radix skip-bytes read-bytes format width output-duplicates"),
@@ -99,11 +112,12 @@ _TABLE: Final[Mapping[str, Options]] = {
     "pwd": Options("LP", operands="none"),
     "whoami": Options(operands="none"), "id": Options("agGnruzZ", operands="texts"), "groups": _NO_FILES, "arch": Options(operands="none"),
     "uname": Options("asnrvmpio", "", names("all kernel-name nodename kernel-release kernel-version machine operating-system"), operands="none"),
+    "hostname": Options("fsiId", operands="none"), "locale": Options("am", operands="none"), "whereis": Options("bms", operands="texts"),
     "nproc": Options("", "", names("all ignore"), operands="none"), "uptime": Options("ps", operands="none"),
     "free": Options("bkmghtlw", operands="none"), "tty": Options("s", operands="none"),
     "which": Options("as", operands="texts"), "type": Options("aftpP", operands="texts"),
     "true": _NO_FILES, "false": _NO_FILES, ":": _NO_FILES,
-    "echo": Options("neE", operands="texts"), "seq": Options("w", "fs", operands="texts"),
+    "seq": Options("w", "fs", operands="texts"),
     "sleep": _NO_FILES, "cal": Options("13jmy", operands="texts"), "expr": _NO_FILES,
     "exit": _NO_FILES, "break": _NO_FILES, "continue": _NO_FILES, "return": _NO_FILES, "wait": _NO_FILES,
 }  # fmt: skip
@@ -152,40 +166,6 @@ _FIND_VALUED: Final = names(
 )
 
 
-def _sed(arguments: Sequence[Word]) -> Reads | str:
-    """`sed`: only `-n` and addresses with `p`, `d`, `q`, `=`, and substitutions that neither write nor run."""
-    scripts: list[Word] = []
-    options = Options("nErsuz", "e", names("quiet silent regexp-extended separate unbuffered null-data expression posix"),
-                      names("expression"), patterns=names("-e --expression"), operands="paths")  # fmt: skip
-    words = list(arguments)
-    for number, word in enumerate(words):
-        text = word.text or ""
-        if text in {"-e", "--expression"} and number + 1 < len(words):
-            scripts.append(words[number + 1])
-        elif text.startswith("--expression="):
-            scripts.append(Word(text, text.partition("=")[2]))
-        elif text.startswith("-") and not text.startswith("--") and "e" in text:
-            return f"{text} is not known to only read"
-    reads = read_options(options, words)
-    if isinstance(reads, str):
-        return reads
-    paths = reads.paths
-    if not scripts:
-        scripts, paths = list(paths[:1]), paths[1:]
-    if not all(word.text is not None and _only_shows(word.text) for word in scripts) or not scripts:
-        return "the script of sed may write or run something"
-    return Reads(paths)
-
-
-def _only_shows(script: str) -> bool:
-    address = r"(?:\d+|\$|/[^/\\{};\n]*/)"
-    part = r"(?:(?!(?P=d))[^\\\n])*"
-    command = rf"(?:[pdqD=]|s(?P<d>[/|#,@]){part}(?P=d){part}(?P=d)[gpiI0-9]*)"
-    one = re.compile(rf"\s*(?:{address}(?:,{address})?)?\s*!?\s*{command}\s*")
-    parts = [script] if re.match(r"\s*[^;]*s[/|#,@]", script) else script.split(";")
-    return all(one.fullmatch(part) for part in parts if part.strip()) and bool(script.strip())
-
-
 def _date(arguments: Sequence[Word]) -> Reads | str:
     options = Options(
         "Ru",
@@ -201,26 +181,25 @@ def _date(arguments: Sequence[Word]) -> Reads | str:
     return Reads() if other is None else f"{other.source} may set the clock"
 
 
-def _jq(arguments: Sequence[Word]) -> Reads | str:
-    """`jq` with a filter that takes a value apart: others read the environment, or further files."""
-    options = Options(
-        "aceCjMrsS", "", names("compact-output raw-output slurp sort-keys monochrome-output tab exit-status")
-    )
-    reads = read_options(options, arguments)
-    if isinstance(reads, str) or not reads.paths:
-        return reads
-    filter_text = reads.paths[0].text or "?"
-    if not re.fullmatch(r"[.\w\[\]|\"' -]*", filter_text) or re.search(
-        r"env|import|include|input", filter_text
-    ):
-        return "the filter of jq is not known to only read"
-    return Reads(reads.paths[1:])
+_NO_PATTERN: Final = re.compile(
+    r"…|\{\d+\.\.\d+\}|\$[?#$!0-9-]|\$\{?(?:PATH|HOME|USER|LOGNAME|SHELL|PWD|OLDPWD|HOSTNAME|RANDOM|SECONDS|LINENO|UID|EUID|PPID|BASH_VERSION)\}?"
+    r"|\$\((?:date|pwd|whoami|hostname|uname|nproc|wc|git rev-parse|git branch)\b[^][*?$`()'\"\\]*\)"
+)
+"""Expansions outside of quotes that stand for no files: what is filled in holds no `*`, and nobody can have put one there."""
+
+
+def _says(arguments: Sequence[Word]) -> Reads | str:
+    """What only prints its arguments: whatever they are, but for names of files that a pattern stands for."""
+    for word in arguments:
+        if not (word.text is not None or word.is_one or word.is_glob or _NO_PATTERN.fullmatch(word.source)):
+            return f"{word.source} may stand for names of files"
+    return Reads(tuple(word for word in arguments if word.is_glob))
 
 
 def _printf(arguments: Sequence[Word]) -> Reads | str:
     if arguments and arguments[0].may_be_option:
         return "printf may set a variable"
-    return Reads()
+    return _says(arguments)
 
 
 def _command(arguments: Sequence[Word]) -> Reads | str:
@@ -231,8 +210,20 @@ def _env(arguments: Sequence[Word]) -> Reads | str:
     return "it shows the environment" if not arguments else "what it runs is not known"
 
 
+_OF_A_FILE: Final = names("-a -b -c -d -e -f -g -h -k -p -r -s -u -w -x -G -L -N -O -S")
+_OF_TWO_FILES: Final = names("-nt -ot -ef")
+
+
 def _test(arguments: Sequence[Word]) -> Reads | str:
-    return Reads(tuple(word for word in arguments if not (word.text or "").startswith(("-", "]", "=", "!"))))
+    """`test`, `[` and `[[`: what stands behind the sign of a test of files is one, the rest are texts."""
+    texts = ["", *(word.text for word in arguments), ""]
+    return Reads(
+        tuple(
+            word
+            for before, word, after in zip(texts, arguments, texts[2:], strict=False)
+            if before is None or before in _OF_A_FILE | _OF_TWO_FILES or after in _OF_TWO_FILES
+        )
+    )
 
 
 def _cd(arguments: Sequence[Word]) -> Reads | str:
@@ -250,9 +241,9 @@ def _set(arguments: Sequence[Word]) -> Reads | str:
 
 
 _CHECKS: Final[Mapping[str, Check]] = {
-    "find": _find, "sed": _sed, "date": _date, "printf": _printf, "command": _command, "env": _env, "printenv": _env,
-    "test": _test, "[": _test, "cd": _cd, "set": _set, "local": _nothing, "shift": _nothing, "git": git_reads,
-    "jq": _jq,
+    "find": _find, "sed": sed, "date": _date, "echo": _says, "printf": _printf, "read": _nothing, "command": _command, "env": _env, "printenv": _env,
+    "test": _test, "[": _test, "[[": _test, "cd": _cd, "set": _set, "local": _nothing, "shift": _nothing, "git": git_reads,
+    "jq": jq, **dict.fromkeys(AWKS, awk),
 }  # fmt: skip
 
 
@@ -282,6 +273,8 @@ def only_reads(program: Program) -> Reads | str:
         reads = read_options(options, arguments)
     elif check := _CHECKS.get(name):
         reads = check(arguments)
+    elif (told := tells(name, arguments)) is not None:
+        reads = told
     else:
         return f"{name} is not known to only read"
     if isinstance(reads, str):

@@ -34,11 +34,13 @@ _TESTS: Final = frozenset(
 )  # fmt: skip
 
 PLAIN: Final = frozenset(
-    {"cd", "true", "false", ":", "exit", "wait", "break", "continue", "return", "set", "local", "shift"}
-)
+    {
+        "cd", "true", "false", ":", "exit", "wait", "break", "continue", "return", "set", "local", "shift", "test", "[", "[[",
+    }
+)  # fmt: skip
 """Builtins that, as far as they are let pass here, run nothing and change nothing but this shell's own way."""
 
-BUILTINS: Final = PLAIN | {"echo", "printf", "pwd", "test", "[", "type", "command"}
+BUILTINS: Final = PLAIN | {"echo", "printf", "pwd", "type", "command", "read"}
 """Those and the others that are known: bash looks for no file of that name."""
 
 

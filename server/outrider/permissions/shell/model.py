@@ -85,5 +85,7 @@ class CommandLine:
     programs: tuple[Program, ...]
     problems: tuple[str, ...] = ()
     """Why the whole of it cannot be known: what is found may not be all that runs, or not as it is found."""
-    folder: str | None = None
-    """Where it goes first, with `cd FOLDER && …`."""
+    goes: tuple[tuple[int, str], ...] = ()
+    """Where it goes on its way, each with the number of the program (`cd`) that does: those behind it run there."""
+    is_sure: bool = True
+    """Whether they run nowhere else; what follows `cd FOLDER ;`, or a group in which it went, may run where it was before."""

@@ -12,12 +12,13 @@ from outrider.permissions.shell.grammar import tree_of
 from outrider.permissions.shell.model import CommandLine, Program, Word
 from outrider.permissions.shell.through import Inner, Unknown, look_through
 from outrider.permissions.shell.variables import as_set, is_harmless_name
-from outrider.permissions.shell.walk import Found, Simple, walk
+from outrider.permissions.shell.walk import Simple, walk
 
 LONGEST: Final = 100_000
 """Bytes of a command line that is looked at."""
 DEEPEST: Final = 6
 """How often a shell may start a shell."""
+_MOST_GOES: Final = 3
 _KEPT_TO: Final = 10_000
 """Characters of a line up to which it is kept what was read of it: it is looked at again after a yes, and often comes again."""
 
@@ -51,11 +52,13 @@ def _read(source: str, depth: int) -> CommandLine:
         reader.problem("it holds characters that cannot be seen, or that look like others")
     for simple in found.commands:
         reader.take(simple)
-    folder = _folder(found)
-    # However it is written, as `command cd` too, only the first one is followed.
-    if sum(program.name == "cd" for program in reader.programs) > int(folder is not None):
+    goes = reader.goes
+    # However it is written, as `command cd` too, only a plain one is followed.
+    if sum(program.name == "cd" for program in reader.programs) > len(goes) or len(goes) > _MOST_GOES:
         reader.problem("it goes to another folder on the way")
-    return CommandLine(source, tuple(reader.programs), tuple(reader.problems), folder)
+    is_sure = {start for _, start, _ in goes} <= found.chain
+    where = tuple((number, folder) for number, _, folder in goes)
+    return CommandLine(source, tuple(reader.programs), tuple(reader.problems), where, is_sure)
 
 
 @lru_cache(maxsize=32)
@@ -80,24 +83,16 @@ def _hidden(char: str) -> bool:
     return unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"}
 
 
-def _folder(found: Found) -> str | None:
-    """The folder of a line that begins with `cd FOLDER &&`, and does nothing where that fails."""
-    if not found.commands or len(found.joints) == 0:
-        return None
-    joints = [kind for _, kind in sorted(found.joints)]
-    while joints and joints[-1] in {";", "\n"}:
-        joints.pop()
-    first = found.commands[0]
-    words = [word.text for word in first.words]
-    if not joints or set(joints) != {"&&"} or first.assigned or first.writes or first.reads:
-        return None
-    if len(words) != 2 or words[0] != "cd" or not words[1] or words[1].startswith(("-", "~")):
+def _gone_to(words: Sequence[Word]) -> str | None:
+    """The folder to which `cd` goes; None where that is not known."""
+    texts = [word.text for word in words]
+    if len(texts) != 2 or not texts[1] or texts[1].startswith(("-", "~")):
         return None
     # After a name, `..` is not where a path says it is: bash takes the name away, and a link leads elsewhere.
-    names = [name for name in words[1].split("/") if name not in {"", "."}]
+    names = [name for name in texts[1].split("/") if name not in {"", "."}]
     if any(name != ".." and following == ".." for name, following in pairwise(names)):
         return None
-    return None if min(found.starts) != found.starts[0] else words[1]
+    return texts[1]
 
 
 class _Reader:
@@ -107,6 +102,8 @@ class _Reader:
         self._depth = depth
         self.programs: list[Program] = []
         self.problems = list(problems)
+        self.goes: list[tuple[int, int, str]] = []
+        """Where it goes on its way: by which program, where that begins in the text, and to which folder."""
 
     def problem(self, text: str) -> None:
         if text not in self.problems:
@@ -129,6 +126,9 @@ class _Reader:
             tuple(simple.reads),
             sets=tuple(name for name in names if not is_harmless_name(name, exported=True)),
         )
+        is_plain = not (simple.again or simple.assigned or simple.writes or simple.reads)
+        if program.name == "cd" and is_plain and (folder := _gone_to(simple.words)) is not None:
+            self.goes.append((len(self.programs), simple.start, folder))
         self._resolve(program)
 
     def _add(self, program: Program) -> None:
@@ -178,7 +178,7 @@ class _Reader:
             self.problem(f"{inner.interpreter} reads a line in its own way")
         elif inner.interpreter == "sh" and _ONLY_BASH.search(text):
             self.problem("sh may read the line in another way than bash")
-        if line.folder is not None:
+        if line.goes:
             self.problem("it goes to another folder on the way")
         if not line.programs:
             self._add(program._replace(argv=(Word("true", "true"),), through=outer.through))

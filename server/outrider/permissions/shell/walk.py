@@ -32,11 +32,19 @@ _COMPARES: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-
 _ENDS_WORD: Final = METACHARACTERS | {0x60}
 _MAY_EXPAND: Final = re.compile(rb"[$`]|[<>]\(")
 _DECLARES: Final = frozenset({"local", "declare", "typeset", "readonly", "export"})
+_SETTERS: Final = _DECLARES | {"read", "unset"}
+_MOST_TIMES: Final = 24
+"""How often the body of loops is looked at, each time with other words."""
+_BRACES: Final = re.compile(
+    rb"(?P<before>[A-Za-z0-9_./-]*)\{(?:(?P<words>[A-Za-z0-9_./-]*(?:,[A-Za-z0-9_./-]*)+)|(?P<first>[1-9]?\d)\.\.(?P<last>[1-9]?\d))\}"
+    rb"(?P<after>[A-Za-z0-9_./-]*)(?=[|&;()<> \t\n]|\Z)"
+)
+"""Braces that stand for several words, as they are mostly written (Bash Reference Manual, "Brace Expansion")."""
 
 _STRUCTURE: Final = frozenset(
     {
         "program", "list", "pipeline", "subshell", "compound_statement", "negated_command", "if_statement", "elif_clause",
-        "else_clause", "while_statement", "do_group",
+        "else_clause", "do_group",
     }
 )  # fmt: skip
 _ENDS_SIMPLY: Final = frozenset({"list", "pipeline", "negated_command"})
@@ -52,6 +60,10 @@ class Simple:
     assigned: list[tuple[str, Word]] = field(default_factory=list[tuple[str, Word]])
     writes: list[Word] = field(default_factory=no_words)
     reads: list[Word] = field(default_factory=no_words)
+    start: int = 0
+    """Where it begins."""
+    again: bool = False
+    """Whether it may run any number of times."""
 
 
 @dataclass(slots=True)
@@ -60,10 +72,8 @@ class Found:
 
     commands: list[Simple] = field(default_factory=list[Simple])
     problems: list[str] = field(default_factory=list[str])
-    starts: list[int] = field(default_factory=list[int])
-    """Where each command begins."""
-    joints: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
-    """What joins commands at the top, and where it stands."""
+    chain: frozenset[int] = frozenset()
+    """Where simple commands begin that stand in one list, joined by `&&`, which is the whole line."""
 
 
 def walk(root: "Node", source: bytes) -> Found:
@@ -72,13 +82,38 @@ def walk(root: "Node", source: bytes) -> Found:
     if root.has_error:
         walker.problem("its syntax is not understood")
     walker.visit(root)
+    walker.found.chain = frozenset(_chain(root))
     return walker.found
+
+
+def _chain(root: "Node") -> list[int]:
+    """Where simple commands begin of which each runs only if those before it did not fail, in this very shell."""
+    statements = [child for child in root.named_children if child.type != "comment"]
+    if len(statements) != 1 or any(child.type == "&" for child in root.children):
+        return []
+    found: list[int] = []
+    node = statements[0]
+    while node.type in {"list", "redirected_statement"}:
+        if node.type == "list" and node.children[1].type != "&&":
+            return []
+        if any(child.type == "heredoc_redirect" for child in node.children):
+            return []  # what follows in its line stands in there
+        if node.type == "list" and node.children[-1].type == "command":
+            found.append(node.children[-1].start_byte)
+        node = node.children[0]
+    return [*found, node.start_byte] if node.type == "command" else []
 
 
 class _Walk:
     def __init__(self, source: bytes) -> None:
         self._source = source
         self.found = Found()
+        self._repeating = 0
+        """How many loops are around, of which nobody knows how often they run."""
+        self._times = 1
+        """How often what is visited runs, where that is known."""
+        self._filled: dict[bytes, Word] = {}
+        """What the variables of the loops around hold, where they go through words that are known."""
 
     def problem(self, text: str) -> None:
         if text not in self.found.problems:
@@ -97,6 +132,10 @@ class _Walk:
                 | "unset_command"
             ):
                 self._simple(node, tail)
+            case "while_statement":
+                self._repeating += 1
+                self._structure(node, node.children, tail)
+                self._repeating -= 1
             case "redirected_statement":
                 self._redirected(node)
             case "test_command":
@@ -129,12 +168,9 @@ class _Walk:
             if at < start:
                 self._gap(at, start)
             at = child.end_byte
-            if not child.is_named:
-                if kind in {"list", "program"}:
-                    self.found.joints.append((start, child.type))
-            elif child.type == "comment":
+            if child.type == "comment":
                 self._comment(child)
-            else:
+            elif child.is_named:
                 self.visit(child, tail if number == last and kind in _ENDS_SIMPLY else None)
         end = len(self._source) if kind == "program" else node.end_byte
         if at < end:
@@ -165,30 +201,54 @@ class _Walk:
                 self._not_understood(child, why)
 
     def _loop(self, node: "Node") -> None:
-        parts = iter(node.children)
-        name = ""
-        for child in parts:
-            if child.type == "variable_name":
-                name = self._text(child)
-            if child.type == "do_group":
-                self.visit(child)
-            elif child.type == "compound_statement":
-                self._not_understood(child, "a part of it is not understood")
+        name = next((self._text(child) for child in node.children if child.type == "variable_name"), "")
         if not name or not is_harmless_name(name):
             self.problem(f"it sets {name or 'a variable'}")
         body = next((child for child in node.children if child.type == "do_group"), None)
         head = next((child for child in node.children if child.type == "in"), None)
+        for child in node.children:
+            if child.type == "compound_statement":
+                self._not_understood(child, "a part of it is not understood")
         if body is None:
-            self.problem("a part of it is not understood")
-        elif head is not None:
+            return self.problem("a part of it is not understood")
+        values: list[Word] | None = None
+        if head is not None:
             between = [
                 c for c in node.children if c.start_byte >= head.end_byte and c.end_byte <= body.start_byte
             ]
             ends = next((c.start_byte for c in between if c.type in {";", "\n"}), None)
             if ends is None:
                 ends = body.start_byte
-            self._words_only(head.end_byte, ends, between)
+            values = self._words_only(head.end_byte, ends, between)
             self._gap(min(ends + 1, body.start_byte), body.start_byte)
+        return self._body(body, name.encode(), values)
+
+    def _body(self, body: "Node", name: bytes, values: list[Word] | None) -> None:
+        """Visit what a loop does: once for each word that it goes through, where these are known, and few."""
+        times = len(values or ())
+        is_known = all(word.text is not None or word.is_glob for word in values or ())
+        if name in self._filled:
+            self.problem(f"it sets {name.decode()} in its own loop")
+        elif times and is_known and self._times * times <= _MOST_TIMES:
+            self._times *= times
+            for value in values or ():
+                self._filled[name] = value
+                self.visit(body)
+            del self._filled[name]
+            self._times //= times
+            return
+        self._repeating += 1
+        self.visit(body)
+        self._repeating -= 1
+
+    def _set_again(self, simple: Simple) -> None:
+        """Notice whether a command sets a variable of a loop around it: then it does not hold what the loop says."""
+        names = {name for name, _ in simple.assigned}
+        if any(word.text in _SETTERS for word in simple.words):
+            names |= {(word.text or word.prefix).partition("=")[0].rstrip("+") for word in simple.words}
+        for name in names:
+            if name.encode() in self._filled:
+                self.problem(f"it sets {name} in its own loop")
 
     def _case(self, node: "Node") -> None:
         head = next((child for child in node.children if child.type == "in"), None)
@@ -234,13 +294,11 @@ class _Walk:
         size = 2 if double else 1
         start, end = node.start_byte + size, node.end_byte - size
         words = self._words_only(start, end, [node], between=(b"&&", b"||") if double else ())
-        if not double:
-            simple = Simple(
-                self._text(node), [Word("[", "[", is_plain=True), *words, Word("]", "]", is_plain=True)]
-            )
-            self._keep(simple, node.start_byte)
-        elif any(word.text in _COMPARES for word in words):
+        if double and any(word.text in _COMPARES for word in words):
             self.problem("it counts with variables")
+        opening, closing = ("[[", "]]") if double else ("[", "]")
+        simple = Simple(self._text(node), [Word(opening, opening), *words, Word(closing, closing)])
+        self.found.commands.append(simple)
 
     # --- simple commands -----------------------------------------------------------------------------------------
 
@@ -259,7 +317,7 @@ class _Walk:
         if simple.words or simple.assigned:
             self.problem("a part of it is not understood")
         if simple.writes or simple.reads:
-            self._keep(Simple(simple.source, writes=simple.writes, reads=simple.reads), node.start_byte)
+            self.found.commands.append(Simple(simple.source, writes=simple.writes, reads=simple.reads))
         return None
 
     def _simple(self, node: "Node", tail: "Node | None") -> None:
@@ -267,14 +325,16 @@ class _Walk:
         holders = [node]
         if tail:
             holders += [child for child in tail.named_children if child.type in _REDIRECTS]
-        simple = Simple(self._source[node.start_byte : end].decode("utf-8", "replace"))
+        text = self._source[node.start_byte : end].decode("utf-8", "replace")
+        simple = Simple(text, start=node.start_byte, again=self._repeating > 0)
         place = len(self.found.commands)
         self._tokens(node.start_byte, end, holders, simple)
         for word in simple.words[:1]:
             if word.text in _DECLARES:
                 self._declared(simple)
+        if self._filled:
+            self._set_again(simple)
         self.found.commands.insert(place, simple)
-        self.found.starts.insert(place, node.start_byte)
 
     def _declared(self, simple: Simple) -> None:
         """Look at the names that `export` and the like set: their words are assignments."""
@@ -282,10 +342,6 @@ class _Walk:
             name = (word.text or word.prefix).partition("=")[0]
             if not is_harmless_name(name, exported=simple.words[0].text == "export") or name.startswith("-"):
                 self.problem(f"it sets {name or 'a variable'}")
-
-    def _keep(self, simple: Simple, start: int) -> None:
-        self.found.commands.append(simple)
-        self.found.starts.append(start)
 
     def _tokens(self, start: int, end: int, holders: Sequence["Node"], simple: Simple) -> None:
         """Read the words and redirections of a simple command from its text."""
@@ -351,7 +407,10 @@ class _Walk:
         if not simple.words and _LOOKS_ASSIGNED.match(source, at, end):
             self.problem("an assignment is not understood")
             return None
-        read = read_word(source, at, end, holes)
+        if simple.words and (braces := _BRACES.match(source, at, end)):
+            simple.words += _spelled_out(braces)
+            return braces.end()
+        read = read_word(source, at, end, holes, self._filled)
         if isinstance(read, str):
             self.problem(read)
             return None
@@ -370,7 +429,7 @@ class _Walk:
                 return None
             at, value = close + 1, Word("", None)
         elif at < end and (self._source[at] not in METACHARACTERS or at in holes):
-            read = read_word(self._source, at, end, holes)
+            read = read_word(self._source, at, end, holes, self._filled)
             if isinstance(read, str):
                 self.problem(read)
                 return None
@@ -385,7 +444,7 @@ class _Walk:
         if operator.endswith("-") and operator != "<<-":  # it closes a descriptor, and takes no word
             return match.end()
         at = _BLANK.match(self._source, match.end(), end)
-        read = read_word(self._source, at.end() if at else match.end(), end, holes)
+        read = read_word(self._source, at.end() if at else match.end(), end, holes, self._filled)
         if isinstance(read, str):
             self.problem("a redirection is not understood")
             return None
@@ -415,7 +474,11 @@ class _Walk:
             if joint := next((one for one in between if self._source.startswith(one, at)), None):
                 at += len(joint)
                 continue
-            read = read_word(self._source, at, end, holes)
+            if not between and (braces := _BRACES.match(self._source, at, end)):
+                words += _spelled_out(braces)
+                at = braces.end()
+                continue
+            read = read_word(self._source, at, end, holes, self._filled)
             if isinstance(read, str):
                 self.problem(read)
                 return words
@@ -459,7 +522,7 @@ class _Walk:
         if inner and inner[0].type == "file_redirect":
             simple = Simple(self._text(inner[0]))
             self._tokens(inner[0].start_byte, inner[0].end_byte, inner[:1], simple)
-            self._keep(simple, start)
+            self.found.commands.append(simple)
             inner = inner[1:]
         at = opening.end_byte
         for child in inner:
@@ -482,6 +545,18 @@ class _Walk:
 
     def _text(self, node: "Node") -> str:
         return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+
+def _spelled_out(braces: re.Match[bytes]) -> list[Word]:
+    """The words that braces stand for; one that would be empty is none."""
+    if braces["words"] is not None:
+        inner = braces["words"].decode().split(",")
+    else:
+        first, last = int(braces["first"]), int(braces["last"])
+        inner = [str(one) for one in range(first, last + 1) or range(first, last - 1, -1)]
+    before, after = braces["before"].decode(), braces["after"].decode()
+    texts = (f"{before}{one}{after}" for one in inner)
+    return [Word(text, text) for text in texts if text]
 
 
 _HOLES: Final = frozenset(

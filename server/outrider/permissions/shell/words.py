@@ -5,6 +5,7 @@ agree, the word is a problem and nothing is believed.
 """
 
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,6 +24,10 @@ _SIMPLE: Final = re.compile(
 _SHORT: Final = 64
 _REDIRECTS: Final = (b"<", b">")
 _VARIABLE: Final = re.compile(rb"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-])")
+_NAME: Final = re.compile(rb"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
+_QUOTED_VARIABLE: Final = re.compile(rb"\"%s\"(?=[|&;()<> \t\n]|\Z)" % _NAME.pattern)
+_WHOLE: Final = re.compile(r"[A-Za-z0-9_./@%+=:,-]+")
+"""What neither splits nor stands for files, wherever it is filled in."""
 _UNQUOTED_STOP: Final = re.compile(rb"[\\'\"`$|&;()<> \t\n*?\[\]{}~]")
 _QUOTED_STOP: Final = re.compile(rb"[\\\"`$]")
 _BRACES: Final = re.compile(rb"\{.*(?:,|\.\.).*\}", re.DOTALL)
@@ -73,7 +78,9 @@ _known_word: Final = lru_cache(maxsize=2000)(_simple_word)
 """The same word comes again and again: programs, options, names of files."""
 
 
-def read_word(source: bytes, start: int, limit: int, holes: Mapping[int, Hole]) -> Read | str:
+def read_word(
+    source: bytes, start: int, limit: int, holes: Mapping[int, Hole], filled: Mapping[bytes, Word]
+) -> Read | str:
     """Read the word that begins at `start`; a text says why it cannot be known.
 
     Args:
@@ -81,18 +88,33 @@ def read_word(source: bytes, start: int, limit: int, holes: Mapping[int, Hole]) 
         start: Its first byte.
         limit: Where it must have ended.
         holes: The expansions, by their first byte.
+        filled: What is known of variables, by their names: a word that each of them holds.
     """
+    if filled and (match := _QUOTED_VARIABLE.match(source, start, limit)):
+        word = filled.get(match[1] or match[2])
+        if word is not None and word.text is None:  # a pattern: one of the files that it stands for
+            return Read(word._replace(is_one=True), match.end())
     if (match := _PLAIN.match(source, start, limit)) and match.end() not in holes:
         text = match[0].decode()
         return Read(Word(text, text, is_plain=True), match.end())
-    return _Scan(source, start, limit, holes).run()
+    return _Scan(source, start, limit, holes, filled).run()
 
 
 class _Scan:
     """One word being read."""
 
-    def __init__(self, source: bytes, start: int, limit: int, holes: Mapping[int, Hole]) -> None:
+    def __init__(
+        self,
+        source: bytes,
+        start: int,
+        limit: int,
+        holes: Mapping[int, Hole],
+        filled: Mapping[bytes, Word],
+    ) -> None:
         self._source, self._start, self._limit, self._holes = source, start, limit, holes
+        self._filled = filled
+        self._shown = False
+        """Whether what it is filled with is known, and is what is shown of it."""
         self._known = bytearray()
         self._prefix: bytes | None = None
         """What was known before the first stretch that is not; None while everything is."""
@@ -118,6 +140,8 @@ class _Scan:
         if _BRACES.search(self._bare):
             self._unknown(self._before(b"{"), one=False)
         source = self._source[self._start : at].decode("utf-8", "replace")
+        if self._shown and self._prefix is None:
+            source = shlex.quote(self._known.decode("utf-8", "replace"))
         try:
             text = None if self._prefix is not None else self._known.decode()
             prefix = "" if self._prefix is None else self._prefix.decode()
@@ -231,6 +255,12 @@ class _Scan:
             match = _VARIABLE.match(source, at)
             if match is None or match.end() != hole.end:
                 return "a variable is not understood"
+        name = _NAME.fullmatch(source, at, hole.end)
+        word = self._filled.get(name[1] or name[2]) if name else None
+        if word is not None and word.text is not None and (quoted or _WHOLE.fullmatch(word.text)):
+            self._add(word.text.encode(), bare=False)
+            self._shown = True
+            return hole.end
         # In quotes only the positional parameters are several words (Bash Reference Manual, "Special Parameters").
         is_one = hole.kind == "process" or (quoted and b"@" not in source[at : hole.end])
         self._unknown(one=is_one)
