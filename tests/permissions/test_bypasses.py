@@ -454,6 +454,9 @@ def test_the_name_alone_of_what_mostly_reads_allows_no_more(workspace, does, doe
         ("git reflog", "git reflog", "git reflog expire --all"), ("git reflog", "git reflog", "git reflog -n expire"),
         ("git diff-tree", "git diff-tree HEAD", "git diff-tree --output=x HEAD"), ("git diff-index", "git diff-index HEAD", "git diff-index --output=x HEAD"),
         ("git cat-file", "git cat-file -t HEAD", "git cat-file --textconv HEAD:a.py"),
+        ("git branch", "git branch -a", "git branch -D x"), ("git branch", "git branch --list x", "git branch x"), ("git tag", "git tag -l", "git tag -d x"), ("git remote", "git remote -v", "git remote add x y"),
+        ("git config", "git config user.name", "git config core.pager x"), ("awk", "awk 1 a.py", "awk '{print > \"x\"}' a.py"), ("fd", "fd x", "fd -x curl"), ("find . -name", "find . -name x", "find . -name x -delete"),
+        ("git branch -D", "git branch -D x", None), ("git tag -a", "git tag -a x", None),
         ("git reflog expire", "git reflog expire --all", None), ("uniq a.py x", "uniq a.py x", None), ("find . -delete", "find . -delete -print", None),
         ("git diff --output=x", "git diff --output=x HEAD", None), ("git -C sub diff --ext-diff", "git -C sub diff --ext-diff HEAD", None),
     ],
@@ -467,6 +470,28 @@ def test_a_rule_allows_no_more_than_one_that_names_less(workspace, rule, does, d
         looked = look_at(does_more, folders_of([("work", workspace.as_uri())]), workspace)
         (part,) = named_parts(looked, rules, "auto-edit")
         assert "its rule is about reading alone" in part.reason
+
+
+@pytest.mark.parametrize(
+    ("rule", "does", "does_more"),
+    [
+        ("tar", "tar xf a.tar", "tar xf a.tar --to-command=x"), ("tar", "tar -xzf a.tar", "tar cf x a --checkpoint=1 --checkpoint-act=exec=id"), ("tar", "tar xf x", "tar xIf x a.tar"),
+        ("rsync", "rsync -av a b", "rsync -ave x a b"), ("zip", "zip x a", "zip x a -TT id"), ("wget", "wget x", "wget --use-askpass=x y"), ("make test", "make test -j4", "make test SHELL=x"),
+        ("make test", "make test A=b", "make test --eval=x"), ("make test", "make test", "make test -f x"), ("git rebase", "git rebase x", "git rebase --exec y x"), ("git rebase", "git rebase -i x", "git rebase -x y x"),
+        ("git fetch", "git fetch origin", "git fetch --upload-pack=x y"), ("npm test", "npm test -- -t x", "npm test --script-shell=x"), ("go test", "go test ./...", "go test -exec x"),
+        ("cargo test", "cargo test x", "cargo test --config x"), ("gcc", "gcc a.c -o a", "gcc -wrapper x a.c"), ("/usr/bin/tar", "/usr/bin/tar xf x", "/usr/bin/tar xf x --use-compress-program=y"),
+    ],
+)  # fmt: skip
+def test_a_rule_does_not_allow_an_option_that_has_another_program_run(workspace, rule, does, does_more):
+    """What tar, make and the like start by an option is not what the rule names; one that names the option is."""
+    rules = [Rule("allow", RUN, rule)]
+    assert decided(does, workspace, "ask", rules).verdict == "allow"
+    assert decided(does_more, workspace, "ask", rules).verdict == "ask"
+    looked = look_at(does_more, folders_of([("work", workspace.as_uri())]), workspace)
+    (part,) = named_parts(looked, rules, "ask")
+    assert "its rule does not name" in part.reason
+    exact = [Rule("allow", RUN, does_more, is_exact=True)]
+    assert decided(does_more, workspace, "ask", exact).verdict == "allow"
 
 
 @pytest.mark.parametrize(

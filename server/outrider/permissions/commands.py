@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from outrider.permissions.programs.beyond import beyond
 from outrider.permissions.programs.patterns import (
     Pattern,
     begins,
@@ -167,7 +168,9 @@ def _part(
     if other is not None:
         return Part(program, "ask", f"{_why_not(other, script)} (rule: {other.text})")
     if narrow is not None:
-        return Part(program, "ask", f"its rule is about reading alone, and {why} (rule: {narrow.text})")
+        more = [word for word in beyond(program) if word not in (narrow.command or "").split()]
+        said = f"its rule does not name {more[0]}" if more else f"its rule is about reading alone, and {why}"
+        return Part(program, "ask", f"{said} (rule: {narrow.text})")
     return Part(program, "ask", f"no rule allows it, and {why}")
 
 

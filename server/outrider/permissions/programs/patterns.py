@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import dropwhile, takewhile
 from typing import Final
 
+from outrider.permissions.programs.beyond import beyond
 from outrider.permissions.programs.git import mostly_reads
 from outrider.permissions.programs.readers import only_reads
 from outrider.permissions.shell.model import Program, Word
@@ -94,7 +95,9 @@ _ONE_THING: Final = _names(
 )
 """Programs that do one thing, so that their name says it."""
 
-_DO_MORE: Final = _names("find sed sort rg date tree uniq file xxd")
+_DO_MORE: Final = _names(
+    "find fd fdfind sed awk gawk mawk nawk sort rg date tree uniq file xxd hostname base64"
+)
 """Programs that mostly read, and write or run something by an option or an operand."""
 _OF_SYSTEM: Final = re.compile(r"/(?:usr/)?(?:local/)?s?bin/")
 """Where a program lies that is no script of somebody's."""
@@ -212,10 +215,14 @@ def fits(pattern: Pattern, program: Program) -> bool:
     """Whether an allowing rule's words are those of a program: word by word, from its name on.
 
     A rule that names only what reads, of what mostly reads, allows no more than that: `find` and `find .` are not
-    `find . -delete`, `git diff` is not `git diff --output=x`.
+    `find . -delete`, `git diff` is not `git diff --output=x`. Nor does one that does not say so have a program run others.
     """
     return begins(pattern, program) and (
-        pattern.is_exact or not _does_more(program) or _names_more(pattern.words)
+        pattern.is_exact
+        or (
+            (not _does_more(program) or _names_more(pattern.words))
+            and set(beyond(program)) <= set(pattern.words)
+        )
     )
 
 
@@ -235,7 +242,10 @@ def _names_more(words: Sequence[str]) -> bool:
     """Whether what a rule names beside the name of what mostly reads does more than that."""
     called = _as_called(Program(tuple(Word(word, word) for word in words), ""))
     length = _name_length(called)
-    return length is not None and len(called.argv) > length and isinstance(only_reads(called), str)
+    if length is None or len(called.argv) <= length or not isinstance(only_reads(called), str):
+        return False
+    # What ends in an option that wants a value does no more than what goes on with one.
+    return isinstance(only_reads(called._replace(argv=(*called.argv, Word("x", "x")))), str)
 
 
 def _name_length(called: Program) -> int | None:
