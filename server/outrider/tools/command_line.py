@@ -71,6 +71,7 @@ def look_at(
             places[folder] = _Place(folders, folder, why_shut, search_path, past, reading, stays=stays)
         return places[folder]
 
+    where = [place_of(cwd)]
     reads: list[str | None] = []
     scripts: dict[str, str] = {}
     ran: list[str | None] = []
@@ -79,7 +80,7 @@ def look_at(
         whys: list[str | None] = []
         shut: list[str | None] = []
         found: dict[str, str] = {}
-        for place in map(place_of, folders_on_the_way(line, cwd, number)):
+        for place in where if not line.goes else map(place_of, folders_on_the_way(line, cwd, number)):
             whys += [place.why_outside(word) for word in within]
             inner = place_of(place.below(within)) if within else place
             whys.append(inner.why_not(program))

@@ -210,8 +210,8 @@ def _env(arguments: Sequence[Word]) -> Reads | str:
     return "it shows the environment" if not arguments else "what it runs is not known"
 
 
-_OF_A_FILE: Final = names("-a -b -c -d -e -f -g -h -k -p -r -s -u -w -x -G -L -N -O -S")
 _OF_TWO_FILES: Final = names("-nt -ot -ef")
+_OF_FILES: Final = names("-a -b -c -d -e -f -g -h -k -p -r -s -u -w -x -G -L -N -O -S") | _OF_TWO_FILES
 
 
 def _test(arguments: Sequence[Word]) -> Reads | str:
@@ -221,7 +221,7 @@ def _test(arguments: Sequence[Word]) -> Reads | str:
         tuple(
             word
             for before, word, after in zip(texts, arguments, texts[2:], strict=False)
-            if before is None or before in _OF_A_FILE | _OF_TWO_FILES or after in _OF_TWO_FILES
+            if before is None or before in _OF_FILES or after in _OF_TWO_FILES
         )
     )
 

@@ -126,10 +126,14 @@ class _Reader:
             tuple(simple.reads),
             sets=tuple(name for name in names if not is_harmless_name(name, exported=True)),
         )
-        is_plain = not (simple.again or simple.assigned or simple.writes or simple.reads)
-        if program.name == "cd" and is_plain and (folder := _gone_to(simple.words)) is not None:
-            self.goes.append((len(self.programs), simple.start, folder))
+        if program.name == "cd":
+            self._goes(simple)
         self._resolve(program)
+
+    def _goes(self, simple: Simple) -> None:
+        is_plain = not (simple.again or simple.assigned or simple.writes or simple.reads)
+        if is_plain and (folder := _gone_to(simple.words)) is not None:
+            self.goes.append((len(self.programs), simple.start, folder))
 
     def _add(self, program: Program) -> None:
         self.programs.append(program)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from outrider.permissions.shell.heredoc import Heredoc, heredoc_of
 from outrider.permissions.shell.model import Word, no_words
 from outrider.permissions.shell.variables import is_harmless_name
-from outrider.permissions.shell.words import METACHARACTERS, Hole, read_simple, read_word
+from outrider.permissions.shell.words import METACHARACTERS, Hole, read_plain, read_simple, read_word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -27,10 +27,14 @@ _BRACED: Final = re.compile(
     rb"\$\{(?:#?[A-Za-z0-9_]+|[@*#?$!-]|[A-Za-z0-9_]+(?::?[-+?]|%%?|##?|//?|\^\^?|,,?)[A-Za-z0-9_ .,:/+=%*-]*)\}"
 )
 _SUM: Final = re.compile(rb"\$(?:\(\(|\[)[0-9 +\-*/%()<>=!&|^~,?:]*(?:\)\)|\])")
+_THROWN_AWAY: Final = re.compile(rb"[ \t]*(?:2>&1|[12]?> ?/dev/null)(?=[|&;() \t\n]|\Z)")
+"""Redirections that write no file, as they are mostly written."""
 _DESCRIPTOR: Final = re.compile(r"[0-9]*-?")
 _COMPARES: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"})
 _ENDS_WORD: Final = METACHARACTERS | {0x60}
 _MAY_EXPAND: Final = re.compile(rb"[$`]|[<>]\(")
+_WANTS_TREE: Final = re.compile(rb"[$`]|[<>]\(|<<")
+"""Expansions and here-documents are looked up in the tree; all else is read from the text."""
 _DECLARES: Final = frozenset({"local", "declare", "typeset", "readonly", "export"})
 _SETTERS: Final = _DECLARES | {"read", "unset"}
 _MOST_TIMES: Final = 24
@@ -47,6 +51,9 @@ _STRUCTURE: Final = frozenset(
         "else_clause", "do_group",
     }
 )  # fmt: skip
+_SIMPLE: Final = frozenset(
+    {"command", "variable_assignment", "variable_assignments", "declaration_command", "unset_command"}
+)
 _ENDS_SIMPLY: Final = frozenset({"list", "pipeline", "negated_command"})
 _REDIRECTS: Final = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 
@@ -123,21 +130,20 @@ class _Walk:
 
     def visit(self, node: "Node", tail: "Node | None" = None) -> None:
         """Visit a statement; `tail` is the redirected statement whose redirections belong to its last command."""
-        match node.type:
-            case (
-                "command"
-                | "variable_assignment"
-                | "variable_assignments"
-                | "declaration_command"
-                | "unset_command"
-            ):
-                self._simple(node, tail)
+        kind = node.type
+        if kind in _SIMPLE:
+            return self._simple(node, tail)
+        if kind in _STRUCTURE:
+            if kind == "compound_statement" and self._source.startswith(b"((", node.start_byte):
+                return self._not_understood(node, "it counts with variables")
+            return self._structure(node, node.children, tail)
+        match kind:
+            case "redirected_statement":
+                self._redirected(node)
             case "while_statement":
                 self._repeating += 1
                 self._structure(node, node.children, tail)
                 self._repeating -= 1
-            case "redirected_statement":
-                self._redirected(node)
             case "test_command":
                 self._test(node)
             case "for_statement":
@@ -149,14 +155,11 @@ class _Walk:
                 for child in node.named_children:
                     if child.type != "word":
                         self.visit(child)
-            case "compound_statement" if self._source.startswith(b"((", node.start_byte):
-                self._not_understood(node, "it counts with variables")
             case "heredoc_body" | "heredoc_start" | "heredoc_end":
                 self.problem("a here-document is not understood")
-            case kind if kind in _STRUCTURE:
-                self._structure(node, node.children, tail)
-            case kind:
+            case _:
                 self._not_understood(node, f"a part of it is not understood ({kind.replace('_', ' ')})")
+        return None
 
     def _structure(self, node: "Node", children: Sequence["Node"], tail: "Node | None" = None) -> None:
         at = children[0].start_byte if children else node.start_byte
@@ -321,14 +324,20 @@ class _Walk:
         return None
 
     def _simple(self, node: "Node", tail: "Node | None") -> None:
-        end = tail.end_byte if tail else node.end_byte
-        holders = [node]
-        if tail:
-            holders += [child for child in tail.named_children if child.type in _REDIRECTS]
-        text = self._source[node.start_byte : end].decode("utf-8", "replace")
-        simple = Simple(text, start=node.start_byte, again=self._repeating > 0)
+        source, start, at = self._source, node.start_byte, node.end_byte
+        end = tail.end_byte if tail else at
+        holders: list[Node] = []
+        if _WANTS_TREE.search(source, start, end):
+            holders = (
+                [node, *(child for child in tail.named_children if child.type in _REDIRECTS)]
+                if tail
+                else [node]
+            )
+        simple = Simple(source[start:end].decode("utf-8", "replace"), start=start, again=self._repeating > 0)
         place = len(self.found.commands)
-        self._tokens(node.start_byte, end, holders, simple)
+        if words := read_plain(source, start, at):
+            simple.words, start = words, at
+        self._tokens(start, end, holders, simple)
         for word in simple.words[:1]:
             if word.text in _DECLARES:
                 self._declared(simple)
@@ -366,6 +375,9 @@ class _Walk:
             if (simply := read_simple(source, at, end)) and (words or "=" not in simply[0].source):
                 words.append(simply[0])
                 at = simply[1]
+                continue
+            if thrown := _THROWN_AWAY.match(source, at, end):
+                at = thrown.end()
                 continue
             if blank := _BLANK.match(source, at, end):
                 at = blank.end()

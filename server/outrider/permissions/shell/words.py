@@ -22,6 +22,7 @@ _SIMPLE: Final = re.compile(
 )
 """Blanks, and a word that is plain, or in quotes of one kind that hold nothing special."""
 _SHORT: Final = 64
+_PLAIN_WORDS: Final = re.compile(rb"[A-Za-z0-9_@%+:,./^-]{1,64}(?: [A-Za-z0-9_@%+=:,./^-]{1,64})*")
 _REDIRECTS: Final = (b"<", b">")
 _VARIABLE: Final = re.compile(rb"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-])")
 _NAME: Final = re.compile(rb"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
@@ -67,6 +68,13 @@ def read_simple(source: bytes, start: int, limit: int) -> tuple[Word, int] | Non
         return None
     found = match[1]
     return (_known_word if len(found) <= _SHORT else _simple_word)(found), end
+
+
+def read_plain(source: bytes, start: int, end: int) -> list[Word] | None:
+    """The words of a command that holds nothing but plain ones with single blanks between them; None says nothing about others."""
+    if not _PLAIN_WORDS.fullmatch(source, start, end) or source[end : end + 1] in _REDIRECTS:
+        return None
+    return [_known_word(word) for word in source[start:end].split(b" ")]
 
 
 def _simple_word(source: bytes) -> Word:
