@@ -138,6 +138,17 @@ async def test_what_decides_about_the_next_commands_stays_as_it_is(house: House)
 
 
 @needs_bubblewrap
+async def test_a_repository_within_the_workspace_keeps_its_hooks(house: House) -> None:
+    """Its person commits in it outside of the sandbox, and git would run them."""
+    for place in ("lib", "packages/one"):
+        (house.workspace / place / ".git" / "hooks").mkdir(parents=True)
+        ran = await house.run(f"echo x > {place}/.git/hooks/pre-commit; echo y > {place}/y; rm -r {place}/.git")
+        assert "Read-only" in ran.output
+        assert (house.workspace / place / "y").read_text() == "y\n"
+        assert list((house.workspace / place / ".git").rglob("*")) == [house.workspace / place / ".git" / "hooks"]
+
+
+@needs_bubblewrap
 async def test_the_home_and_the_servers_own_are_not_there(house: House) -> None:
     result = await house.run(f"cat ~/.ssh/id; ls -A ~; ls {house.own}")
     assert "key" not in result.output

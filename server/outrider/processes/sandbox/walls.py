@@ -4,6 +4,7 @@ The rule is that the longest path wins: a folder that may be written in lies in 
 not be changed lies in that folder again.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,9 @@ Kind = Literal["hidden", "closed", "readable", "writable", "guarded"]
 
 GUARDED: Final = (".git", ".outrider")
 """What decides about the next commands, in each workspace folder: hooks, settings, rules."""
+_MOST_NESTED: Final = 20
+_MOST_LOOKED_AT: Final = 400
+"""Folders in which a repository within the workspace is looked for, at every command."""
 
 TEMPORARY: Final = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp")  # noqa: S108 - what is shut, not used
 _OTHERS: Final = ("/home", "/root", "/Users", "/run")
@@ -85,7 +89,8 @@ def walls_of(
     """Work out what holds. Blocks: it looks at what there is.
 
     Args:
-        writable: The workspace folders, and what the person added; what is in `GUARDED` in each stays read-only.
+        writable: The workspace folders, and what the person added; what is in `GUARDED` in each stays read-only, and the
+            `.git` of repositories within.
         readable: What can be read although it lies in a hidden place.
         private: Folders that are hidden wherever they lie, such as Outrider's own.
         home: The person's home.
@@ -109,10 +114,29 @@ def walls_of(
         _put(found, [str(folder / name) for name in GUARDED], "guarded")
         # Git obeys what lies there, too.
         within = [place for place in named_by(folder) if folder.resolve() in place.parents]
-        _put(found, map(str, within), "guarded")
+        _put(found, [*map(str, within), *_nested(folder)], "guarded")
     # What is Outrider's own never opens because another setting names it.
     _put(found, [path for path in map(str, private) if _holds_none(path, writable)], "hidden")
     return Walls(tuple(_needed(found)), network, str(home))
+
+
+def _nested(folder: Path) -> list[str]:
+    """The `.git` of repositories one or two folders below. One that a command makes anew, or elsewhere, is its own."""
+    found: list[str] = []
+    left, level = _MOST_LOOKED_AT, [str(folder)]
+    for _ in range(2):
+        below: list[str] = []
+        for one in level:
+            try:
+                below += [entry.path for entry in os.scandir(one) if entry.is_dir(follow_symlinks=False)]
+            except OSError:
+                continue
+            if len(below) >= left:
+                break
+        level = below[:left]
+        left -= len(level)
+        found += [git for path in level if os.path.lexists(git := f"{path}/.git")]
+    return found[:_MOST_NESTED]
 
 
 def _needed(found: Mapping[str, Kind]) -> Iterator[Wall]:
