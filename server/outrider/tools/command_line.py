@@ -4,6 +4,7 @@ import asyncio
 import glob
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import chain, islice, takewhile
@@ -19,7 +20,7 @@ from outrider.permissions.programs.versions import why_switched
 from outrider.permissions.rules import RUN
 from outrider.permissions.secret_files import is_secret_file
 from outrider.permissions.shell.builtins import BUILTINS
-from outrider.permissions.shell.model import CommandLine, Program, Word
+from outrider.permissions.shell.model import CommandLine, Handed, Program, Word
 from outrider.permissions.shell.reading import read_command
 from outrider.processes.search_path import found_as, is_of
 from outrider.tools.git_history import GitHistory, Past
@@ -34,6 +35,7 @@ MOST_MATCHES: Final = 2000
 MOST_BELOW: Final = 20_000
 """Names below the folders of one program that are looked at."""
 SCRIPT_BYTES: Final = 5_000_000
+_SPLIT: Final = re.compile(r"[\s'\"\\]")
 _SHOWN: Final = 200
 """Characters of a part that an approval shows."""
 
@@ -308,6 +310,8 @@ class _Place:
         return self._of_git[nested]
 
     def _texts(self, word: Word) -> list[str]:
+        if word.handed is not None:
+            return list(word.handed.roots)
         return [word.text] if word.text is not None else list(islice(self._matches(word), MOST_MATCHES + 1))
 
     def _matches(self, word: Word) -> Iterator[str]:
@@ -330,6 +334,8 @@ class _Place:
     def _outside(self, word: Word) -> str | None:
         if word.text is not None:
             return self._outside_path(word.text)
+        if word.handed is not None:
+            return self._outside_handed(word.handed)
         if not word.is_glob or _leads_out(word.source):
             return f"where {word.source} lies is not known"
         matches = list(islice(self._matches(word), MOST_MATCHES + 1))
@@ -338,6 +344,42 @@ class _Place:
         if any(match.startswith("-") for match in matches):
             return f"{word.source} stands for a file that is called like an option"
         return next((problem for match in matches if (problem := self._outside_path(match))), None)
+
+    def _outside_handed(self, handed: Handed) -> str | None:
+        """Why a file below some folders may be one outside, or a shut one, or no name at all to what takes it over."""
+        if problem := next(filter(None, map(self._outside_path, handed.roots)), None):
+            return problem
+        left, waiting = MOST_BELOW, [self._resolved(root) for root in handed.roots]
+        odd = next((root for root in handed.roots if handed.splits and _SPLIT.search(root)), None)
+        while waiting and odd is None:
+            try:
+                found = list(os.scandir(folder := waiting.pop()))
+            except OSError:  # it is no folder, or cannot be read
+                continue
+            left -= len(found)
+            if left < 0:
+                return "it comes to too many files to look for secrets"
+            at_top = handed.is_bare and folder == os.path.realpath(self._base)
+            for one in found:
+                is_folder = one.is_dir(follow_symlinks=False)
+                if not is_folder and handed.name is not None and not fnmatchcase(one.name, handed.name):
+                    continue
+                if (handed.splits and _SPLIT.search(one.name)) or (at_top and one.name.startswith("-")):
+                    odd = one.name
+                    break
+                if is_folder:
+                    if not (
+                        one.name == "objects" and folder.endswith("/.git")
+                    ):  # of which git alone gives the names
+                        waiting.append(one.path)
+                    continue
+                if not one.is_symlink():
+                    why = self._why_shut((one.path,))
+                else:
+                    why = None if handed.files else self._outside_path(one.path)
+                if why is not None:
+                    return f"it comes to {os.path.relpath(one.path, self._base)}: {why}"
+        return None if odd is None else f"{odd!r} may be taken for something else than the name of a file"
 
     def _outside_path(self, text: str) -> str | None:
         if text not in self._known:

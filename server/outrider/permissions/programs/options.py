@@ -86,7 +86,7 @@ def read_options(options: Options, arguments: Sequence[Word]) -> Reads | str:
     while rest:
         word = rest.pop(0)
         text = word.text
-        if taken.operands and options.most < _MANY and word.may_be_option and text != "-":
+        if taken.operands and options.most < _MANY and (word.may_be_option or word.handed) and text != "-":
             # Not every program looks for options behind the first operand.
             return f"{word.source} may be a file that is written"
         if text == "--":
@@ -98,7 +98,9 @@ def read_options(options: Options, arguments: Sequence[Word]) -> Reads | str:
             taken.operands += rest
             break
         if text is None:
-            if word.is_glob:  # whoever looks the files up sees whether one is called like an option
+            if (
+                word.is_glob or word.handed
+            ):  # whoever looks the files up sees whether one is called like an option
                 taken.operands.append(word)
                 continue
             if (
@@ -180,16 +182,22 @@ def _value(options: Options, key: str, value: Word, taken: _Taken) -> None:
 
 def _told(options: Options, taken: _Taken) -> Reads | str:
     operands, early = taken.operands, taken.operands[: taken.early]
-    last = operands[options.most :] or [word for word in operands if word.is_glob and options.most < _MANY]
+    last = operands[options.most :] or [
+        word for word in operands if (word.is_glob or word.handed) and options.most < _MANY
+    ]
     if last:
         return f"{last[0].source} may be a file that is written"
     match options.operands:
         case "none" if operands:
             return f"{operands[0].source} is not known to only read"
         case "none" | "texts":
-            operands = [word for word in operands if word.is_glob]  # names of files, wherever they lie
+            operands = [
+                word for word in operands if word.is_glob or word.handed
+            ]  # names of files, wherever they lie
         case "pattern" if not taken.has_pattern:
-            first = [word for word in operands[:1] if word.is_glob]  # it may be files, options among them
+            first = [
+                word for word in operands[:1] if word.is_glob or word.handed
+            ]  # it may be files, options among them
             operands, early = operands[1:], early[1:]
             taken.paths += first
         case _:

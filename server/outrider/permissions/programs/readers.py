@@ -191,7 +191,13 @@ _NO_PATTERN: Final = re.compile(
 def _says(arguments: Sequence[Word]) -> Reads | str:
     """What only prints its arguments: whatever they are, but for names of files that a pattern stands for."""
     for word in arguments:
-        if not (word.text is not None or word.is_one or word.is_glob or _NO_PATTERN.fullmatch(word.source)):
+        if not (
+            word.text is not None
+            or word.is_one
+            or word.is_glob
+            or word.is_filled
+            or _NO_PATTERN.fullmatch(word.source)
+        ):
             return f"{word.source} may stand for names of files"
     return Reads(tuple(word for word in arguments if word.is_glob))
 

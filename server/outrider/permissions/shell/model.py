@@ -10,6 +10,21 @@ PRIVILEGED: Final = frozenset({"sudo", "doas", "pkexec", "runuser", "su"})
 """Runs something as somebody else: no rule for the program covers that."""
 
 
+class Handed(NamedTuple):
+    """Files below some folders, of which a program hands over some."""
+
+    roots: tuple[str, ...]
+    """The folders; each path begins with one of them."""
+    name: str | None = None
+    """A pattern that their names fit."""
+    files: bool = False
+    """Whether they are files, and neither folders nor links."""
+    splits: bool = False
+    """Whether what takes them over splits their paths at blanks, and obeys quotes in them."""
+    is_bare: bool = False
+    """Whether the paths begin without the folder."""
+
+
 class Word(NamedTuple):
     """One word of a command line; a tuple, because there are many of them."""
 
@@ -25,6 +40,8 @@ class Word(NamedTuple):
     """Whether it is one word when it runs; what is filled in outside of quotes may be several, or none."""
     is_filled: bool = False
     """Whether another program puts something into it, whatever it looks like."""
+    handed: Handed | None = None
+    """What that is, where it is one file or several ones."""
 
     @property
     def may_be_option(self) -> bool:

@@ -102,6 +102,8 @@ class _Reader:
         self._depth = depth
         self.programs: list[Program] = []
         self.problems = list(problems)
+        self._before: Sequence[Sequence[Word]] = ()
+        """The words of what stands in a pipe before the command that is taken in."""
         self.goes: list[tuple[int, int, str]] = []
         """Where it goes on its way: by which program, where that begins in the text, and to which folder."""
 
@@ -128,6 +130,14 @@ class _Reader:
         )
         if program.name == "cd":
             self._goes(simple)
+        before, given = (
+            list[Sequence[Word]](),
+            simple.before if program.name == "xargs" and not simple.is_fed else None,
+        )
+        while given is not None and given.words and not given.is_fed:
+            before.append(given.words)
+            given = given.before
+        self._before = before
         self._resolve(program)
 
     def _goes(self, simple: Simple) -> None:
@@ -153,7 +163,7 @@ class _Reader:
             if name == "eval":
                 self._evaluated(program)
             return self._add(program._replace(unresolved=problem))
-        inner = look_through(argv)
+        inner = look_through(argv, () if program.through else self._before)
         match inner:
             case None:
                 return self._add(program)

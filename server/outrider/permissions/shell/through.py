@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from outrider.permissions.shell.model import Word, no_words
+from outrider.permissions.shell.handed import found as handed_by_find
+from outrider.permissions.shell.handed import piped
+from outrider.permissions.shell.model import Handed, Word, no_words
 from outrider.permissions.shell.variables import as_set
 
 UNKNOWN_REST: Final = Word("…", None, is_one=False)
@@ -115,11 +117,12 @@ _BY_INPUT: Final = frozenset(
 """Interpreters that run what they read where they are given no file."""
 
 
-def look_through(argv: Sequence[Word]) -> Inner | Unknown | None:
+def look_through(argv: Sequence[Word], before: Sequence[Sequence[Word]] = ()) -> Inner | Unknown | None:
     """What a program runs, if it runs another one; None if it does not.
 
     Args:
         argv: Its name and arguments; the name is known.
+        before: The words of the programs before it in a pipe, the nearest first.
     """
     name = (argv[0].text or "").rpartition("/")[2]
     if name in SHELLS:
@@ -127,7 +130,7 @@ def look_through(argv: Sequence[Word]) -> Inner | Unknown | None:
     if name in _SPECIAL:
         return _SPECIAL[name](argv)
     if name in _PREFIXES:
-        return _prefixed(name, argv)
+        return _prefixed(name, argv, before)
     if name in _RUNS_OTHERS or name.startswith("ld-linux"):
         return Unknown(f"{name} runs another program, and is not looked through")
     if name in _BY_INPUT or name.startswith(("python3.", "python2.", "pypy")):
@@ -141,7 +144,7 @@ def look_through(argv: Sequence[Word]) -> Inner | Unknown | None:
     return None
 
 
-def _prefixed(name: str, argv: Sequence[Word]) -> Inner | Unknown | None:
+def _prefixed(name: str, argv: Sequence[Word], before: Sequence[Sequence[Word]]) -> Inner | Unknown | None:
     if name == "command" and len(argv) > 1 and argv[1].text in {"-v", "-V"}:
         return None
     rest = _after_options(name, argv, _PREFIXES[name])
@@ -162,7 +165,7 @@ def _prefixed(name: str, argv: Sequence[Word]) -> Inner | Unknown | None:
             return Unknown(f"{name} runs nothing that is named")
         return Inner((Word("echo", "echo"), UNKNOWN_REST)) if name == "xargs" else None
     if name == "xargs":
-        return _fed(given, rest)
+        return _fed(given, rest, piped(before, given))
     if name == "watch":
         texts = [word.text for word in rest]
         if None in texts:
@@ -240,12 +243,13 @@ def _unset(options: Sequence[Word]) -> list[str]:
     return names
 
 
-def _fed(given: Sequence[Word], rest: Sequence[Word]) -> Inner | Unknown:
+def _fed(given: Sequence[Word], rest: Sequence[Word], handed: Handed | None) -> Inner | Unknown:
     """What `xargs` runs: with arguments that it reads, at the end or in the place of a mark.
 
     Args:
         given: Its options.
         rest: The program, and what it is given in any case.
+        handed: What it reads, where that is known.
     """
     mark, reads, waiting = None, no_words(), list(given)
     while waiting:
@@ -268,8 +272,12 @@ def _fed(given: Sequence[Word], rest: Sequence[Word]) -> Inner | Unknown:
         mark = (value.text or "{}") if letter in {"I", "i"} else mark
         reads += [value] if letter == "a" else []
     if mark is None:
-        return Inner((*rest, UNKNOWN_REST), reads=tuple(reads))
-    return Inner(tuple(_filled(word, mark) for word in rest), reads=tuple(reads))
+        return Inner((*rest, UNKNOWN_REST._replace(handed=handed)), reads=tuple(reads))
+    filled = (_filled(word, mark) for word in rest)
+    return Inner(
+        tuple(word._replace(handed=handed) if word.source.strip("'\"") == mark else word for word in filled),
+        reads=tuple(reads),
+    )
 
 
 def _filled(word: Word, mark: str) -> Word:
@@ -285,9 +293,11 @@ def _find(argv: Sequence[Word]) -> Inner | Unknown | None:
             for following in argv[number + 1 :]:
                 if following.text == ";" or (following.text == "+" and inner and inner[-1].text is None):
                     break
-                inner.append(
-                    _filled(following, "{}")._replace(is_one=following.is_one and following.text != "{}")
-                )
+                filled = _filled(following, "{}")
+                if following.text == "{}":
+                    handed = handed_by_find(argv) if word.text == "-exec" else None
+                    filled = filled._replace(is_one=False, handed=handed)
+                inner.append(filled)
             if not inner or inner[0].text is None:
                 return Unknown("it is not known what find runs")
             if any(

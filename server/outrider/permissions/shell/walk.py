@@ -71,6 +71,10 @@ class Simple:
     """Where it begins."""
     again: bool = False
     """Whether it may run any number of times."""
+    is_fed: bool = False
+    """Whether the line says where its input comes from."""
+    before: "Simple | None" = None
+    """What stands before it in a pipe."""
 
 
 @dataclass(slots=True)
@@ -164,6 +168,7 @@ class _Walk:
     def _structure(self, node: "Node", children: Sequence["Node"], tail: "Node | None" = None) -> None:
         at = children[0].start_byte if children else node.start_byte
         kind, last = node.type, len(children) - 1
+        before: Simple | None = None
         if kind == "program":
             at = 0
         for number, child in enumerate(children):
@@ -171,13 +176,33 @@ class _Walk:
             if at < start:
                 self._gap(at, start)
             at = child.end_byte
-            if child.type == "comment":
+            if child.type == "|&":
+                before = None  # what it says of errors goes into the pipe too
+            elif child.type == "comment":
                 self._comment(child)
             elif child.is_named:
+                place = len(self.found.commands)
                 self.visit(child, tail if number == last and kind in _ENDS_SIMPLY else None)
+                if kind == "pipeline":
+                    before = self._piped(child, place, before)
         end = len(self._source) if kind == "program" else node.end_byte
         if at < end:
             self._gap(at, end)
+
+    def _piped(self, node: "Node", place: int, before: Simple | None) -> Simple | None:
+        """Note what stands before a command in a pipe; gives the command, None where it is more than a simple one."""
+        is_one = node.type == "command" or (
+            node.type == "redirected_statement" and node.children[0].type == "command"
+        )
+        if (
+            not is_one
+            or place >= len(self.found.commands)
+            or b"&" in self._source[node.start_byte : node.end_byte]
+        ):
+            return None
+        simple = self.found.commands[place]
+        simple.before = before
+        return simple
 
     def _gap(self, start: int, end: int) -> None:
         if start < end and not _SPACE.fullmatch(self._source, start, end):
@@ -367,6 +392,7 @@ class _Walk:
                     self._not_understood(child, came)
                 end = heredocs[0].start_byte
             else:
+                simple.is_fed = True
                 heredoc, end = came, came.simple_end
                 self._holes(came.body)
             simple.source = self._source[start:end].decode("utf-8", "replace")
@@ -461,6 +487,7 @@ class _Walk:
             self.problem("a redirection is not understood")
             return None
         target = read.word
+        simple.is_fed = simple.is_fed or operator.startswith("<")
         copies = operator in {">&", "<&"} and target.text is not None and _DESCRIPTOR.fullmatch(target.text)
         if copies or operator in {"<<", "<<-", "<<<"} or target.text == "/dev/null":
             pass
