@@ -74,5 +74,7 @@ def workspace(tmp_path_factory):
 def test_what_is_handed_over(workspace, command, expected, why):
     guarded = Guarded([workspace])
     guarded.refresh_now()
-    looked = look_at(command, folders_of([("work", workspace.as_uri())]), workspace / "here", guarded.why_shut)
+    looked = look_at(
+        command, folders_of([("work", workspace.as_uri())]), workspace / "here", guarded.why_shut
+    )
     assert decide(Access("execute", command=looked), "auto-edit", frozenset()).verdict == expected, why

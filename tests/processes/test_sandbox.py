@@ -142,10 +142,14 @@ async def test_a_repository_within_the_workspace_keeps_its_hooks(house: House) -
     """Its person commits in it outside of the sandbox, and git would run them."""
     for place in ("lib", "packages/one"):
         (house.workspace / place / ".git" / "hooks").mkdir(parents=True)
-        ran = await house.run(f"echo x > {place}/.git/hooks/pre-commit; echo y > {place}/y; rm -r {place}/.git")
+        ran = await house.run(
+            f"echo x > {place}/.git/hooks/pre-commit; echo y > {place}/y; rm -r {place}/.git"
+        )
         assert "Read-only" in ran.output
         assert (house.workspace / place / "y").read_text() == "y\n"
-        assert list((house.workspace / place / ".git").rglob("*")) == [house.workspace / place / ".git" / "hooks"]
+        assert list((house.workspace / place / ".git").rglob("*")) == [
+            house.workspace / place / ".git" / "hooks"
+        ]
 
 
 @needs_bubblewrap

@@ -6,12 +6,14 @@ noticed, and the line counts as one that cannot be known.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from outrider.permissions.shell.braces import BRACES, spelled_out
 from outrider.permissions.shell.heredoc import Heredoc, heredoc_of
 from outrider.permissions.shell.model import Word, no_words
+from outrider.permissions.shell.tree import below, chain_of, expansions
 from outrider.permissions.shell.variables import is_harmless_name
 from outrider.permissions.shell.words import METACHARACTERS, Hole, read_plain, read_simple, read_word
 
@@ -39,11 +41,6 @@ _DECLARES: Final = frozenset({"local", "declare", "typeset", "readonly", "export
 _SETTERS: Final = _DECLARES | {"read", "unset"}
 _MOST_TIMES: Final = 24
 """How often the body of loops is looked at, each time with other words."""
-_BRACES: Final = re.compile(
-    rb"(?P<before>[A-Za-z0-9_./-]*)\{(?:(?P<words>[A-Za-z0-9_./-]*(?:,[A-Za-z0-9_./-]*)+)|(?P<first>[1-9]?\d)\.\.(?P<last>[1-9]?\d))\}"
-    rb"(?P<after>[A-Za-z0-9_./-]*)(?=[|&;()<> \t\n]|\Z)"
-)
-"""Braces that stand for several words, as they are mostly written (Bash Reference Manual, "Brace Expansion")."""
 
 _STRUCTURE: Final = frozenset(
     {
@@ -93,26 +90,8 @@ def walk(root: "Node", source: bytes) -> Found:
     if root.has_error:
         walker.problem("its syntax is not understood")
     walker.visit(root)
-    walker.found.chain = frozenset(_chain(root))
+    walker.found.chain = frozenset(chain_of(root))
     return walker.found
-
-
-def _chain(root: "Node") -> list[int]:
-    """Where simple commands begin of which each runs only if those before it did not fail, in this very shell."""
-    statements = [child for child in root.named_children if child.type != "comment"]
-    if len(statements) != 1 or any(child.type == "&" for child in root.children):
-        return []
-    found: list[int] = []
-    node = statements[0]
-    while node.type in {"list", "redirected_statement"}:
-        if node.type == "list" and node.children[1].type != "&&":
-            return []
-        if any(child.type == "heredoc_redirect" for child in node.children):
-            return []  # what follows in its line stands in there
-        if node.type == "list" and node.children[-1].type == "command":
-            found.append(node.children[-1].start_byte)
-        node = node.children[0]
-    return [*found, node.start_byte] if node.type == "command" else []
 
 
 class _Walk:
@@ -382,7 +361,7 @@ class _Walk:
         holes = self._holes(holders)
         heredocs: list[Node] = []
         if self._source.find(b"<<", start, end) >= 0:
-            heredocs = [child for holder in holders for child in _below(holder, "heredoc_redirect")]
+            heredocs = [child for holder in holders for child in below(holder, "heredoc_redirect")]
         heredoc: Heredoc | None = None
         if heredocs:
             came = heredoc_of(self._source, heredocs)
@@ -445,8 +424,8 @@ class _Walk:
         if not simple.words and _LOOKS_ASSIGNED.match(source, at, end):
             self.problem("an assignment is not understood")
             return None
-        if simple.words and (braces := _BRACES.match(source, at, end)):
-            simple.words += _spelled_out(braces)
+        if simple.words and (braces := BRACES.match(source, at, end)):
+            simple.words += spelled_out(braces)
             return braces.end()
         read = read_word(source, at, end, holes, self._filled)
         if isinstance(read, str):
@@ -513,8 +492,8 @@ class _Walk:
             if joint := next((one for one in between if self._source.startswith(one, at)), None):
                 at += len(joint)
                 continue
-            if not between and (braces := _BRACES.match(self._source, at, end)):
-                words += _spelled_out(braces)
+            if not between and (braces := BRACES.match(self._source, at, end)):
+                words += spelled_out(braces)
                 at = braces.end()
                 continue
             read = read_word(self._source, at, end, holes, self._filled)
@@ -531,7 +510,7 @@ class _Walk:
         for holder in holders:
             if not _MAY_EXPAND.search(self._source, holder.start_byte, holder.end_byte):
                 continue
-            for node in _expansions(holder):
+            for node in expansions(holder):
                 start = node.start_byte
                 while self._source[
                     start : start + 1
@@ -584,41 +563,3 @@ class _Walk:
 
     def _text(self, node: "Node") -> str:
         return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
-
-
-def _spelled_out(braces: re.Match[bytes]) -> list[Word]:
-    """The words that braces stand for; one that would be empty is none."""
-    if braces["words"] is not None:
-        inner = braces["words"].decode().split(",")
-    else:
-        first, last = int(braces["first"]), int(braces["last"])
-        inner = [str(one) for one in range(first, last + 1) or range(first, last - 1, -1)]
-    before, after = braces["before"].decode(), braces["after"].decode()
-    texts = (f"{before}{one}{after}" for one in inner)
-    return [Word(text, text) for text in texts if text]
-
-
-_HOLES: Final = frozenset(
-    {"command_substitution", "process_substitution", "simple_expansion", "expansion", "arithmetic_expansion"}
-)
-
-
-def _expansions(node: "Node") -> Iterator["Node"]:
-    """The outermost expansions below a node; those of a here-document's body are its own business."""
-    if node.type in _HOLES:
-        yield node
-        return
-    if node.type in {"heredoc_body", "pipeline"}:
-        return
-    for child in node.children:
-        yield from _expansions(child)
-
-
-def _below(node: "Node", kind: str) -> Iterator["Node"]:
-    if node.type == kind:
-        yield node
-        return
-    if node.type in _HOLES:
-        return
-    for child in node.named_children:
-        yield from _below(child, kind)

@@ -1,0 +1,51 @@
+"""What the syntax tree of a command line says of itself: where parts of one kind are, and how it is joined."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_HOLES: Final = frozenset(
+    {"command_substitution", "process_substitution", "simple_expansion", "expansion", "arithmetic_expansion"}
+)
+
+
+def expansions(node: "Node") -> Iterator["Node"]:
+    """The outermost expansions below a node; those of a here-document's body are its own business."""
+    if node.type in _HOLES:
+        yield node
+        return
+    if node.type in {"heredoc_body", "pipeline"}:
+        return
+    for child in node.children:
+        yield from expansions(child)
+
+
+def below(node: "Node", kind: str) -> Iterator["Node"]:
+    """The outermost nodes of a kind, and not those within expansions."""
+    if node.type == kind:
+        yield node
+        return
+    if node.type in _HOLES:
+        return
+    for child in node.named_children:
+        yield from below(child, kind)
+
+
+def chain_of(root: "Node") -> list[int]:
+    """Where simple commands begin of which each runs only if those before it did not fail, in this very shell."""
+    statements = [child for child in root.named_children if child.type != "comment"]
+    if len(statements) != 1 or any(child.type == "&" for child in root.children):
+        return []
+    if b"<<" in (root.text or b"<<"):
+        return []  # what follows in the line of a here-document stands in there
+    found: list[int] = []
+    node = statements[0]
+    while node.type in {"list", "redirected_statement"}:
+        if node.type == "list" and node.children[1].type != "&&":
+            return []
+        if node.type == "list" and node.children[-1].type == "command":
+            found.append(node.children[-1].start_byte)
+        node = node.children[0]
+    return [*found, node.start_byte] if node.type == "command" else []
