@@ -95,6 +95,16 @@ def _gone_to(words: Sequence[Word]) -> str | None:
     return texts[1]
 
 
+def _piped_into(simple: Simple) -> list[Sequence[Word]]:
+    """The words of what stands before a command in a pipe, the nearest first, as far as the pipe is what it reads."""
+    found: list[Sequence[Word]] = []
+    given = None if simple.is_fed else simple.before
+    while given is not None and given.words and not given.is_fed:
+        found.append(given.words)
+        given = given.before
+    return found
+
+
 class _Reader:
     """Turns simple commands into programs."""
 
@@ -130,14 +140,7 @@ class _Reader:
         )
         if program.name == "cd":
             self._goes(simple)
-        before, given = (
-            list[Sequence[Word]](),
-            simple.before if program.name == "xargs" and not simple.is_fed else None,
-        )
-        while given is not None and given.words and not given.is_fed:
-            before.append(given.words)
-            given = given.before
-        self._before = before
+        self._before = _piped_into(simple) if program.name == "xargs" else ()
         self._resolve(program)
 
     def _goes(self, simple: Simple) -> None:

@@ -90,7 +90,8 @@ def walk(root: "Node", source: bytes) -> Found:
     if root.has_error:
         walker.problem("its syntax is not understood")
     walker.visit(root)
-    walker.found.chain = frozenset(chain_of(root))
+    if b"cd" in source:
+        walker.found.chain = frozenset(chain_of(root))
     return walker.found
 
 
@@ -98,6 +99,7 @@ class _Walk:
     def __init__(self, source: bytes) -> None:
         self._source = source
         self.found = Found()
+        self._pipes_words = b"xargs" in source
         self._repeating = 0
         """How many loops are around, of which nobody knows how often they run."""
         self._times = 1
@@ -162,7 +164,7 @@ class _Walk:
             elif child.is_named:
                 place = len(self.found.commands)
                 self.visit(child, tail if number == last and kind in _ENDS_SIMPLY else None)
-                if kind == "pipeline":
+                if kind == "pipeline" and self._pipes_words:
                     before = self._piped(child, place, before)
         end = len(self._source) if kind == "program" else node.end_byte
         if at < end:
