@@ -291,6 +291,7 @@ ROWS = [
     ("(cd sub && ls) && cat ../x", "ask", "a group went there, and not what follows it"), ("{ cd sub && ls; } && cat ../x", "ask", "another group"),
     ("! cd sub && cat ../x", "ask", "it goes on where it could not go there"), ("for f in a b; do cd sub && cat ../x; done", "ask", "the second time it starts elsewhere"),
     ("cd sub && cat <<EOF || cat ../x\na\nEOF", "ask", "it goes on in the line of a here-document"), ("while cd sub; do cat ../x; done", "ask", "it goes on and on"),
+    ("cd nope && ls || cat ../x", "ask", "it goes on where it could not go there"), ("cd sub | cat ../x", "ask", "another shell went there"), ("cd sub & cat ../x", "ask", "another shell went there"),
     ("cd sub; make test", "allow", "here or there, both are the workspace"), ("cd sub && ls && cd .. && cat a.py", "allow", "there and back"), ("cd sub && cd .. && cat ../x", "ask", "there, back, and out"),
     ("cd way && cd .. && cat a.py", "allow", "bash goes back to where the link lies"), ("(cd sub && ls); ls", "allow", "here or there"), ("bash -c 'cd sub; ls'", "ask", "a shell in a shell"),
     ("git -C sub status", "allow", "it goes to a folder of the workspace"), ("git -C .. status", "ask", "outside"), ("git -C sub diff ../../x", "ask", "outside, from there"), ("git -C sub push", "deny", "what is forbidden stays so"),
