@@ -1,0 +1,34 @@
+"""Programs that only tell their version, where a file of the project says which one runs."""
+
+import pytest
+
+from outrider.tools.command_line import look_at
+from outrider.workspace.paths import folders_of
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [("cargo --version", "rust-toolchain.toml"), ("rustc -V", "rust-toolchain"), ("go version", "go.mod")],
+)
+def test_a_file_of_the_project_may_name_another_version(tmp_path, command, named):
+    folder = tmp_path / "sub"
+    folder.mkdir()
+
+    def only_reads():
+        folders = folders_of([("work", tmp_path.as_uri())])
+        return look_at(command, folders, folder, search_path="/usr/bin").only_reads
+
+    assert only_reads()
+    (tmp_path / named).write_text("")
+    assert not only_reads()
+
+
+def test_a_shim_starts_the_version_that_the_project_names(tmp_path):
+    work, shims = tmp_path / "work", tmp_path / "shims"
+    work.mkdir()
+    shims.mkdir()
+    (shims / "python3").write_text("#!/bin/sh\n")
+    (shims / "python3").chmod(0o755)
+    folders = folders_of([("work", work.as_uri())])
+    assert look_at("python3 --version", folders, work, search_path="/usr/bin").only_reads
+    assert not look_at("python3 --version", folders, work, search_path=f"{shims}:/usr/bin").only_reads
