@@ -5,7 +5,7 @@ gets them back there, with the tags that they had. What other models thought goe
 (`chat_servers.py`), signed it, or has a place for it: their templates leave it out.
 
 Sources: MiniMax's guide to tool use and interleaved thinking (the whole answer goes back, `<think>` in its content too);
-vLLM's page on interleaved thinking (MiniMax M2 and Kimi K2 Thinking).
+vLLM's page on interleaved thinking (MiniMax M2 and Kimi K2 Thinking); chat templates of MiniMax M3 and Kimi K3.
 """
 
 import re
@@ -21,8 +21,10 @@ from outrider.models.dialects.kept import (
 )
 from outrider.ports.model import Message, ModelResponse
 
-_WANTED: Final = re.compile(r"(?<![a-z0-9])(minimax-?m\d|kimi-k2(\.\d+|-thinking))")
+_WANTED: Final = re.compile(r"(?<![a-z0-9])(minimax-?m\d|kimi-k(2(\.\d+|-thinking)|[3-9]))")
 _IN_TEXT: Final = re.compile(r"(?<![a-z0-9])minimax-?m\d")
+_OWN_TAG: Final = re.compile(r"(?<![a-z0-9])minimax-?m[3-9]")
+"""Whose tag for thoughts has a name of its own."""
 
 
 def wants_thoughts(model: str) -> bool:
@@ -56,6 +58,7 @@ def text_of(message: Message, model: str) -> str:
         model: `provider/name` of who is asked.
     """
     if message.reasoning and thought_in_text(message, model):
-        thoughts = f"<think>\n{message.reasoning.strip()}\n</think>"
+        tag = "mm:think" if _OWN_TAG.search(model.lower()) else "think"
+        thoughts = f"<{tag}>\n{message.reasoning.strip()}\n</{tag}>"
         return f"{thoughts}\n\n{message.text}" if message.text else thoughts
     return message.text
