@@ -94,6 +94,7 @@ def test_nested_arguments_of_minimax_by_their_schemas(
     ("form", "text", "called"),
     [
         ("hermes", '<tool_call>{"name": "f"}</tool_call>', ["f"]),
+        ("hermes", '<tool_call>{"name": "f", "description": "Does it."}</tool_call>', []),
         (
             "harmony",
             '<|start|>assistant to=math.sum<|channel|>commentary<|message|>{"a": 1}<|call|>',

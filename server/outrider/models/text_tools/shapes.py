@@ -15,6 +15,8 @@ _NAMES = ("name", "tool_name", "function_name", "tool", "function")
 _ARGUMENTS = ("arguments", "parameters", "args", "params", "input", "tool_input")
 _LONGEST_NAME = 256
 _BETWEEN = re.compile(r"[\s,;]*")
+_OF_A_CALL = {*_NAMES, "id", "type"}
+"""What a call has besides its arguments; with more it may be a tool that is described."""
 _MISSING: Any = object()
 _NONE: Mapping[str, Any] = {}
 
@@ -26,7 +28,7 @@ def call_of(found: Any, tools: Tools, *, known: bool, bare: bool = False) -> Cal
         found: The value.
         tools: What may be called.
         known: Whether it must be one of them.
-        bare: Whether the arguments may be left out if the tool needs none.
+        bare: Whether the arguments may be left out if the tool needs none, as far as that is known.
 
     Returns:
         The call; None if the value is something else, such as the definition of a tool.
@@ -43,7 +45,7 @@ def call_of(found: Any, tools: Tools, *, known: bool, bare: bool = False) -> Cal
         arguments is None
         and bare
         and not any(key in fields for key in _ARGUMENTS)
-        and tools.knows(name.strip())
+        and (tools.has(name.strip()) or (tools.knows(name.strip()) and fields.keys() <= _OF_A_CALL))
     ):
         arguments = None if tools.required(name.strip()) else _NONE
     if arguments is None or _is_definition(arguments):
