@@ -226,6 +226,19 @@ async def test_a_model_that_stands_in_for_another_gets_no_more_than_it_takes(beg
     assert all(data["after"] <= TINY and data["contextWindow"] <= TINY for _, data in changed)
 
 
+async def test_each_model_that_stands_in_for_another_gets_no_more_than_it_takes(begin, files):
+    fault = {"fault": {"kind": "http", "status": 503}}
+    small = scripted(files, [fault], name="small", context_window=12_000)
+    smaller = scripted(files, [DONE], name="smaller", context_window=5_500)
+    turns = [{**read(f"{name}.txt", name), "text": f"{name} " * 4_000} for name in "abcdef"]
+    editor = await begin("stock", [*turns, fault], {"fallbackModels": [small, smaller]})
+    assert (await editor.run("Look"))["outcome"] == "completed"
+    assert [data["to"] for data in of_type(editor, "model.fellBack")] == [small, smaller]
+    assert [data["kind"] for data in of_type(editor, "model.failed")] == ["context_overflow"] * 2
+    windows = [data["contextWindow"] for data in of_type(editor, "model.requested")]
+    assert windows[-2:] == [12_000, 5_500]
+
+
 async def test_a_request_that_overflows_twice_ends_the_turn(begin, files):
     turns = [read("a.txt", "a"), read("b.txt", "b"), read("c.txt", "c"), TOO_LONG, TOO_LONG]
     editor = await begin("stock", turns)

@@ -205,6 +205,7 @@ async def test_thoughts_that_a_server_tells_apart_go_back_to_who_wants_them(mode
     ("model", "content"),
     [
         ("MiniMax-M2", "<think>\nFirst the readme.\n</think>\n\nLet me look."),
+        ("MiniMax-M3", "<mm:think>\nFirst the readme.\n</mm:think>\n\nLet me look."),
         ("Kimi-K2-Thinking", "Let me look."),
         ("qwen3", "Let me look."),
     ],
@@ -255,6 +256,18 @@ async def test_what_a_server_tells_apart_never_goes_back_in_the_text(kind, works
     _, events, received = await run(workspace, kind, *turns, model="minimax-m2", more=AS_TEXT)
     assert answers(events)[0]["reasoning"] == "First the readme."
     assert LISTS in strings(received[-1].json)
+    if kind == "openai-chat":
+        said = said_before(received)
+        assert (said["content"], said["reasoning_content"]) == (LISTS, "First the readme.")
+
+
+async def test_what_a_server_tells_apart_goes_back_from_answers_whose_calls_are_text_to_no_model_that_leaves_it_out(
+    workspace,
+):
+    turns = [Said(LISTS, reasoning="First the readme."), Said("Two files.")]
+    more = {"models": {"local/my-model": {"toolFormat": "minimax-xml"}}}
+    _, _, received = await run(workspace, "openai-chat", *turns, model="my-model", more=more)
+    assert said_before(received) == {"role": "assistant", "content": LISTS}
 
 
 async def test_they_go_back_to_no_other_model(workspace):

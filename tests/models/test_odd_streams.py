@@ -647,3 +647,78 @@ def test_an_ollama_line_that_is_an_error_ends_the_answer():
         told = lines(wants("f", {}), error, {"done": True})
         assert (told["ok"], told["tool_calls"], told["error"]["kind"]) == (False, [], "overloaded")
     assert decode("ollama", b'{"message":{"content":"a"}}\ngone wrong\n')["error"]["kind"] == "protocol"
+
+
+# --- signs of life, and streams in other clothes -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "sign",
+    [
+        "ping",
+        "PING",
+        "[ping]",
+        ": ping - 2026-11-22 19:40:00.123456+00:00",
+        "keep-alive",
+        "heartbeat",
+        ": OPENROUTER PROCESSING",
+    ],
+)
+def test_a_sign_of_life_among_the_data_is_passed_over(sign):
+    told = read(
+        "openai-chat", sign, chunk({"content": "Hel"}), sign, chunk({"content": "lo"}, "stop"), "[DONE]"
+    )
+    assert (told["ok"], told["text"]) == (True, "Hello")
+
+
+@pytest.mark.parametrize(
+    "text", ["Internal Server Error", "ping failed", '{"choices": [{"delta"', "upstream timeout"]
+)
+def test_whatever_else_is_no_json_is_an_error(text):
+    told = read("openai-chat", chunk({"content": "Hel"}), text, chunk({"content": "lo"}, "stop"), "[DONE]")
+    assert (told["ok"], told["error"]["kind"]) == (False, "protocol")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("split", [None, 1, 7])
+def test_lines_that_a_gateway_made_events_of_are_read_as_lines(end, split):
+    said = {"message": {"role": "assistant", "content": "data: x"}, "done": False}
+    called = {"message": {"content": "", "tool_calls": [{"function": {"name": "f", "arguments": {"a": 1}}}]}}
+    over = {"done": True, "done_reason": "stop", "prompt_eval_count": 3, "eval_count": 4}
+    before = ": hello\nretry: 10\nevent: message\nid: 7\n"
+    told = decode("ollama", stream(said, called, over, "[DONE]", end=end, before=before), split=split)
+    assert (told["text"], calls(told)[0][1:]) == ("data: x", ("f", '{"a": 1}'))
+    assert told["usage"] == {"input_tokens": 3, "output_tokens": 4}
+    failed = decode("ollama", stream(said, {"error": "model runner has stopped"}, end=end), split=split)
+    assert not failed["ok"]
+
+
+# --- Gemini in other words ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("number", "reason", "finish"),
+    [(1, "STOP", "stop"), (2, "MAX_TOKENS", "length"), (3, "SAFETY", "refused"), (99, "OTHER", "stop")],
+)
+def test_the_number_of_a_reason_means_the_reason(number, reason, finish):
+    candidate = {"content": {"parts": [{"text": "Hello"}]}, "finishReason": number}
+    told = read("gemini", {"candidates": [candidate]})
+    assert (told["finish_reason"], told["response"]["finishReason"]) == (reason, finish)
+    assert not read("gemini", {"candidates": [{**candidate, "finishReason": 0}]})["ok"]
+
+
+def test_a_count_that_the_last_chunk_leaves_out_stands():
+    part = {"content": {"parts": [{"text": "Hello"}]}}
+    told = read(
+        "gemini",
+        {
+            "candidates": [part],
+            "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 5, "thoughtsTokenCount": 7},
+        },
+        {
+            "candidates": [{"finishReason": "STOP"}],
+            "usageMetadata": {"promptTokenCount": 12, "thoughtsTokenCount": 8},
+        },
+    )
+    usage = told["response"]["usage"]
+    assert (usage["inputTokens"], usage["outputTokens"], usage["reasoningTokens"]) == (12, 13, 8)

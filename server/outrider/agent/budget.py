@@ -29,6 +29,8 @@ class Budget:
     clock: Clock
     counter: Counter = field(default_factory=Counter)
     """How long the requests are."""
+    model: str = ""
+    """Who gets the next request."""
     _context_window: int = 0
     _too_many: int | None = None
     """Tokens that the provider found too many for a request."""
@@ -43,7 +45,7 @@ class Budget:
 
     def asks(self, model: str, context_window: int) -> None:
         """Take over the window, in tokens, of the model that gets the next request."""
-        self._context_window = context_window
+        self._context_window, self.model = context_window, model
         self.counter.asks(model)
 
     @property

@@ -213,9 +213,11 @@ class Turn:
         await self._asker.prepare(self._conversation)
         steering = await self._take_in_steering()
         response = await self._asker.ask("main", self._conversation, steering)
-        if isinstance(response, ModelFailure) and response.kind == "context_overflow":
-            if not await self._fitting.shrink():
+        shortened_for = set[str]()  # once for each model: one that stands in for another may take less
+        while isinstance(response, ModelFailure) and response.kind == "context_overflow":
+            if self._budget.model in shortened_for or not await self._fitting.shrink():
                 return self._failed(response)
+            shortened_for.add(self._budget.model)
             response = await self._asker.ask("main", self._conversation)
         if isinstance(response, ModelFailure):
             return self._failed(response)

@@ -14,6 +14,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NAME = re.compile(rb"[\w.-]+")
 _SIGNS_OF_LIFE = frozenset({b"ping", b"keepalive", b"keep-alive", b"heartbeat"})
 """Events that say nothing, whatever their data."""
+_OTHER_FIELDS = (b":", b"event:", b"id:", b"retry:")
 _OF_JSON = re.compile(rb'["\\{}]')
 _BETWEEN_JSON = b" \t\r\n,[]"
 
@@ -186,10 +187,18 @@ class LineSplitter:
             return []
         whole = bytes(self._rest) + chunk[:end]
         self._rest[:] = chunk[end + 1 :]
-        return [line for line in map(bytes.strip, whole.split(b"\n")) if line]
+        return [line for line in map(_content_of, whole.split(b"\n")) if line]
 
     def finish(self) -> list[bytes]:
         """Give a last line that nothing ended."""
-        line = bytes(self._rest).strip()
+        line = _content_of(bytes(self._rest))
         self._rest.clear()
         return [line] if line else []
+
+
+def _content_of(line: bytes) -> bytes:
+    """What a line says; of a line of server-sent events, which a gateway may make of such a stream, that is its data."""
+    line = line.strip()
+    if line[:1] in (b"{", b"["):
+        return line
+    return b"" if line.startswith(_OTHER_FIELDS) else line.removeprefix(b"data:").lstrip()

@@ -3,15 +3,17 @@
 A server may tell the reasoning apart by itself; then nothing in the text is taken for it.
 """
 
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 
 from outrider.models.text_tools import Call, Item, TextToolParser
-from outrider.models.thoughts_back import noted
+from outrider.models.thoughts_back import apart, noted
 from outrider.ports.ids import Ids
 from outrider.ports.model import (
     FinishReason,
+    Message,
     ModelItem,
     ModelResponse,
+    ProviderData,
     ReadAnew,
     ReasoningDelta,
     TextDelta,
@@ -114,11 +116,17 @@ class _Answer:
             reason,
             "".join(self._thoughts) or response.reasoning,
             response.tokens,
-            response.provider_data if text == response.text else None,
+            response.provider_data if text == response.text else self._thoughts_of(response, text, calls),
         )
         told_apart = self._told_apart or response.reasoning
         items.append(answer if told_apart else noted(answer, self._model))
         return items
+
+    def _thoughts_of(
+        self, response: ModelResponse, text: str, calls: Sequence[ToolCall]
+    ) -> ProviderData | None:
+        whole = Message("assistant", response.text, response.tool_calls, provider_data=response.provider_data)
+        return apart(whole, text, calls, self._model)
 
     def _reader(self) -> TextToolParser:
         if self._parser is None:

@@ -1,14 +1,14 @@
 """Models that want their thoughts back with their answers, wherever they are served, and how those stand in a request.
 
-A server that gives the thoughts in a key of their own gets them back in that key, but where the calls are text; one that leaves them in the text
-gets them back there, with the tags that they had. What other models thought goes back only where their server asks for it
+A server that gives the thoughts in a key of their own gets them back in that key; one that leaves them in the text gets them back there, with the tags that they had. What other models thought goes back only where their server asks for it
 (`chat_servers.py`), signed it, or has a place for it: their templates leave it out.
 
 Sources: MiniMax's guide to tool use and interleaved thinking (the whole answer goes back, `<think>` in its content too);
-vLLM's page on interleaved thinking (MiniMax M2 and Kimi K2 Thinking).
+vLLM's page on interleaved thinking (MiniMax M2 and Kimi K2 Thinking); chat templates of MiniMax M3 and Kimi K3.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -16,13 +16,17 @@ from outrider.models.dialects.kept import (
     THOUGHT_IN_TEXT,
     CallBlock,
     TextBlock,
+    Verbatim,
+    blocks_of,
     provider_data,
     thought_in_text,
 )
-from outrider.ports.model import Message, ModelResponse
+from outrider.ports.model import Message, ModelResponse, ProviderData, ToolCall
 
-_WANTED: Final = re.compile(r"(?<![a-z0-9])(minimax-?m\d|kimi-k2(\.\d+|-thinking))")
+_WANTED: Final = re.compile(r"(?<![a-z0-9])(minimax-?m\d|kimi-k(2(\.\d+|-thinking)|[3-9]))")
 _IN_TEXT: Final = re.compile(r"(?<![a-z0-9])minimax-?m\d")
+_OWN_TAG: Final = re.compile(r"(?<![a-z0-9])minimax-?m[3-9]")
+"""Whose tag for thoughts has a name of its own."""
 
 
 def wants_thoughts(model: str) -> bool:
@@ -48,6 +52,25 @@ def noted(answer: ModelResponse, model: str) -> ModelResponse:
     return replace(answer, provider_data=provider_data(model, blocks, answer.tool_calls))
 
 
+def apart(message: Message, text: str, calls: Sequence[ToolCall], model: str) -> ProviderData | None:
+    """What goes back word for word with an answer whose text is another one now, as its calls stood or stand in it.
+
+    Args:
+        message: The answer as it was.
+        text: Its text now.
+        calls: Its calls now.
+        model: `provider/name` of who is asked.
+
+    Returns:
+        What is kept with the new one; None where there was nothing.
+    """
+    kept = [block for block in blocks_of(message, model) if isinstance(block, Verbatim)]
+    if not kept:
+        return None
+    said = [TextBlock(text)] if text else []
+    return provider_data(model, [*kept, *said, *(CallBlock(call) for call in calls)], calls)
+
+
 def text_of(message: Message, model: str) -> str:
     """The text of an answer as it goes back: with its thoughts before it, if they stood there.
 
@@ -56,6 +79,7 @@ def text_of(message: Message, model: str) -> str:
         model: `provider/name` of who is asked.
     """
     if message.reasoning and thought_in_text(message, model):
-        thoughts = f"<think>\n{message.reasoning.strip()}\n</think>"
+        tag = "mm:think" if _OWN_TAG.search(model.lower()) else "think"
+        thoughts = f"<{tag}>\n{message.reasoning.strip()}\n</{tag}>"
         return f"{thoughts}\n\n{message.text}" if message.text else thoughts
     return message.text

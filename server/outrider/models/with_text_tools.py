@@ -12,7 +12,7 @@ from outrider.models.dialects.complete import completed
 from outrider.models.text_answers import read_answer
 from outrider.models.text_tools import Call, Format, TextToolParser
 from outrider.models.text_tools.shapes import arguments_of
-from outrider.models.thoughts_back import text_of
+from outrider.models.thoughts_back import apart, text_of
 from outrider.models.wrapper import Wrapper
 from outrider.ports.ids import Ids
 from outrider.ports.model import Message, Model, ModelItem, ModelRequest, Part, ToolCall
@@ -112,7 +112,12 @@ def _as_text(message: Message, names: Mapping[str, str], form: Format, model: st
         return message if said == message.text else Message(message.role, said)
     calls = form.write([_call(call) for call in message.tool_calls])
     text = "\n\n".join(part for part in (said, calls) if part)
-    return Message(message.role, text, reasoning=message.reasoning if said == message.text else None)
+    return Message(
+        message.role,
+        text,
+        reasoning=message.reasoning if said == message.text else None,
+        provider_data=apart(message, text, (), model),
+    )
 
 
 def _call(call: ToolCall) -> Call:

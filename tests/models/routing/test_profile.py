@@ -69,11 +69,26 @@ def test_prices_and_windows_of_the_table_count_only_where_the_maker_serves_it() 
         ("claude-sonnet-4-5", 3),
         ("claude-3-7-sonnet-latest", 3),
         ("claude-haiku-4-5-20251001", 1),
+        ("claude-opus-4-8", 5),
+        ("claude-opus-5", 5),
+        ("claude-opus-5-5-20260922", 4),
+        ("claude-sonnet-4-6", 3),
+        ("claude-sonnet-5-5", 2),
+        ("claude-fable-5", 10),
+        ("claude-fable-5-9", None),
+        ("claude-haiku-5-5", None),
         ("claude-opus-4-9", None),
         ("claude-sonnet-9", None),
         ("gpt-5-mini", 0.25),
         ("gpt-5-2025-08-07", 1.25),
+        ("gpt-5.1-codex-max", 1.25),
+        ("gpt-5.2", 1.75),
+        ("gpt-5.3-codex", 1.75),
+        ("gpt-5.4-mini", 0.75),
+        ("gpt-5.2-pro", None),
+        ("gpt-5.4", None),
         ("gpt-5.9-codex", None),
+        ("gpt-6-sol", None),
         ("gemini-9-pro", None),
     ],
 )
@@ -85,9 +100,34 @@ def test_a_later_model_of_a_family_is_as_able_but_has_no_known_price(model: str,
 
 
 @pytest.mark.parametrize(
+    ("model", "window"),
+    [
+        ("claude-opus-4-5", 200_000),
+        ("claude-opus-4-6", 1_000_000),
+        ("claude-haiku-5-5", 1_000_000),
+        ("claude-mythos-5", 1_000_000),
+        ("claude-opus-4-9", 200_000),
+        ("gpt-5.2-codex", 272_000),
+        ("gpt-5.5-pro", 1_050_000),
+        ("gpt-6-luna", None),
+    ],
+)
+def test_a_window_is_that_of_what_may_be_asked(model: str, window: int | None) -> None:
+    vendor = {"c": "api.anthropic.com", "g": "api.openai.com"}[model[0]]
+    assert family_of(model, f"https://{vendor}/v1").context_window == window
+
+
+@pytest.mark.parametrize(
     ("model", "form"),
     [
         ("qwen3-coder:30b", "qwen3-coder-xml"),
+        ("qwen3.6:35b", "qwen3-coder-xml"),
+        ("qwen3:8b", "hermes"),
+        ("zai-org/GLM-5.3-Flash", "glm-xml"),
+        ("functiongemma:270m", "gemma"),
+        ("Salesforce/xLAM-2-8b-fc-r", "json-array"),
+        ("moonshotai/Kimi-K3", "kimi"),
+        ("MiniMaxAI/MiniMax-M3", "minimax-xml"),
         ("Qwen/Qwen2.5-7B-Instruct", "hermes"),
         ("qwen2.5-coder:7b", "bare-json"),
         ("NousResearch/Hermes-3-Llama-3.1-8B", "hermes"),

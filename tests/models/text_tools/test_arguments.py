@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from outrider.models.text_tools import tool_of
+from outrider.models.text_tools import FORMATS, Call, read_message, tool_of
 from outrider.models.text_tools.literal import of_text
 from outrider.models.text_tools.source import Mismatch
 from outrider.models.text_tools.tools import Tools
@@ -59,6 +59,53 @@ def test_properties_behind_references_and_in_combinations() -> None:
     }
     assert tools(schema).argument("f", "x", "1") == 1
     assert tools(schema).argument("f", "y", "true") is True
+
+
+NS = "]<]minimax[>["
+
+
+@pytest.mark.parametrize(
+    ("schema", "inside", "worth"),
+    [
+        ({"type": "object", "properties": {"n": {"type": "integer"}}}, "<n>7</n>", {"n": 7}),
+        ({"type": "object", "additionalProperties": {"type": "string"}}, "<n>7</n>", {"n": "7"}),
+        ({"type": "object", "properties": {"item": {"type": "integer"}}}, "<item>7</item>", {"item": 7}),
+        ({"type": "array", "items": {"type": "integer"}}, "<item>7</item><item>8</item>", [7, 8]),
+        ({"type": "array", "items": {"type": "array"}}, "<item><item>7</item></item>", [["7"]]),
+        ({"type": "array"}, "", []),
+        ({"type": "array"}, "[1, 2]", [1, 2]),
+        ({"type": "object"}, "", {}),
+        ({"type": "object"}, '{"a": 1}', {"a": 1}),
+        ({"type": "string"}, "", ""),
+        ({}, "<item>7</item>", ["7"]),
+        ({"type": "object"}, "<a>7</a><a>8</a><b>9</b>", {"a": ["7", "8"], "b": "9"}),
+    ],
+)
+def test_nested_arguments_of_minimax_by_their_schemas(
+    schema: dict[str, Any], inside: str, worth: Any
+) -> None:
+    tool = tool_of({"name": "f", "parameters": {"properties": {"x": schema}}})
+    assert tool
+    text = f'<tool_call>\n<invoke name="f"><x>{inside}</x></invoke>\n</tool_call>'.replace("<", f"{NS}<")
+    assert read_message(FORMATS["minimax-xml"], text, [tool]) == [Call("f", {"x": worth})]
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "called"),
+    [
+        ("hermes", '<tool_call>{"name": "f"}</tool_call>', ["f"]),
+        ("hermes", '<tool_call>{"name": "f", "description": "Does it."}</tool_call>', []),
+        (
+            "harmony",
+            '<|start|>assistant to=math.sum<|channel|>commentary<|message|>{"a": 1}<|call|>',
+            ["math.sum"],
+        ),
+        ("harmony", "<|start|>assistant<|channel|>commentary to=browser<|message|>{}<|call|>", []),
+    ],
+)
+def test_every_name_counts_where_nothing_is_known_of_tools(form: str, text: str, called: list[str]) -> None:
+    found = read_message(FORMATS[form], text, None)
+    assert [one.name for one in found if isinstance(one, Call)] == called
 
 
 def test_what_no_schema_knows() -> None:

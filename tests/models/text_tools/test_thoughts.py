@@ -31,6 +31,8 @@ LONE = [
     ("I see.</think>", "I see.", ""),
     ("I see.\n</think> Hello.", "I see.", "Hello."),
     ("\n</think>\n\nHello.", "", "Hello."),
+    ("I see.</think> \t\nHello.", "I see.", "Hello."),
+    ("I see.</think>  ", "I see.", ""),
     ("Use `a`:\n```\nls\n```\n</think>\nHello.", "Use `a`:\n```\nls\n```", "Hello."),
     ("I see.\n</think>\nAnd\n</think>\nso.", "I see.", "And\n</think>\nso."),
 ]
@@ -53,6 +55,19 @@ def test_what_stands_before_the_end_of_a_thought_is_the_thought(form, text, thou
     called = in_every_way(lambda: form.parser(TOOLS), text + "\n\n" + form.write([CALL]))
     if not text.endswith("so."):
         assert (called["calls"], called["reasoning"], called["content"]) == (CALLED, thought, said)
+
+
+@pytest.mark.parametrize(
+    "form", ["hermes", "qwen3-coder-xml", "glm-xml", "minimax-xml", "deepseek", "outrider"]
+)
+def test_a_thought_that_never_ends_ended_before_the_calls_at_the_end_of_the_message(form):
+    made = FORMATS[form]
+    calls, thought = made.write([CALL, CALL]), "<think>Maybe so.\n"
+    assert in_every_way(lambda: made.parser(TOOLS), f"{thought}{calls}\n")["calls"] == CALLED * 2
+    spoken_of = f"{thought}{calls}\nNo, {made.write([CALL])}"
+    assert in_every_way(lambda: made.parser(TOOLS), spoken_of)["calls"] == CALLED
+    assert in_every_way(lambda: made.parser(TOOLS), f"{thought}{calls}\nNo.")["calls"] == []
+    assert in_every_way(lambda: made.parser(TOOLS), thought + calls, cut_off=True)["calls"] == []
 
 
 @pytest.mark.parametrize("form", THINKING, ids=lambda form: form.id)

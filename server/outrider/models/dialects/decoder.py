@@ -4,6 +4,7 @@ Strict on meaning, lenient on form. A payload never raises; a stream that breaks
 answer.
 """
 
+import re
 from abc import ABC, abstractmethod
 from typing import Any, cast
 
@@ -15,6 +16,12 @@ from outrider.ports.model import ModelFailure, ModelItem, Tokens
 
 END_OF_STREAM = b"[DONE]"
 """The data of the last event of some dialects; not every server sends it."""
+_SIGN_OF_LIFE = re.compile(
+    rb"\W*(?:openrouter\W+)?(?:ping|pong|keep\W?alive|heart\W?beat|processing|waiting|no-?op)(?:\W|[\dTZ])*",
+    re.IGNORECASE,
+)
+"""What keeps a connection open, with the time perhaps, from servers that put it where the data belong. Whatever else is no JSON
+is an error, or a piece of the answer that is torn."""
 
 
 class Decoder(ABC):
@@ -106,7 +113,7 @@ class Decoder(ABC):
             for line in lines:
                 if not _failed(items):
                     items += self.feed(line)
-        elif payload:
+        elif payload and not _SIGN_OF_LIFE.fullmatch(payload):
             items.append(unreadable(payload, source=self._source))
 
 

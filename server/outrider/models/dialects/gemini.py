@@ -20,7 +20,7 @@ from outrider.models.dialects.kept import CallBlock, TextBlock, Verbatim, blocks
 from outrider.models.dialects.partial_args import PIECE_KEYS, PartialArgs
 from outrider.models.failures import stream_failure
 from outrider.models.images import base64_of, behind_results
-from outrider.models.payload import count, encoded, mapping, mappings, object_of, string, tool_name
+from outrider.models.payload import count, encoded, index, mapping, mappings, object_of, string, tool_name
 from outrider.ports.model import FinishReason, Image, Message, ModelFailure, ModelItem, ModelRequest, Tokens
 
 _SIGNATURE: Final = "thoughtSignature"
@@ -53,6 +53,30 @@ _BROKEN = frozenset(
     }
 )
 """Reasons that mean the model's answer is not there, and may well be if it is asked again."""
+_NUMBERED = dict(
+    enumerate(
+        (
+            "STOP",
+            "MAX_TOKENS",
+            "SAFETY",
+            "RECITATION",
+            "OTHER",
+            "LANGUAGE",
+            "BLOCKLIST",
+            "PROHIBITED_CONTENT",
+            "SPII",
+        ),
+        start=1,
+    )
+) | {10: "MALFORMED_FUNCTION_CALL"}
+"""Reasons by their numbers."""
+_COUNTS = (
+    "promptTokenCount",
+    "toolUsePromptTokenCount",
+    "candidatesTokenCount",
+    "thoughtsTokenCount",
+    "cachedContentTokenCount",
+)
 _NOT_TAKEN = frozenset({"image/gif"})
 _SCHEMA_KEYS = frozenset({"$schema", "$id", "$comment"})
 """What the API does not take in a schema."""
@@ -168,6 +192,12 @@ def _snake(key: str) -> str:
     return _CAPITAL.sub(lambda capital: f"_{capital[0].lower()}", key)
 
 
+def _reason(value: object) -> str:
+    """Why an answer ended, by its name; gateways may write the number that it has in the API's definition."""
+    number = index(value)
+    return string(value) if number is None else _NUMBERED.get(number, "OTHER" if number else "")
+
+
 class GeminiDecoder(Decoder):
     """Decodes the chunks of one answer."""
 
@@ -177,6 +207,7 @@ class GeminiDecoder(Decoder):
         self._finish: str | None = None
         self._blocked: str | None = None
         self._in_text = False
+        self._usage: dict[str, int] = {}
         self._growing: tuple[OpenCall, PartialArgs] | None = None
         """A call whose arguments come in pieces."""
 
@@ -204,7 +235,7 @@ class GeminiDecoder(Decoder):
                 continue
             for part in mappings(mapping(candidate.get("content")).get("parts")):
                 self._take_part(part, items)
-            self._finish = string(_of(candidate, "finishReason")) or self._finish
+            self._finish = _reason(_of(candidate, "finishReason")) or self._finish
         if usage := mapping(_of(chunk, "usageMetadata")):
             self._count(usage)
 
@@ -260,12 +291,14 @@ class GeminiDecoder(Decoder):
 
     def _count(self, usage: dict[str, Any]) -> None:
         given, made = count(_of(usage, "promptTokenCount")), count(_of(usage, "candidatesTokenCount"))
-        thought = count(_of(usage, "thoughtsTokenCount"))
         self._told = replace(self._told, input_tokens=given, output_tokens=made)
+        # Each is the count so far; the last chunk may leave out what an earlier one told.
+        self._usage |= {key: told for key in _COUNTS if (told := count(_of(usage, key))) is not None}
+        thought = self._usage.get("thoughtsTokenCount")
         # The provider counts thoughts, and what its own tools read, apart.
         self._tokens = Tokens(
-            input=(given or 0) + (count(_of(usage, "toolUsePromptTokenCount")) or 0),
-            output=(made or 0) + (thought or 0),
-            cached=count(_of(usage, "cachedContentTokenCount")),
+            input=self._usage.get("promptTokenCount", 0) + self._usage.get("toolUsePromptTokenCount", 0),
+            output=self._usage.get("candidatesTokenCount", 0) + (thought or 0),
+            cached=self._usage.get("cachedContentTokenCount"),
             reasoning=thought,
         )

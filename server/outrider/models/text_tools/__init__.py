@@ -20,10 +20,11 @@ What holds for every format:
 - Code in backticks is no call. A code block shows something, unless the message is nothing but that: some models
   put their calls into one. In `bare-json`, `json-array` and ReAct, whose calls have no markup of their own, text may
   stand before such a block, but nothing behind it.
-- `<think>` and its kind, where an answer begins or after a call, is reasoning; calls in it are none. So is all
+- `<think>` and its kind, where an answer begins or after a call, is reasoning; calls in it are none, unless it never
+  ends and the message ends with them, in markup of their own: then the end was forgotten. So is all
   before the first `</think>` without a beginning, which some templates put into the prompt: `ReadAnew` withdraws
   what of it was given as text. It counts unless it is spoken of: in code or a quote, behind a `<think>` within
-  the text, or within a line and before a space or punctuation.
+  the text, or within a line and before punctuation or more of that line.
 - White space next to calls and reasoning is dropped, between two texts it stays. A message without either
   stays as it is.
 - Arguments are an object. JSON is read with either quote, a comma too many and raw line breaks; Python's

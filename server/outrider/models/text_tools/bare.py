@@ -14,7 +14,7 @@ from typing import Any
 from outrider.models.text_tools.hermes import TOOL_CALL, whole_json
 from outrider.models.text_tools.python_calls import call, in_tokens
 from outrider.models.text_tools.reading import Handler, Reading, Sink, prose, put, section_end
-from outrider.models.text_tools.shapes import json_calls, named, take
+from outrider.models.text_tools.shapes import further_calls, json_calls, named, take
 from outrider.models.text_tools.source import Mismatch, Stops, Wait
 from outrider.models.text_tools.xml import FUNCTION, tagged
 
@@ -93,9 +93,7 @@ def _python_tag(reading: Reading) -> Wait[None]:
     yield from source.space()
     if (yield from source.peek()) == "{":
         yield from json_calls(reading)
-        while (yield from source.behind_space(also=";,")) == "{":
-            yield from source.run(_SEPARATOR)
-            yield from json_calls(reading)
+        yield from further_calls(reading)
         return
     mark = source.record()
     try:

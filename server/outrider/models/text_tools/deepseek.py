@@ -3,10 +3,11 @@
     <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>NAME ```json {…} ```<｜tool▁call▁end｜>…   V3, R1
     <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>NAME<｜tool▁sep｜>{…}<｜tool▁call▁end｜><｜tool▁calls▁end｜>       V3.1
     <｜DSML｜function_calls><｜DSML｜invoke name="NAME"><｜DSML｜parameter name="KEY" string="true">…           V3.2
+    the same in `tool_calls` (V4), and with a space before each name, in ` calls` (V4.1)
 
 Distilled models lose the tokens' odd characters, or the token before `function`.
 
-Sources: chat templates of DeepSeek V3, R1 and V3.1; encoding of DeepSeek V3.2.
+Sources: chat templates of DeepSeek V3, R1 and V3.1; encodings of DeepSeek V3.2 and V4.
 """
 
 import re
@@ -36,14 +37,19 @@ _OF_A_FUNCTION = tuple("function" + separator for separator in _SEPARATORS)
 _NAME = re.compile(r"[^<\n{`]*")
 _LONGEST_NAME = 256
 
-DSML = Tags(
-    openings=("<｜DSML｜invoke name=",),
-    end="</｜DSML｜invoke>",
-    argument_openings=("<｜DSML｜parameter name=",),
-    argument_end="</｜DSML｜parameter>",
-    around=("</｜DSML｜function_calls>", "</｜DSML｜tool_calls>"),
-    lines=False,
-)
+
+def _dsml(space: str, *around: str) -> Tags:
+    return Tags(
+        openings=(f"<｜DSML｜{space}invoke name=",),
+        end=f"</｜DSML｜{space}invoke>",
+        argument_openings=(f"<｜DSML｜{space}parameter name=",),
+        argument_end=f"</｜DSML｜{space}parameter>",
+        around=tuple(f"</｜DSML｜{space}{name}>" for name in around),
+        lines=False,
+    )
+
+
+_DSML = (_dsml("", "function_calls", "tool_calls"), _dsml(" ", "calls"))
 
 
 def _call(reading: Reading) -> Wait[None]:
@@ -70,9 +76,13 @@ _HANDLERS: dict[str, Handler] = {
     **{begin: section(begin, (*_CALLS, *_OF_A_FUNCTION), end) for begin, end in _SECTIONS.items()},
     **{end: section_end(end) for end in _SECTIONS.values()},
     **dict.fromkeys((*_CALLS, *_OF_A_FUNCTION), _call),
-    **{end.replace("</", "<"): section(end.replace("</", "<"), DSML.openings, end) for end in DSML.around},
-    **{end: section_end(end) for end in DSML.around},
-    **tagged(DSML),
+    **{
+        end.replace("</", "<"): section(end.replace("</", "<"), tags.openings, end)
+        for tags in _DSML
+        for end in tags.around
+    },
+    **{end: section_end(end) for tags in _DSML for end in tags.around},
+    **{opening: handler for tags in _DSML for opening, handler in tagged(tags).items()},
     "<｜end▁of▁sentence｜>": section_end("<｜end▁of▁sentence｜>"),
 }
 

@@ -10,6 +10,8 @@ from outrider.models.text_tools import (
     gemma,
     harmony,
     hermes,
+    kimi,
+    minimax,
     own,
     python_calls,
     react,
@@ -180,7 +182,7 @@ _ALL = (
         end_tokens=ends.DEEPSEEK,
     ),
     Format("glm-xml", tokens.glm, writing.each(writing.glm), _RESPONSE, end_tokens=ends.GLM),
-    Format("kimi", tokens.kimi, writing.kimi, "## Return of {name}\n{text}", end_tokens=ends.KIMI),
+    Format("kimi", kimi.kimi, writing.kimi, "## Return of {name}\n{text}", end_tokens=ends.KIMI),
     Format(
         "granite",
         hermes.granite,
@@ -197,7 +199,7 @@ _ALL = (
     ),
     Format(
         "minimax-xml",
-        hermes.minimax,
+        minimax.minimax,
         writing.each(writing.invoke, before="<minimax:tool_call>\n", after="\n</minimax:tool_call>"),
         _RESPONSE,
         end_tokens=ends.MINIMAX,

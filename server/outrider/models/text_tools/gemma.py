@@ -37,9 +37,14 @@ def _function_call(opening: str, *, typed: bool = False, known: bool = False) ->
     def handler(reading: Reading) -> Wait[None]:
         source, tools = reading.source, reading.tools
         yield from source.must(opening)
-        yield from source.literal(":")
+        begun = yield from source.literal(":")
         yield from source.space()
-        if opening.endswith(">") and not (yield from source.literal("call:")) and opening != "<call>":
+        if (
+            opening.endswith(">")
+            and not (yield from source.literal("call:"))
+            and not begun
+            and opening != "<call>"
+        ):
             raise Mismatch
         name = yield from source.run(_NAME, _LONGEST_NAME)
         yield from source.space()

@@ -27,6 +27,8 @@ _HEADER = Stops([_MESSAGE, *_ENDS, "\n"])
 _BODY = Stops([*_ENDS, *_OPENINGS])
 _TO = re.compile(r"to=([\w.:/-]+)")
 _CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)")
+_NO_TOOLS = ("", "assistant", "user", "browser", "python")
+"""Who else is spoken to: the sides of a conversation, and tools that a host brings along."""
 _BEGINNINGS = (" to=functions.", "to=functions.", "analysis<|message|>", "final<|message|>")
 """How a text begins if `<|start|>assistant` or `<|channel|>` stands in the prompt already."""
 
@@ -60,7 +62,7 @@ def _part(reading: Reading, spoken: bool) -> Wait[bool]:
     head = "".join(header)
     to, channel = _TO.search(head), _CHANNEL.search(head)
     name = to.group(1) if to else ""
-    if name.startswith(PREFIX) or name in WRAPPERS or (name and tools.has(name)):
+    if name.startswith(PREFIX) or name in WRAPPERS or (name not in _NO_TOOLS and tools.knows(name)):
         body: list[str] = []
         end = yield from source.until(_BODY, body.append)
         arguments = None if reading.cut_off and not end else _arguments("".join(body))

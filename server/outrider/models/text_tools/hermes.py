@@ -1,4 +1,4 @@
-"""Calls as JSON in tags: Hermes and Qwen, Granite, MiniMax M1.
+"""Calls as JSON in tags: Hermes and Qwen, Granite.
 
     <tool_call>{"name": "read_file", "arguments": {"path": "a.py"}}</tool_call>
 
@@ -6,17 +6,16 @@ Models drift: other tags around the same JSON, the function's name in its tag, o
 one of the true tags counts only for a tool that there is, with nothing after it. A missing end tag does no
 harm: the JSON tells where it ends.
 
-Sources: NousResearch/Hermes-Function-Calling; chat templates of Qwen 2.5 and 3, Granite 3 and 4, MiniMax M1.
+Sources: NousResearch/Hermes-Function-Calling; chat templates of Qwen 2.5 and 3, Granite 3 and 4.
 """
 
 import re
 
-from outrider.models.text_tools.reading import Handler, Reading, prose, section, section_end, standing
-from outrider.models.text_tools.shapes import json_calls
-from outrider.models.text_tools.source import Mismatch, Wait
-from outrider.models.text_tools.xml import FUNCTION, Tags, tagged, tagged_call
+from outrider.models.text_tools.reading import Handler, Reading, prose, section_end, standing
+from outrider.models.text_tools.shapes import further_calls, json_calls
+from outrider.models.text_tools.source import Wait
+from outrider.models.text_tools.xml import FUNCTION, tagged, tagged_call
 
-_BETWEEN = re.compile(r"[\s,;]*")
 _BEHIND = re.compile(r"[\s}\]]*")
 """White space, and brackets too many."""
 _LOOSE_TAGS = ("tool", "tools", "response", "json", "JSON", "xml")
@@ -35,9 +34,7 @@ def in_tag(opening: str, end: str, *, known: bool = False) -> Handler:
             if (yield from standing(source, ("{{",))):
                 source.take(1)  # as early templates showed it
             yield from json_calls(reading, known=known, bare=True)
-            while (yield from source.behind_space(also=",;")) == "{":
-                yield from source.run(_BETWEEN)
-                yield from json_calls(reading, known=known, bare=True)
+            yield from further_calls(reading, known=known, bare=True)
         yield from source.run(_BEHIND)
         yield from source.literal(end)
 
@@ -78,45 +75,3 @@ def granite(reading: Reading) -> Wait[None]:
     """Reads a message of Granite."""
     token = {"<|tool_call|>": in_tag("<|tool_call|>", "<|end_of_text|>")}
     yield from prose(reading, {**token, **TOOL_CALL, **_FUNCTION_CALL, **_END_OF_CALL}, whole=LISTED)
-
-
-def minimax(reading: Reading) -> Wait[None]:
-    """Reads a message of MiniMax, M1 or M2."""
-    around = {
-        "<minimax:tool_call>": section("<minimax:tool_call>", INVOKE.openings, "</minimax:tool_call>"),
-        "</minimax:tool_call>": section_end("</minimax:tool_call>"),
-    }
-    yield from prose(reading, {"<tool_calls>": _lines_of_json, **around, **tagged(INVOKE)})
-
-
-INVOKE = Tags(
-    openings=("<invoke name=",),
-    end="</invoke>",
-    argument_openings=("<parameter name=",),
-    argument_end="</parameter>",
-    around=("</minimax:tool_call>",),
-)
-_LINE = re.compile(r"[^\n<]*")
-
-
-def _lines_of_json(reading: Reading) -> Wait[None]:
-    """Reads calls that each stand on a line of their own; what is none between them is text."""
-    source, sink = reading.source, reading.sink
-    yield from source.must("<tool_calls>")
-    before = sink.calls
-    while True:
-        yield from source.space()
-        if (yield from source.literal("</tool_calls>")) or not (yield from source.peek()):
-            break
-        mark = source.record()
-        try:
-            yield from json_calls(reading)
-        except Mismatch:
-            if sink.calls == before:
-                raise
-            yield from source.run(_LINE)
-            if not (line := source.since(mark)):
-                return
-            sink.text(line + "\n")
-    if sink.calls == before:
-        raise Mismatch

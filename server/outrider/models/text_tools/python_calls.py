@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from outrider.models.text_tools import literal
-from outrider.models.text_tools.reading import Call, Handler, Reading, prose, standing
+from outrider.models.text_tools.reading import Call, Handler, Reading, prose, section_end, standing
 from outrider.models.text_tools.shapes import named, take_json
 from outrider.models.text_tools.source import Mismatch, Source, Stops, Wait
 from outrider.models.text_tools.tools import Tools
@@ -268,6 +268,8 @@ def in_tokens(opening: str, end: str, *, loose: bool = False) -> Handler:
         try:
             found = literal.of_text(text)
         except Mismatch:
+            while text.startswith("[[") and text.endswith("]]"):
+                text = text[1:-1]
             take_list(reading, text if text.startswith("[") else f"[{text}]", known=False, loose=loose)
         else:
             if found:
@@ -281,7 +283,10 @@ def in_tokens(opening: str, end: str, *, loose: bool = False) -> Handler:
 _LONGEST_ECHO = 10_000
 """How long a list may be that LFM2 says once more, without the first token, before it ends."""
 BARE: dict[str, Handler] = {"[": _bare_list}
-_LFM2 = in_tokens("<|tool_call_start|>", "<|tool_call_end|>", loose=True)
+_LFM2: dict[str, Handler] = {
+    "<|tool_call_start|>": in_tokens("<|tool_call_start|>", "<|tool_call_end|>", loose=True),
+    "<|tool_call_end|>": section_end("<|tool_call_end|>"),
+}
 
 
 def pythonic(reading: Reading) -> Wait[None]:
@@ -292,4 +297,4 @@ def pythonic(reading: Reading) -> Wait[None]:
 
 def lfm2(reading: Reading) -> Wait[None]:
     """Reads a message of LFM2."""
-    yield from prose(reading, {"<|tool_call_start|>": _LFM2, **BARE})
+    yield from prose(reading, {**_LFM2, **BARE})

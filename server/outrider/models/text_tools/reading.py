@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from outrider.models.text_tools.source import Mismatch, Source, Stops, Torn, Wait
+from outrider.models.text_tools.source import LINE, Mismatch, Source, Stops, Torn, Wait
 from outrider.models.text_tools.tools import Tools
 from outrider.ports.model import ReadAnew, ReasoningDelta, TextDelta
 
@@ -195,6 +195,7 @@ class Reading:
 
 Handler = Callable[[Reading], Wait[None]]
 """Reads a call whose first marker stands here; a `Mismatch` if it is none."""
+NO_HANDLERS: Mapping[str, Handler] = {}
 
 THOUGHTS = {
     "<think>": "</think>",
@@ -202,19 +203,22 @@ THOUGHTS = {
     "<thought>": "</thought>",
     "[THINK]": "[/THINK]",
     "◁think▷": "◁/think▷",
+    "<mm:think>": "</mm:think>",
+    "<|open|>think<|sep|>": "<|close|>think<|sep|>",
     "<|channel>thought\n": "<channel|>",
 }
 """Reasoning inside the text: how it begins and ends."""
 
 THOUGHT_END = "</think>"
 """Alone it ends a thought that began in the prompt, as many templates have it."""
-_OF_PROSE = " \t,.;:!?)\"'`"
-"""What follows that tag where it is only spoken of."""
+_OF_PROSE = tuple(",.;:!?)\"'`")
+"""What follows that tag where it is only spoken of; or a space, and more in its line."""
+_LINE_ENDS = ("", "\n", "\r")
+_LINE_SPACE = re.compile(r"[ \t]*")
 
 FENCES = ("```", "~~~")
 _FENCE_RUN = {fence: re.compile(f"[{fence[0]}]*") for fence in FENCES}
 _FENCE_STOPS = {fence: Stops([fence]) for fence in FENCES}
-_LINE = re.compile(r"[^\n]*")
 _INFO = re.compile(r"[^\n`]*")
 _UP_TO_TICK = re.compile(r"[^\n`]*")
 _BETWEEN = re.compile(r"[\s,;]*")
@@ -253,7 +257,7 @@ def prose(
             return
         in_code, blank_line = source.last == "`" and sink.in_code, source.on_blank_line
         if stop in THOUGHTS:
-            yield from thought(reading, stop, ends[stop])
+            yield from thought(reading, stop, ends[stop], handlers)
         elif stop in FENCES:
             if blank_line:
                 shown = not (sink.fresh or fenced_behind_text)
@@ -290,7 +294,7 @@ def attempt(reading: Reading, handler: Handler) -> Wait[None]:
         yield from handler(reading)
     except Mismatch as mismatch:
         if isinstance(mismatch, Torn):
-            yield from source.run(_LINE)
+            yield from source.run(LINE)
         reading.sink.text(held + (source.recorded() or source.take(1)))
     else:
         source.recorded()
@@ -382,8 +386,17 @@ def standing(source: Source, markers: Iterable[str]) -> Wait[str]:
     return found
 
 
-def thought(reading: Reading, opening: str, ends: Stops) -> Wait[None]:
-    """Read a thought that begins here with `opening`; behind text it is none."""
+def thought(
+    reading: Reading, opening: str, ends: Stops, handlers: Mapping[str, Handler] = NO_HANDLERS
+) -> Wait[None]:
+    """Read a thought that begins here with `opening`; behind text it is none.
+
+    Args:
+        reading: The message.
+        opening: How it begins.
+        ends: Where it may end.
+        handlers: Of calls with markup. One that never ends, in a message that ends with calls, ended before them.
+    """
     source, sink = reading.source, reading.sink
     marker = source.take(len(opening))
     if not sink.fresh:
@@ -392,8 +405,27 @@ def thought(reading: Reading, opening: str, ends: Stops) -> Wait[None]:
         return
     sink.reasoning("")
     yield from source.space()
-    yield from source.until(ends, sink.reasoning)
+    source.record()
+    ended = yield from source.until(ends, sink.reasoning)
+    within = source.recorded()
     yield from source.literal(THOUGHTS[opening])
+    if not ended and not reading.cut_off:
+        put(_calls_at_end(within, handlers, reading.tools), sink)
+
+
+def _calls_at_end(text: str, handlers: Mapping[str, Handler], tools: Tools) -> list[Item]:
+    """The calls behind which nothing else stands in `text`."""
+    markers = Stops(handlers).pattern.search(text) if handlers else None
+    if markers is None:
+        return []
+    reading = Reading(tools)
+    reading.source.push(text[markers.start() :])
+    reading.source.end()
+    for _ in prose(reading, handlers):
+        raise AssertionError("a parser waits for text after the end")
+    found = reading.sink.taken()
+    last_text = max((number for number, one in enumerate(found, 1) if not isinstance(one, Call)), default=0)
+    return found[last_text:]
 
 
 def thought_end(reading: Reading) -> Wait[None]:
@@ -402,10 +434,14 @@ def thought_end(reading: Reading) -> Wait[None]:
     begins_line = source.on_blank_line
     quoted = sink.thinks or sink.quotes or sink.in_code
     tag = source.take(len(THOUGHT_END))
-    if quoted or ((yield from source.peek()) in tuple(_OF_PROSE) and not begins_line):
-        sink.text(tag)
+    gap = "" if quoted else (yield from source.run(_LINE_SPACE))
+    following = yield from source.peek()
+    spoken_of = following not in _LINE_ENDS if gap else following in _OF_PROSE
+    if quoted or (spoken_of and not begins_line):
+        sink.text(tag + gap)
     else:
         sink.rethink()
+        sink.text(gap)
 
 
 def opened_thought(reading: Reading, ends: Stops) -> Wait[None]:
@@ -444,7 +480,7 @@ def code_block(reading: Reading, fence: str, handlers: Mapping[str, Handler]) ->
             return
         begins_line = source.on_blank_line
         end = yield from source.run(_FENCE_RUN[fence])
-        rest = (yield from source.run(_LINE)) if begins_line else ""
+        rest = (yield from source.run(LINE)) if begins_line else ""
         # A shorter one, or one that says what follows it, stands in the block.
         is_open = not begins_line or len(end) < len(run) or bool(rest.strip())
         sink.text(end + rest)

@@ -1,18 +1,22 @@
 """The shapes in which a call is written as JSON."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from outrider.models.text_tools import literal
 from outrider.models.text_tools.parallel import several, without_prefix
 from outrider.models.text_tools.reading import Call, Reading
-from outrider.models.text_tools.source import Mismatch, Wait
+from outrider.models.text_tools.source import LINE, Mismatch, Torn, Wait
 from outrider.models.text_tools.tools import Tools
 
 _NAMES = ("name", "tool_name", "function_name", "tool", "function")
 _ARGUMENTS = ("arguments", "parameters", "args", "params", "input", "tool_input")
 _LONGEST_NAME = 256
+_BETWEEN = re.compile(r"[\s,;]*")
+_OF_A_CALL = {*_NAMES, "id", "type"}
+"""What a call has besides its arguments; with more it may be a tool that is described."""
 _MISSING: Any = object()
 _NONE: Mapping[str, Any] = {}
 
@@ -24,7 +28,7 @@ def call_of(found: Any, tools: Tools, *, known: bool, bare: bool = False) -> Cal
         found: The value.
         tools: What may be called.
         known: Whether it must be one of them.
-        bare: Whether the arguments may be left out if the tool needs none.
+        bare: Whether the arguments may be left out if the tool needs none, as far as that is known.
 
     Returns:
         The call; None if the value is something else, such as the definition of a tool.
@@ -41,7 +45,7 @@ def call_of(found: Any, tools: Tools, *, known: bool, bare: bool = False) -> Cal
         arguments is None
         and bare
         and not any(key in fields for key in _ARGUMENTS)
-        and tools.has(name.strip())
+        and (tools.has(name.strip()) or (tools.knows(name.strip()) and fields.keys() <= _OF_A_CALL))
     ):
         arguments = None if tools.required(name.strip()) else _NONE
     if arguments is None or _is_definition(arguments):
@@ -91,6 +95,27 @@ def json_calls(reading: Reading, *, known: bool = False, bare: bool = False) -> 
         Mismatch: If there is no call in it.
     """
     take_json((yield from literal.value(reading.source)), reading, known=known, bare=bare)
+
+
+def further_calls(reading: Reading, *, known: bool = False, bare: bool = False) -> Wait[None]:
+    """Read objects that follow a call, with commas or semicolons between them at most; what is no call is text.
+
+    Args:
+        reading: The message.
+        known: See `json_calls`.
+        bare: See `json_calls`.
+    """
+    source = reading.source
+    while (yield from source.behind_space(also=",;")) == "{":
+        mark = source.record()
+        yield from source.run(_BETWEEN)
+        try:
+            yield from json_calls(reading, known=known, bare=bare)
+        except Mismatch as mismatch:
+            if isinstance(mismatch, Torn):
+                yield from source.run(LINE)
+            reading.sink.text(source.since(mark))
+            return
 
 
 def take_json(found: Any, reading: Reading, *, known: bool, bare: bool = False) -> None:

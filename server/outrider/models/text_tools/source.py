@@ -13,6 +13,8 @@ Wait = Generator[None, None, T]
 """A step of a parser, suspended while it waits for more text."""
 
 SPACE = re.compile(r"\s*")
+LINE = re.compile(r"[^\n]*")
+"""The rest of a line."""
 _LINE_SPACE = " \t\r"
 _MOST_SPACE = 1000
 """How far is looked ahead."""

@@ -1,66 +1,22 @@
-"""Calls between special tokens, the arguments as JSON: Kimi, Mistral; and GLM, its arguments in pairs of tags.
+"""Calls behind a special token, the arguments as JSON: Mistral; and GLM, its arguments in pairs of tags.
 
-    <|tool_calls_section_begin|><|tool_call_begin|>functions.NAME:0<|tool_call_argument_begin|>{…}<|tool_call_end|>…
     [TOOL_CALLS][{"name": "NAME", "arguments": {…}}]
     [TOOL_CALLS]NAME{…}        [TOOL_CALLS]NAME[ARGS]{…}        [TOOL_CALLS]NAME[CALL_ID]ID[ARGS]{…}
     <tool_call>NAME <arg_key>KEY</arg_key><arg_value>VALUE</arg_value></tool_call>
 
-Sources: chat templates of Kimi K2, Mistral v3 to v13 (mistral-common), GLM 4.5 to 4.7.
+Sources: chat templates of Mistral v3 to v13 (mistral-common), GLM 4.5 to 4.7.
 """
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from outrider.models.text_tools import literal
 from outrider.models.text_tools.hermes import LISTED
-from outrider.models.text_tools.reading import Handler, Reading, prose, section, section_end, standing
-from outrider.models.text_tools.shapes import arguments_of, json_calls, named, take
+from outrider.models.text_tools.reading import Reading, prose, section_end, standing
+from outrider.models.text_tools.shapes import arguments_of, further_calls, json_calls, named, take
 from outrider.models.text_tools.source import Mismatch, Stops, Wait
 
 _LONGEST_NAME = 256
-
-_KIMI_CALL = "<|tool_call_begin|>"
-_KIMI_CALL_END = "<|tool_call_end|>"
-_KIMI_ARGUMENTS = "<|tool_call_argument_begin|>"
-_KIMI_SECTIONS = {
-    "<|tool_calls_section_begin|>": "<|tool_calls_section_end|>",
-    "<|tool_call_section_begin|>": "<|tool_call_section_end|>",
-}
-_KIMI_ID_RUN = re.compile(r"[^<]*")
-_KIMI_ID = re.compile(r"(?:functions\.)?(\S+?):\d+")
-
-
-def _kimi_call(reading: Reading) -> Wait[None]:
-    source, tools = reading.source, reading.tools
-    yield from source.must(_KIMI_CALL)
-    call_id = (yield from source.run(_KIMI_ID_RUN, _LONGEST_NAME)).strip()
-    yield from source.must(_KIMI_ARGUMENTS)
-    yield from source.space()
-    arguments: Mapping[str, Any] | None = {}
-    if not (yield from standing(source, (_KIMI_CALL_END,))):
-        arguments = arguments_of((yield from literal.value(source)))
-        yield from source.space()
-    yield from source.literal(_KIMI_CALL_END)
-    if arguments is None:
-        raise Mismatch
-    found = _KIMI_ID.fullmatch(call_id)
-    bare = call_id.removeprefix("functions.")
-    name = found.group(1) if found else tools.only(arguments) if call_id.isdecimal() else bare
-    take(reading, [named(name or "", arguments, tools, known=not found)])
-
-
-_KIMI: dict[str, Handler] = {
-    **{begin: section(begin, [_KIMI_CALL], end) for begin, end in _KIMI_SECTIONS.items()},
-    **{end: section_end(end) for end in _KIMI_SECTIONS.values()},
-    _KIMI_CALL: _kimi_call,
-}
-
-
-def kimi(reading: Reading) -> Wait[None]:
-    """Reads a message of Kimi, which may call in the middle of a thought."""
-    yield from prose(reading, _KIMI, waking=_KIMI_SECTIONS)
-
 
 _MISTRAL = "[TOOL_CALLS]"
 _MISTRAL_NAME = re.compile(r"[\w.:/-]*")
@@ -70,10 +26,11 @@ _MISTRAL_SEPARATOR = re.compile(r"[\s,]*")
 
 def _mistral_calls(reading: Reading) -> Wait[None]:
     source = reading.source
-    yield from source.must(_MISTRAL)
-    yield from source.space()
+    while (yield from source.literal(_MISTRAL)):
+        yield from source.space()
     if (yield from source.peek()) in ("[", "{"):
         yield from json_calls(reading)
+        yield from further_calls(reading)
         return
     name = yield from source.run(_MISTRAL_NAME, _LONGEST_NAME)
     gap = yield from source.space()
@@ -103,14 +60,22 @@ _MISTRAL_PARTS = ("[ARGS]", "[CALL_ID]")
 
 def _mistral_call(reading: Reading, name: str) -> Wait[None]:
     """A call from behind its name on."""
-    source = reading.source
+    source, tools = reading.source, reading.tools
+    if (
+        not (yield from source.peek())
+        and not reading.cut_off
+        and tools.has(name)
+        and not tools.required(name)
+    ):
+        take(reading, [named(name, {}, tools, known=True)])
+        return
     if (yield from source.literal("[CALL_ID]")):
         yield from source.run(_MISTRAL_ID, _LONGEST_NAME)
     yield from source.literal("[ARGS]")
     arguments = arguments_of((yield from literal.value(source)))
     if arguments is None:
         raise Mismatch
-    take(reading, [named(name, arguments, reading.tools, known=False)])
+    take(reading, [named(name, arguments, tools, known=False)])
 
 
 def mistral(reading: Reading) -> Wait[None]:
@@ -137,6 +102,13 @@ def _glm_call(reading: Reading) -> Wait[None]:
         yield from source.literal("</tool_call>")
         return
     name = yield from source.run(_GLM_NAME, _LONGEST_NAME)
+    yield from source.literal(">")
+    if name and (yield from source.behind_space()) == "{":  # as GLM 5 may
+        whole = arguments_of((yield from literal.value(source)))
+        yield from source.space()
+        yield from source.literal("</tool_call>")
+        take(reading, [whole if whole is None else named(name, whole, tools, known=False)])
+        return
     arguments: dict[str, Any] = {}
     while True:
         yield from source.space()

@@ -105,11 +105,34 @@ class Tools:
         Returns:
             A JSON value.
         """
-        declared = self.parameters(tool).get(name)
+        return self.worth(tool, self.parameters(tool).get(name), text, undeclared=undeclared)
+
+    def worth(
+        self, tool: str, declared: Any, text: str, *, undeclared: Literal["string", "value"] = "string"
+    ) -> Any:
+        """What `text` is worth by `declared`, a schema within that of `tool`; see `argument`."""
         kinds = _kinds(declared, self.schema(tool)) if declared is not None else set[str]()
         if not kinds:
             return text if undeclared == "string" else written(text)
         return text if text in _values(declared) else _worth(text, kinds)
+
+    def may_be(self, tool: str, declared: Any, kind: str) -> bool:
+        """Whether `declared`, a schema within that of `tool`, allows a value of `kind`, as JSON Schema calls it."""
+        kinds = _kinds(declared, self.schema(tool))
+        return not kinds or kind in kinds
+
+    def within(self, tool: str, declared: Any, key: str | None) -> Any:
+        """The schema of a field of an object, or of an item of a list, if `key` is None; None if there is none.
+
+        Args:
+            tool: The tool.
+            declared: The schema of the object or the list, within that of `tool`.
+            key: The field.
+        """
+        if key is None:
+            return _mapping(declared).get("items")
+        properties = _properties(declared, self.schema(tool))
+        return properties.get(key) or _mapping(declared).get("additionalProperties")
 
 
 def written(text: str) -> Any:
