@@ -361,7 +361,9 @@ def test_two_editors_on_one_session_are_told_apart(plugin, tmp_path):
         other.wait("client() ~= nil and client().initialized")
         other.ex(f"Outrider resume {nvim.lua('return session().id')}")
         other.wait("heard('Another window or editor is at that session')")
-        looks = "vim.b.outrider_session and table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n'):find"
+        looks = (
+            "vim.b.outrider_session and table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n'):find"
+        )
         other.wait(f"{looks}('? Edit tariff.py', 1, true)")
         assert not other.lua("return heard('Outrider asks')")
         other.keys("a")

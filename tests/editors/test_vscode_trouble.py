@@ -94,6 +94,7 @@ def test_what_is_no_server_is_said_and_ended(begin: Begin, command: list[str], s
         assert said in toast
         assert "Restart" in toast
         bench.shot("no-server")
+        assert len(bench.toasts()) == 1, "said once"
         bench.until(lambda: bench.server() is None, "nothing is left running")
 
 

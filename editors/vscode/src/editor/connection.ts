@@ -39,6 +39,15 @@ const WORDS_MILLISECONDS = 500;
 /** How much of them is kept. */
 const PRINTED = 4000;
 
+/** Fails in silence until it was started: the problem is told here, with what to do. */
+class Client extends LanguageClient {
+  isUp = false;
+
+  override error(message: string, data?: unknown, showNotification: boolean | "force" = true): void {
+    super.error(message, data, this.isUp && showNotification);
+  }
+}
+
 export class Connection {
   state: ServerState = "stopped";
   /** The mode that the server was started with; undefined where the person set none. */
@@ -137,7 +146,7 @@ export class Connection {
     const mode = inspect("permissionMode").global;
     this.permissionMode = isMode(mode) ? mode : undefined;
     const env = serverEnvironment(process.env, await this.keys.all());
-    const client = new LanguageClient("outrider", "Outrider", () => this.spawn(server, env), {
+    const client = new Client("outrider", "Outrider", () => this.spawn(server, env), {
       documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
       initializationOptions: () => {
         const given = options();
@@ -181,6 +190,7 @@ export class Connection {
       this.fail(client, wrong.problem);
       return;
     }
+    client.isUp = true;
     this.become("running");
     await this.started();
   }
