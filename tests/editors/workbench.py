@@ -25,6 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 EXTENSION = ROOT / "editors" / "vscode"
 SECONDS = 45.0
 """How long anything may take to be seen."""
+PALETTE_MILLISECONDS = 5000
+"""How long the command palette may take to list a command, until it is opened again."""
 
 _IN_EDITOR = "document.activeElement.closest('.editor-group-container.active .monaco-editor') !== null"
 
@@ -185,12 +187,18 @@ class Workbench:
 
     def command(self, title: str) -> None:
         """Run a command from the command palette."""
-        self.page.keyboard.press("F1")
         box = self.page.locator(".quick-input-widget input.input")
-        box.wait_for(state="visible")
-        box.fill(f">{title}")
         row = self.page.locator(".quick-input-list .monaco-list-row").filter(has_text=title).first
-        row.wait_for(state="visible")
+
+        def found() -> bool:
+            self.page.keyboard.press("F1")
+            with suppress(_playwright().TimeoutError):
+                box.fill(f">{title}", timeout=PALETTE_MILLISECONDS)
+                row.wait_for(state="visible", timeout=PALETTE_MILLISECONDS)
+                return True
+            return False  # what just comes up took the keyboard away from it, and with that it closed
+
+        self.until(found, f"the command {title}")
         row.click()
 
     def type_input(self, text: str) -> None:

@@ -105,8 +105,11 @@ def _sent(app: App, told: Conversation | None, written: str) -> Iterator[dict[st
     waits = (
         told is not None and told.unfinished is not None and not app.sessions.is_elsewhere(told.session_id)
     )
-    when = " once the task before it is done" if waits else ""
-    yield action(f"Send “{what}”{when}", "refactor.rewrite", RUN, {"prompt": written, **same})
+    sent = {"prompt": written, **same}
+    if waits:
+        yield action(f"Send “{what}” once the task before it is done", "refactor.rewrite", RUN, sent)
+    else:
+        yield action(f"Send “{what}”", "refactor.rewrite", RUN, sent)
     if told is not None:
         yield action(f"Send “{what}” as a new conversation", "refactor.rewrite", RUN, {"prompt": written})
     yield action(f"plan “{what}”", "refactor.rewrite", RUN, {"prompt": written, "mode": "plan", **same})
