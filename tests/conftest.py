@@ -66,12 +66,24 @@ def nothing_left(request):
     process = psutil.Process()
     before = set(process.children(recursive=True))
     yield
-    left = [child for child in process.children(recursive=True) if child not in before]
+    # What was started before, such as the browser of a file of tests, may start what it likes.
+    left = [
+        child
+        for child in process.children(recursive=True)
+        if child not in before and before.isdisjoint(_parents(child))
+    ]
     _, alive = psutil.wait_procs(left, timeout=GONE_SECONDS)
     described = [f"{child.pid}: {child.cmdline()}" for child in alive if child.is_running()]
     for child in alive:
         child.kill()
     assert not described, f"child processes are left: {described}"
+
+
+def _parents(child):
+    try:
+        return child.parents()
+    except psutil.NoSuchProcess:
+        return []
 
 
 @pytest.fixture

@@ -1,12 +1,13 @@
 """The task document: a whole task in a client that has nothing but documents and code actions."""
 
 import asyncio
+import threading
 from dataclasses import replace
 
 import pytest
 from scripting import FIX, call, step
 
-from outrider.agent.task_document import keeper
+from outrider.agent.task_document import keeper, writing
 from outrider.testing.answers import Never
 from outrider.testing.profiles import (
     BAD_EDITS,
@@ -290,9 +291,36 @@ async def test_a_task_that_was_cut_off_is_resumed_by_action(workspace):
         await editor.wait_for(lambda: editor.ended, "its end")
     async with start_session(MUTE, workspace, scripted(workspace, turns), full) as editor:
         editor.open(PATH)
-        await has(editor, "The task was cut off: take the code action `resume the task`.")
+        await has(
+            editor, "The task was cut off: take the code action `resume the task`, or `cancel the task`."
+        )
         await take(editor, "Outrider: resume the task")
         await has(editor, "> Went on.")
+
+
+async def test_a_task_that_waits_after_a_restart_says_when_more_is_done_and_can_be_cancelled(workspace):
+    model = scripted(workspace, [step(ASK), {"text": "Done."}])
+    asks_long = {"events": False, "limits": {"askSeconds": 0.1}}
+    async with start_session(MUTE, workspace, model, asks_long) as editor:
+        await opened(editor)
+        editor.type(PATH, "Go.\n")
+        await take(editor, "Outrider: Send “Go.”")
+        await has(editor, "> Which tax?")
+        editor.save(PATH)
+    async with start_session(MUTE, workspace, model, {"events": False}) as editor:
+        editor.open(PATH)
+        await has(editor, "Outrider waits for you: 1 open item.")
+        editor.type(PATH, "And this.\n")
+        late = "Outrider: Send “And this.” once the task before it is done"
+        async with asyncio.timeout(8):  # the text of the file is there before its session is read
+            while late not in (titles := [one["title"] for one in await editor.code_actions(PATH)]):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        assert "Outrider: Send “And this.”" not in titles
+        await take(editor, "Outrider: cancel the task")
+        await has(editor, "Cancelled (")
+        assert "Waits for you" not in head(editor)
+        await take(editor, "Outrider: Send “And this.”")
+        await has(editor, "> Done.")
 
 
 async def test_another_window_says_so_and_loses_nothing(workspace):
@@ -402,6 +430,24 @@ async def test_a_document_that_was_forged_gets_no_action_of_its_own(begin):
     await editor.take_action("Outrider: Reject")
     await has(editor, "> Done.")
     assert "Read the manual" not in head(editor)
+
+
+async def test_a_long_page_is_worked_out_beside_the_event_loop(begin, monkeypatch):
+    monkeypatch.setattr(writing, "LONG", 0)
+    weave, beside = keeper.woven, set()
+
+    def watched(*arguments):
+        beside.add(threading.current_thread() is not threading.main_thread())
+        return weave(*arguments)
+
+    monkeypatch.setattr(keeper, "woven", watched)
+    editor = await begin(MUTE, [{"text": "Done."}])
+    await opened(editor)
+    editor.type(PATH, "Go.\n")
+    await take(editor, "Outrider: Send “Go.”")
+    await has(editor, "> Done.")
+    assert tail(editor).strip() == ""
+    assert beside == {True}
 
 
 async def test_it_costs_nothing_while_nobody_opens_it(begin, monkeypatch):

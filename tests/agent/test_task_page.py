@@ -135,6 +135,22 @@ Conversation `ses_9`.
 Code actions here: `Allow once`."""
 
 
+def test_what_went_wrong_is_no_answer():
+    failed = "turn.finished", {"outcome": "failed", "reason": "auth", "summary": "No such key.", "usage": {}}
+    page = page_of(told(STARTED, failed), Standing())
+    assert "What went wrong:" in page.lines
+    assert "Answer:" not in page.lines
+    assert all(may_be_ours(line) for line in ("What went wrong:", "Answer, cut off:"))
+
+
+def test_what_was_said_until_the_task_was_cancelled_stays_to_be_read():
+    cancelled = "turn.finished", {"outcome": "cancelled", "reason": "stop", "summary": "", "usage": {}}
+    cut = responded("First I", toolCalls=[], finishReason="cancelled")
+    page = page_of(told(STARTED, cut, cancelled), Standing())
+    at = page.lines.index("Answer, cut off:")
+    assert page.lines[at + 2] == "> First I"
+
+
 def test_no_word_of_others_can_be_taken_for_one_of_ours():
     calls = [called(HOSTILE, path=HOSTILE), ("tool.finished", {"callId": "c1", "name": "x", "status": "ok"})]
     hostile = {"title": HOSTILE, "detail": HOSTILE, "options": [HOSTILE, "Allow once"]}

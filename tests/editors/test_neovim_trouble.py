@@ -100,6 +100,50 @@ def test_a_server_of_another_time_is_said_to_be_so(plugin, tmp_path):
     nvim.wait("heard('update the older one')")
 
 
+BABBLES = """
+import pathlib, subprocess, sys, threading
+
+server = subprocess.Popen([sys.executable, "-m", "outrider", "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+said = pathlib.Path(__file__).with_name("said")
+
+def hand_on(read, write, before=lambda part: None):
+    while part := read():
+        before(part)
+        write.write(part)
+        write.flush()
+
+def babble(part):
+    if b"outrider.answer" in part and not said.exists():
+        said.touch()
+        sys.stdout.buffer.write(b"Warning: this is no message" + bytes([13, 10, 13, 10]))
+        sys.stdout.buffer.flush()
+
+threading.Thread(target=hand_on, args=(server.stdout.read1, sys.stdout.buffer), daemon=True).start()
+hand_on(sys.stdin.buffer.read1, server.stdin, babble)
+server.stdin.close()
+server.wait()
+"""
+"""Hands on what is said, and once says something of its own before an answer of the person."""
+
+
+@EVERY_VERSION
+def test_nonsense_in_the_middle_is_told_and_a_restart_goes_on(plugin, tmp_path, version):
+    command = program(tmp_path, BABBLES)
+    nvim = plugin([EDIT, EDIT, DONE], command=command, setup={"answer_seconds": 1}, version=version).ready()
+    nvim.run().until_asked()
+    nvim.keys("\\a")
+    # Neovim 0.12 ends such a server by itself; the others read nothing any more, and do not say so.
+    nvim.wait("heard('has ended (signal 15)')" if version == "0.12" else "heard('has not answered for 2 s')")
+    assert nvim.lua("return heard(':Outrider restart')")
+    nvim.ex("Outrider restart")
+    nvim.until_done("cancelled")
+    assert nvim.text == BEFORE
+    nvim.run("again").until_asked()
+    nvim.keys("\\a")
+    nvim.until_done()
+    assert nvim.text == AFTER
+
+
 SAVES = """
 import json, pathlib, sys
 
@@ -236,6 +280,16 @@ def test_a_session_of_a_hundred_thousand_lines_stays_fast(plugin):
     assert time.monotonic() - began < 15
 
 
+def test_what_is_said_to_a_turn_that_has_just_ended_is_not_lost(plugin):
+    nvim = plugin([DONE, DONE], texts=["In francs"]).ready()
+    nvim.run("Two an hour").until_done()
+    nvim.ex("Outrider steer In francs")
+    nvim.wait("heard('no running turn') and heard('has what you wrote')")
+    nvim.ex("Outrider run")
+    nvim.wait("shows('# In francs')")
+    assert nvim.lua("return _G.asked") == [["Task: ", "In francs"]]
+
+
 def test_a_task_that_is_refused_is_not_lost(plugin):
     nvim = plugin([DONE], texts=["Two an hour", "Two an hour"]).ready()
     nvim.ex("Outrider model nobody/knows")
@@ -306,9 +360,18 @@ def test_two_editors_on_one_session_are_told_apart(plugin, tmp_path):
         other.ex(f"edit {nvim.file}")
         other.wait("client() ~= nil and client().initialized")
         other.ex(f"Outrider resume {nvim.lua('return session().id')}")
-        other.wait("heard('cannot go on with that session') and heard('another')")
-        assert not other.lua("return _G.heard('Outrider asks')")
+        other.wait("heard('Another window or editor is at that session')")
+        looks = (
+            "vim.b.outrider_session and table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n'):find"
+        )
+        other.wait(f"{looks}('? Edit tariff.py', 1, true)")
+        assert not other.lua("return heard('Outrider asks')")
+        other.keys("a")
+        other.wait("heard('Outrider does not ask that any more')")
+        other.keys("C")
+        other.wait("#vim.tbl_filter(function(one) return one:find('Here you can look on') end, _G.said) == 2")
+        nvim.ex("Outrider allow")
+        nvim.until_done()
+        other.wait(f"{looks}('■ completed', 1, true)")
     finally:
         other.quit()
-    nvim.ex("Outrider allow")
-    nvim.until_done()

@@ -63,6 +63,8 @@ def test_a_whole_task(begin: Begin) -> None:
         bench.page.locator(".tab.active", has_text="changes of this session").wait_for()
         bench.until(lambda: bench.page.locator(".monaco-diff-editor .view-line").count() > 5, "the changes")
         bench.shot("review")
+        header = bench.page.locator(".multiDiffEntry .header").first
+        assert plain(header.inner_text()).count("tariff.py") == 1, "it looks renamed"
         bench.command("Outrider: Undo Turn")
         bench.until(lambda: "undone" in bench.view_text(), "the undo")
         bench.open("tariff.py")
@@ -142,6 +144,10 @@ def test_an_edit_is_decided_hunk_by_hunk_by_keys_and_at_the_lines(begin: Begin) 
         bench.until(lambda: "Ln 6," in bench.position(), "the first hunk")
         chord(bench, "i")
         bench.until(lambda: "Ln 10," in bench.position(), "the second hunk")
+        chord(bench, "k")
+        bench.until(lambda: "Ln 6," in bench.position(), "the first hunk again")
+        chord(bench, "j")
+        bench.until(lambda: "Ln 10," in bench.position(), "the second hunk again")
         bench.until(lambda: any("1 of 2, taken" in lens for lens in bench.lenses()), "the lens of the first")
         bench.until(lambda: "Of 2 hunks 1 taken" in plain(bench.view_text()), "the view says it too")
         assert bench.text() == BEFORE

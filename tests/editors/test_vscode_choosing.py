@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from editors.parking import BEFORE, IN_THE_WORKBENCH, WHOLE_TASK, give
-from editors.workbench import Workbench, plain, workbench
+from editors.workbench import Browser, Workbench, plain, workbench
 from outrider.tools.choice import TOOK_NOTHING
 from outrider.workspace.choosing import OWN_CHANGE, STILL_THERE
 
@@ -24,7 +24,7 @@ ONE = BEFORE.replace("hours * 3", "hours * 2")
 
 
 @pytest.fixture
-def plain_client(extensions: Path, tmp_path: Path) -> Iterator[Any]:
+def plain_client(chromium: Browser, extensions: Path, tmp_path: Path) -> Iterator[Any]:
     """Starts a workbench whose client does not ask in its own way."""
     changed = tmp_path / "extensions"
     shutil.copytree(extensions, changed)
@@ -42,7 +42,7 @@ def plain_client(extensions: Path, tmp_path: Path) -> Iterator[Any]:
     (project / "tariff.py").write_text(BEFORE, encoding="utf-8")
 
     def start() -> AbstractContextManager[Workbench]:
-        return workbench(project, tmp_path / "home", changed, [WHOLE_TASK[1], {"text": "Done."}])
+        return workbench(chromium, project, tmp_path / "home", changed, [WHOLE_TASK[1], {"text": "Done."}])
 
     yield start
 

@@ -110,6 +110,8 @@ def test_a_turn_is_planned_steered_answered_taken_back_and_gone_on_with_by_comma
         },
         slowly | edit("* 3", "* 2") | {"expect": {"messages_contain": ["Make it two", "return hours * 3"]}},
         edit("* 2", "* 4", "again") | {"expect": {"messages_contain": "in whole coins"}},
+        edit("* 4", "* 5", "third"),
+        edit("* 5", "* 4", "fourth"),
         {"text": "In coins."},
     ]
     with begin(turns) as bench:
@@ -146,6 +148,9 @@ def test_a_turn_is_planned_steered_answered_taken_back_and_gone_on_with_by_comma
         bench.command("Outrider: Show Session View")
         asked(bench, "Edit tariff.py (+1 −1)")
         assert "Reject" in _choose(bench, "Outrider: Answer Pending…", "Allow once")
+        bench.until(lambda: bench.text() == BEFORE.replace("* 3", "* 4"), "the second edit")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.command("Outrider: Allow for This Session")
         bench.until(lambda: "In coins." in bench.view_text(), "the answer")
         wanted = BEFORE.replace("* 3", "* 4")
         bench.until(lambda: bench.text() == wanted, "the edit")

@@ -81,17 +81,20 @@ def test_a_server_that_is_missing_is_said_with_what_to_do(begin: Begin) -> None:
 
 
 @pytest.mark.parametrize(
-    "command",
+    ("command", "said"),
     [
-        pytest.param(["/bin/echo", "Content-Length: x"], id="nonsense"),
-        pytest.param(["/bin/sh", "-c", "echo broken >&2; exit 3"], id="crash"),
+        pytest.param(["/bin/echo", "Content-Length: x"], "gave no answer", id="nonsense"),
+        pytest.param(["/bin/sh", "-c", "echo no licence >&2; exit 3"], "It said: no licence.", id="crash"),
     ],
 )
-def test_what_is_no_server_is_said_and_ended(begin: Begin, command: list[str]) -> None:
+def test_what_is_no_server_is_said_and_ended(begin: Begin, command: list[str], said: str) -> None:
     with begin([], settings={"outrider.server.command": command}) as bench:
         toast = bench.until(lambda: next(iter(bench.toasts()), None), "a message")
         assert command[0] in toast
+        assert said in toast
         assert "Restart" in toast
+        bench.shot("no-server")
+        assert len(bench.toasts()) == 1, "said once"
         bench.until(lambda: bench.server() is None, "nothing is left running")
 
 
@@ -133,7 +136,9 @@ def test_a_server_that_is_too_old_is_said_and_ended(begin: Begin, tmp_path: Path
 
 
 def test_a_server_that_crashes_again_and_again_stays_down_until_it_is_started(begin: Begin) -> None:
-    with begin([{"text": "Here I am."}]) as bench:
+    with begin([{"text": "Here I am."}, {"text": "Here again."}]) as bench:
+        give(bench, "Say something")
+        bench.until(lambda: "Completed" in bench.view_text(), "a server that works")
         seen: set[int] = set()
         while len(seen) < 5:
             server = bench.until(bench.server, "the server")
@@ -146,9 +151,11 @@ def test_a_server_that_crashes_again_and_again_stays_down_until_it_is_started(be
             lambda: any("ended 5 times in three" in one for one in bench.toasts()), "that it stays down"
         )
         assert bench.server() is None
-        bench.command("Outrider: Restart the Server")
-        give(bench, "Say something")
-        bench.until(lambda: "Here I am." in bench.view_text(), "a server that works")
+        bench.shot("stays-down")
+        bench.view.get_by_role("button", name="Restart").click()
+        bench.until(lambda: "· ask" in bench.status(), "the server")
+        give(bench, "Say something else")
+        bench.until(lambda: "Here again." in bench.view_text(), "a server that works")
 
 
 def test_nonsense_in_the_middle_loses_nothing(begin: Begin, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 EXTENSION = ROOT / "editors" / "vscode"
 SECONDS = 45.0
 """How long anything may take to be seen."""
+PALETTE_MILLISECONDS = 5000
+"""How long the command palette may take to list a command, until it is opened again."""
 
 _IN_EDITOR = "document.activeElement.closest('.editor-group-container.active .monaco-editor') !== null"
 
@@ -184,12 +187,18 @@ class Workbench:
 
     def command(self, title: str) -> None:
         """Run a command from the command palette."""
-        self.page.keyboard.press("F1")
         box = self.page.locator(".quick-input-widget input.input")
-        box.wait_for(state="visible")
-        box.fill(f">{title}")
         row = self.page.locator(".quick-input-list .monaco-list-row").filter(has_text=title).first
-        row.wait_for(state="visible")
+
+        def found() -> bool:
+            self.page.keyboard.press("F1")
+            with suppress(_playwright().TimeoutError):
+                box.fill(f">{title}", timeout=PALETTE_MILLISECONDS)
+                row.wait_for(state="visible", timeout=PALETTE_MILLISECONDS)
+                return True
+            return False  # what just comes up took the keyboard away from it, and with that it closed
+
+        self.until(found, f"the command {title}")
         row.click()
 
     def type_input(self, text: str) -> None:
@@ -291,8 +300,33 @@ def _holds(frame: Any) -> bool:
         return False
 
 
+@dataclass(frozen=True)
+class Browser:
+    """A Chromium that keeps what it loaded for the next window, and the port at which it knows each of them."""
+
+    context: Any
+    port: int
+
+
+@contextmanager
+def browser(profile: Path, port: int) -> Iterator[Browser]:
+    """Start one; what it loaded before with the same profile from the same port it has already."""
+    with _playwright().sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            profile,
+            executable_path=_chromium(),
+            args=["--no-sandbox", "--disable-gpu"],
+            viewport={"width": 1180, "height": 720},
+        )
+        try:
+            yield Browser(context, port)
+        finally:
+            context.close()
+
+
 @contextmanager
 def workbench(
+    browser: Browser,
     folder: Path,
     home: Path,
     extensions: Path,
@@ -304,6 +338,7 @@ def workbench(
     """A window on a folder, with a server of this checkout and a scripted model.
 
     Args:
+        browser: Where it is shown.
         folder: The workspace: a folder, or a file `….code-workspace`.
         home: A folder for everything else.
         extensions: Where the extension is installed.
@@ -326,7 +361,7 @@ def workbench(
         given = {**SETTINGS, **own, **(settings or {})}
         text = json.dumps({key: value for key, value in given.items() if value is not None})
         (data / name / "settings.json").write_text(text, encoding="utf-8")
-    port = _free_port()
+    port = browser.port
     command = _code_server_command(
         "--auth", "none", "--bind-addr", f"127.0.0.1:{port}", "--user-data-dir", data, "--extensions-dir",
         extensions, "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override",
@@ -337,7 +372,7 @@ def workbench(
         try:
             _wait_for(port, process)
             kind = "folder" if folder.is_dir() else "workspace"
-            with _page(f"http://127.0.0.1:{port}/?{kind}={folder}") as page:
+            with _page(browser, f"?{kind}={folder}") as page:
                 yield _started(page, folder, data, psutil.Process(process.pid), shots)
         finally:
             os.killpg(process.pid, signal.SIGTERM)
@@ -356,18 +391,18 @@ def _started(page: Any, folder: Path, data: Path, process: psutil.Process, shots
 
 
 @contextmanager
-def _page(address: str) -> Iterator[Any]:
-    with _playwright().sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=_chromium(), args=["--no-sandbox", "--disable-gpu"]
-        )
-        try:
-            page = browser.new_context(viewport={"width": 1180, "height": 720}).new_page()
-            page.set_default_timeout(SECONDS * 1000)
-            page.goto(address)
-            yield page
-        finally:
-            browser.close()
+def _page(browser: Browser, asked: str) -> Iterator[Any]:
+    origin = f"http://127.0.0.1:{browser.port}"
+    page = browser.context.new_page()
+    try:
+        # What a window before left there: all but the parts of the workbench, which are the same.
+        kept = {"origin": origin, "storageTypes": "cookies,local_storage,indexeddb,service_workers"}
+        browser.context.new_cdp_session(page).send("Storage.clearDataForOrigin", kept)
+        page.set_default_timeout(SECONDS * 1000)
+        page.goto(f"{origin}/{asked}", wait_until="commit")
+        yield page
+    finally:
+        page.close()
 
 
 def _wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:
@@ -381,7 +416,8 @@ def _wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:
         time.sleep(0.1)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port at which nobody listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

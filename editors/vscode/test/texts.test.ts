@@ -19,7 +19,7 @@ import {
   SAVE_AND_CONTINUE,
   decisionOf,
 } from "../src/core/titles.js";
-import { doing, lasting, oneLine, ruleText, short, spent } from "../src/core/words.js";
+import { doing, lastWords, lasting, oneLine, ruleText, short, spent } from "../src/core/words.js";
 import { Log } from "./events.js";
 
 const NEXT = { model: "", permissionMode: undefined };
@@ -143,10 +143,15 @@ test("Markdown is divided into blocks, and a fence that is still open is code", 
 
 test("numbers and times are said shortly", () => {
   assert.deepEqual([short(999), short(1234), short(12_345), short(1_200_000)], ["999", "1.2k", "12k", "1.2M"]);
-  assert.equal(spent({ inputTokens: 1500, outputTokens: 20, cost: 0.01 }), "1.5k in, 20 out, 0.0100");
+  assert.equal(spent({ inputTokens: 1500, outputTokens: 20, cost: 0.01 }), "1.5k in, 20 out, cost 0.0100");
   assert.equal(spent({ inputTokens: 0, outputTokens: 0 }), "");
   assert.deepEqual([lasting(0.42), lasting(12.4), lasting(185)], ["0.4 s", "12 s", "3 min 5 s"]);
   assert.equal(oneLine("a\n  b", 10), "a b");
+});
+
+test("what a server printed last is quoted", () => {
+  assert.equal(lastWords("Traceback\nValueError: no licence.\n\n"), " It said: ValueError: no licence.");
+  assert.equal(lastWords("\n"), "");
 });
 
 test("the list of sessions says what each is at, and where", () => {

@@ -18,6 +18,7 @@ from outrider_protocol import (
     ALWAYS_EVERYWHERE,
     ALWAYS_HERE,
     ANSWER,
+    CANCEL,
     OPEN,
     REJECT,
     RESUME,
@@ -101,7 +102,14 @@ def _sent(app: App, told: Conversation | None, written: str) -> Iterator[dict[st
         yield action(f"Send “{what}” to the running task", "refactor.rewrite", STEER, argument)
         return
     same = {"sessionId": told.session_id} if told is not None else {}
-    yield action(f"Send “{what}”", "refactor.rewrite", RUN, {"prompt": written, **same})
+    waits = (
+        told is not None and told.unfinished is not None and not app.sessions.is_elsewhere(told.session_id)
+    )
+    sent = {"prompt": written, **same}
+    if waits:
+        yield action(f"Send “{what}” once the task before it is done", "refactor.rewrite", RUN, sent)
+    else:
+        yield action(f"Send “{what}”", "refactor.rewrite", RUN, sent)
     if told is not None:
         yield action(f"Send “{what}” as a new conversation", "refactor.rewrite", RUN, {"prompt": written})
     yield action(f"plan “{what}”", "refactor.rewrite", RUN, {"prompt": written, "mode": "plan", **same})
@@ -114,6 +122,7 @@ def _going_on(app: App, told: Conversation | None) -> Iterator[dict[str, Any]]:
         return
     if told.unfinished is not None and not app.sessions.is_elsewhere(told.session_id):
         yield action("resume the task", ACTION_KIND, RESUME, {"sessionId": told.session_id})
+        yield action("cancel the task", ACTION_KIND, CANCEL, {"turnId": told.unfinished.turn_id})
     if told.changed:
         argument = waited_for(app, {"sessionId": told.session_id, "scope": "turn"})
         yield action("undo turn", ACTION_KIND, UNDO, argument)

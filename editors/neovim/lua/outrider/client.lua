@@ -5,6 +5,10 @@ local M = {}
 
 M.NAME = 'outrider'
 
+--- How many commands wait for their answer, by client.
+---@type table<integer, integer>
+local waiting = {}
+
 --- All clients of ours that run.
 ---@return vim.lsp.Client[]
 function M.all()
@@ -67,6 +71,13 @@ function M.why_none()
   return 'Outrider is not running here: open a file of a project, a folder with .git or .outrider in it.'
 end
 
+--- Whether a command waits for its answer.
+---@param client vim.lsp.Client
+---@return boolean
+function M.waits(client)
+  return (waiting[client.id] or 0) > 0
+end
+
 --- Do a command of the server.
 ---@param client vim.lsp.Client
 ---@param command string
@@ -78,7 +89,9 @@ function M.execute(client, command, argument, done, failed)
   if argument and next(argument) == nil then
     params.arguments = { vim.empty_dict() }
   end
+  waiting[client.id] = (waiting[client.id] or 0) + 1
   local function answered(problem, result)
+    waiting[client.id] = waiting[client.id] - 1
     if problem then
       if failed then
         failed(problem)

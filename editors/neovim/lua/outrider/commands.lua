@@ -37,7 +37,7 @@ local commands = {}
 --- The client and its session, or a message.
 local function in_session(act)
   local client = client_of.needed()
-  local session = client and sessions.current(client)
+  local session = client and sessions.here(client)
   if client and not session then
     log.say(
       'info',
@@ -88,17 +88,7 @@ commands.steer = {
   about = 'say something to the running turn',
   run = function(given)
     in_session(function(client, session)
-      local function say(text)
-        client_of.execute(client, 'outrider.steer', { sessionId = session.id, text = text })
-      end
-      if given.text ~= '' then
-        return say(given.text)
-      end
-      vim.ui.input({ prompt = 'Say: ' }, function(text)
-        if text and vim.trim(text) ~= '' then
-          say(text)
-        end
-      end)
+      tasks.steer(client, session, given.text)
     end)
   end,
 }
@@ -187,6 +177,9 @@ commands.cancel = {
       if not session.turn then
         return log.say('info', 'Outrider is at rest: there is nothing to cancel.')
       end
+      if session.away then
+        return log.say('info', sessions.ELSEWHERE)
+      end
       client_of.execute(
         client,
         'outrider.cancel',
@@ -223,7 +216,7 @@ local function take_back(command, what)
       local scopes = table.concat(SCOPES, ', ')
       return log.say('warning', ('There is no scope “%s”: say one of %s.'):format(given.words[1], scopes))
     end
-    local session = sessions.current(client)
+    local session = sessions.here(client)
     local params = { scope = given.words[1], id = given.words[2], sessionId = session and session.id or nil }
     client_of.execute(client, command, params, took_back(what))
   end
@@ -292,7 +285,7 @@ commands.changes = {
       return log.say('warning', 'This server cannot list changes; a newer one can.')
     end
     -- After a restart none is in use yet: then the server takes the latest, as for `:Outrider undo`.
-    local session = sessions.current(client)
+    local session = sessions.here(client)
     local params = { sessionId = session and session.id or nil }
     client_of.execute(client, 'outrider.changes', params, function(result)
       local rows = {}

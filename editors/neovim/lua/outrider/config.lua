@@ -11,6 +11,8 @@ local defaults = {
   diagnostics = true,
   --- Seconds after which a server that has not answered is reported.
   start_seconds = 10,
+  --- A server at work that has not answered for twice as many seconds is reported.
+  answer_seconds = 5,
   view = {
     --- `right`, `below` or `float`.
     layout = 'right',

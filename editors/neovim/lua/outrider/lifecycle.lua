@@ -7,6 +7,8 @@ local M = {}
 
 local PROTOCOL_VERSION = 1
 local MARKERS = { '.outrider', '.git' }
+--- For how long a server may take to end before it is made to.
+local STOP_MILLISECONDS = 4000
 
 --- Clients that were started and have not answered yet, clients that are being stopped, and what a client that
 --- has ended was started with.
@@ -142,6 +144,7 @@ function M.on_init(client, result)
     )
   end
   follow(client)
+  require('outrider.pulse').follow(client)
   require('outrider.status').changed()
 end
 
@@ -152,6 +155,7 @@ end
 function M.on_exit(code, signal, id)
   vim.schedule(function()
     pcall(vim.api.nvim_del_augroup_by_name, 'outrider.attach.' .. id)
+    require('outrider.pulse').leave(id)
     local was, told = running[id], stopping[id]
     running[id], stopping[id] = nil, nil
     local why = signal ~= 0 and ('signal %d'):format(signal) or ('exit code %d'):format(code)
@@ -310,6 +314,12 @@ function M.restart(client)
       again(was)
     end
     client_of.stop(client)
+    vim.defer_fn(function()
+      if stopping[client.id] then
+        -- Neovim 0.11 takes no second `stop`, and waits for the answer to the first for ever.
+        client.rpc.terminate()
+      end
+    end, STOP_MILLISECONDS)
   elseif ended then
     local was = ended
     ended = nil
@@ -333,6 +343,7 @@ function M.adopt()
   for _, client in ipairs(client_of.all()) do
     if not running[client.id] then
       follow(client)
+      require('outrider.pulse').follow(client)
       require('outrider.sessions').discover(client)
     end
   end

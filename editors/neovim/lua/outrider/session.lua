@@ -11,6 +11,7 @@
 ---@field seq integer the last event that was taken in
 ---@field title string the first task
 ---@field state 'idle'|'running'|'parked'|'lost'
+---@field away? boolean whether another process runs it: it can be looked at, and nothing else
 ---@field turn? string the turn that is running or parked
 ---@field mode? string
 ---@field model? string
@@ -55,6 +56,9 @@ function Session:take(event)
   local fold = self['on ' .. event.type]
   if fold then
     fold(self, event.data, event)
+  end
+  if self.away then
+    self.state, self.doing = 'lost', nil
   end
 end
 

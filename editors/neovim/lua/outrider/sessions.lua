@@ -19,6 +19,12 @@ local reading = {}
 local heard = {}
 
 local PAGE = 2000
+--- How often the log of a session is read on that another process runs.
+local LOOK_MILLISECONDS = 2000
+
+--- What is said of such a session.
+M.ELSEWHERE =
+  'Another window or editor is at that session. Here you can look on; it is answered, steered and cancelled there.'
 
 --- The parts that show a session, told of everything after it was folded.
 ---@return { event: fun(session: outrider.Session, event: outrider.Event), frame: fun(session, frame)? }[]
@@ -43,6 +49,14 @@ end
 ---@return outrider.Session?
 function M.current(client)
   return known[current[client.id] or '']
+end
+
+--- The session that is meant: the one that the current buffer shows, or else the one in use.
+---@param client vim.lsp.Client
+---@return outrider.Session?
+function M.here(client)
+  local shown = known[vim.b.outrider_session or '']
+  return shown and shown.client == client.id and shown or M.current(client)
 end
 
 --- Make a session the one in use.
@@ -196,6 +210,21 @@ function M.when_read(client, done)
   done()
 end
 
+--- Read on in a session that another process runs, as long as a window shows it: no events of it come here.
+local function look_on(client, session)
+  session.away, session.state = true, 'lost'
+  local function look()
+    if not session.away or session.client ~= client.id or client_of.stopped(client) then
+      return
+    end
+    if #vim.fn.win_findbuf(require('outrider.view').buffer(session)) > 0 then
+      M.catch_up(client, session.id)
+    end
+    vim.defer_fn(look, LOOK_MILLISECONDS)
+  end
+  vim.defer_fn(look, LOOK_MILLISECONDS)
+end
+
 --- Have the server go on with a session of its log, and show it.
 ---@param client vim.lsp.Client
 ---@param id string
@@ -205,8 +234,10 @@ function M.resume(client, id, done)
   -- What it asks is asked at once: it waits until the log says what it is about.
   reading[id] = reading[id] or {}
   local session = session_of(client, id)
+  local was_away = session.away
   M.use(client, id)
   client_of.execute(client, 'outrider.resume', { sessionId = id }, function(status)
+    session.away = nil
     table.insert(reading[id], function()
       M.reconcile(client, status)
       if done then
@@ -215,10 +246,18 @@ function M.resume(client, id, done)
     end)
     read(client, session)
   end, function(problem)
-    log.say('error', ('Outrider cannot go on with that session: %s'):format(problem.message))
     M.use(client, before ~= id and before or nil)
     session.state = 'lost'
-    finish_reading(session)
+    if (problem.data or {}).reason ~= 'session_in_use' then
+      log.say('error', ('Outrider cannot go on with that session: %s'):format(problem.message))
+      return finish_reading(session)
+    end
+    log.say('info', M.ELSEWHERE)
+    table.insert(reading[id], done)
+    if not was_away then
+      look_on(client, session)
+    end
+    read(client, session)
   end)
 end
 

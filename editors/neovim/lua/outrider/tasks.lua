@@ -34,6 +34,14 @@ local function place(client)
   return client.root_dir or ''
 end
 
+local function refused(client, prompt, options, problem)
+  unsent[place(client)] = { prompt = prompt, options = options }
+  log.say(
+    'error',
+    ('Outrider: %s. `:Outrider run` without a task has what you wrote.'):format(problem.message)
+  )
+end
+
 local function send(client, prompt, options)
   local chosen = status.chosen(client)
   local session = not options.new and sessions.current(client) or nil
@@ -65,11 +73,31 @@ local function send(client, prompt, options)
       sessions.catch_up(client, result.sessionId, show)
     end
   end, function(problem)
-    unsent[place(client)] = { prompt = prompt, options = options }
-    log.say(
-      'error',
-      ('Outrider: %s. `:Outrider run` without a task has what you wrote.'):format(problem.message)
-    )
+    refused(client, prompt, options, problem)
+  end)
+end
+
+--- Say something to the turn of a session, asked for where there is nothing to say yet.
+---@param client vim.lsp.Client
+---@param session outrider.Session
+---@param given string may be empty
+function M.steer(client, session, given)
+  if session.away then
+    return log.say('info', sessions.ELSEWHERE)
+  end
+  local function say(text)
+    local params = { sessionId = session.id, text = text }
+    client_of.execute(client, 'outrider.steer', params, nil, function(problem)
+      refused(client, text, {}, problem)
+    end)
+  end
+  if given ~= '' then
+    return say(given)
+  end
+  vim.ui.input({ prompt = 'Say: ' }, function(text)
+    if text and vim.trim(text) ~= '' then
+      say(text)
+    end
   end)
 end
 
@@ -125,11 +153,11 @@ function M.ask_and_run(prompt, question, options)
   if prompt ~= '' then
     return send(client, prompt, options)
   end
-  local refused = unsent[place(client)]
-  if refused then
-    question = take_over(question, options, refused.options)
+  local before = unsent[place(client)]
+  if before then
+    question = take_over(question, options, before.options)
   end
-  vim.ui.input({ prompt = question, default = refused and refused.prompt }, function(text)
+  vim.ui.input({ prompt = question, default = before and before.prompt }, function(text)
     if text and vim.trim(text) ~= '' then
       send(client, text, options)
     end

@@ -1,5 +1,6 @@
 /** Words of the protocol that have a type of their own here, and how they are said to a person. */
 
+import { visible } from "./visible.js";
 import type {
   Open,
   PlanItem,
@@ -86,7 +87,7 @@ export function short(count: number): string {
 export function spent(usage: Usage): string {
   if (!usage.inputTokens && !usage.outputTokens && usage.cost === undefined) return "";
   const tokens = `${usage.estimated ? "~" : ""}${short(usage.inputTokens ?? 0)} in, ${short(usage.outputTokens ?? 0)} out`;
-  return usage.cost === undefined ? tokens : `${tokens}, ${usage.cost.toFixed(4)}`;
+  return usage.cost === undefined ? tokens : `${tokens}, cost ${usage.cost.toFixed(4)}`;
 }
 
 /** `0.4 s`, `12 s`, `3 min 5 s`. */
@@ -111,6 +112,12 @@ export function ruleText(rule: RulePattern): string {
 /** What an error says. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** What a program that has ended printed last, behind what is said of its end; nothing where it printed nothing. */
+export function lastWords(printed: string): string {
+  const last = visible(oneLine(printed.trimEnd().split("\n").at(-1) ?? "", 300)).replace(/[.]$/, "");
+  return last === "" ? "" : ` It said: ${last}.`;
 }
 
 /** One line of at most so many characters. */

@@ -15,7 +15,7 @@ import { serverEnvironment } from "../core/find.js";
 import { problemOf } from "../core/handshake.js";
 import { type Inspect, type Options, configuration, initializationOptions, isMode } from "../core/settings.js";
 import type { ServerState } from "../core/status.js";
-import type { PermissionMode } from "../core/words.js";
+import { type PermissionMode, lastWords } from "../core/words.js";
 import type { Commands } from "../protocol/types.js";
 import type { Keys } from "./keys.js";
 import { type Server, provideServer } from "./server.js";
@@ -34,6 +34,19 @@ const MOST_CRASHES = 4;
 const CRASH_MILLISECONDS = 3 * 60_000;
 const STOP_MILLISECONDS = 4000;
 const START_MILLISECONDS = 30_000;
+/** For how long the last words of a server that fails are waited for. */
+const WORDS_MILLISECONDS = 500;
+/** How much of them is kept. */
+const PRINTED = 4000;
+
+/** Fails in silence until it was started: the problem is told here, with what to do. */
+class Client extends LanguageClient {
+  isUp = false;
+
+  override error(message: string, data?: unknown, showNotification: boolean | "force" = true): void {
+    super.error(message, data, this.isUp && showNotification);
+  }
+}
 
 export class Connection {
   state: ServerState = "stopped";
@@ -42,6 +55,7 @@ export class Connection {
 
   private client: LanguageClient | undefined;
   private process: ChildProcess | undefined;
+  private printed = "";
   private startedWith = "";
   private busy: Promise<void> = Promise.resolve();
   private crashes: number[] = [];
@@ -132,7 +146,7 @@ export class Connection {
     const mode = inspect("permissionMode").global;
     this.permissionMode = isMode(mode) ? mode : undefined;
     const env = serverEnvironment(process.env, await this.keys.all());
-    const client = new LanguageClient("outrider", "Outrider", () => this.spawn(server, env), {
+    const client = new Client("outrider", "Outrider", () => this.spawn(server, env), {
       documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
       initializationOptions: () => {
         const given = options();
@@ -164,10 +178,10 @@ export class Connection {
     try {
       await inTime(client.start());
     } catch (error) {
-      this.fail(
-        client,
-        `It was started with ${server.command.join(" ")}, but gave no answer: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      await this.ending();
+      const problem = error instanceof Error ? error.message : String(error);
+      const how = `It was started with ${server.command.join(" ")}, but gave no answer: ${problem.replace(/[.]$/, "")}.`;
+      this.fail(client, how + lastWords(this.printed));
       return;
     }
     const wrong = problemOf(client.initializeResult);
@@ -176,6 +190,7 @@ export class Connection {
       this.fail(client, wrong.problem);
       return;
     }
+    client.isUp = true;
     this.become("running");
     await this.started();
   }
@@ -184,11 +199,27 @@ export class Connection {
     const [program = "", ...args] = command;
     const child = spawn(program, [...args, "serve"], { cwd, env, stdio: "pipe" });
     this.process = child;
+    this.printed = "";
+    child.stderr.on("data", (text: Buffer) => {
+      this.printed = (this.printed + text.toString()).slice(-PRINTED);
+    });
     return new Promise((resolve, reject) => {
       child.once("spawn", () => {
         resolve(child);
       });
       child.once("error", reject);
+    });
+  }
+
+  /** Resolves when the process has ended and all that it printed is here, or soon. */
+  private async ending(): Promise<void> {
+    const child = this.process;
+    if (child === undefined || child.stderr?.closed === true) return;
+    await new Promise<void>((resolve) => {
+      child.once("close", () => {
+        resolve();
+      });
+      setTimeout(resolve, WORDS_MILLISECONDS);
     });
   }
 
@@ -210,12 +241,12 @@ export class Connection {
     void client.dispose().catch(() => undefined);
     if (this.crashes.length > MOST_CRASHES) {
       this.tell(
-        `The server ended ${String(this.crashes.length)} times in three minutes. It is not started again by itself.`,
+        `The server ended ${String(this.crashes.length)} times in three minutes. It is not started again by itself.${lastWords(this.printed)}`,
       );
       return;
     }
     void vscode.window.showWarningMessage(
-      "Outrider's server ended unexpectedly. It is started again, and what was going on goes on.",
+      `Outrider's server ended unexpectedly.${lastWords(this.printed)} It is started again, and what was going on goes on.`,
     );
     void this.inTurn(() => this.startNow());
   }

@@ -18,13 +18,9 @@ const AGAIN_MILLISECONDS = 500;
 export class Befores implements vscode.TextDocumentContentProvider {
   private readonly texts = new Map<string, string>();
 
-  /** Keep a text, and give the document that shows it. */
-  keep(path: string, text: string): vscode.Uri {
-    const uri = vscode.Uri.from({
-      scheme: BEFORE,
-      path: `/${path.replace(/^\//, "")}`,
-      query: String(this.texts.size),
-    });
+  /** Keep a text of a file, and give the document that shows it: with the file's path, as else it looks renamed. */
+  keep(file: vscode.Uri, text: string): vscode.Uri {
+    const uri = vscode.Uri.from({ scheme: BEFORE, path: file.path, query: String(this.texts.size) });
     this.texts.set(uri.toString(), text);
     return uri;
   }
@@ -81,7 +77,7 @@ async function review(house: House, befores: Befores): Promise<void> {
               : withoutHunks(before, change.hunks);
     }
     if (uri === undefined || before === undefined) lost.push(path);
-    else shown.push([uri, befores.keep(path, before), text === undefined ? befores.keep(path, "") : uri]);
+    else shown.push([uri, befores.keep(uri, before), text === undefined ? befores.keep(uri, "") : uri]);
   }
   if (shown.length > 0)
     await vscode.commands.executeCommand("vscode.changes", "Outrider: changes of this session", shown);

@@ -46,7 +46,7 @@ function body(entry: Entry, openFile: (path: string) => void): (Node | string)[]
           ),
         );
       }
-      if (entry.text !== "") parts.push(h("div", { class: "text", dir: "auto" }, ...parse(entry.text).map(block)));
+      if (entry.text !== "") parts.push(h("div", { class: "text" }, ...parse(entry.text).map(block)));
       return parts;
     }
     case "call":
@@ -167,16 +167,16 @@ function block(part: Block): Node {
     case "code":
       return h("pre", { class: "code", tabindex: 0, "data-language": part.language || undefined }, part.text);
     case "heading":
-      return h("h3", {}, ...part.spans.map(span));
+      return h("h3", { dir: "auto" }, ...part.spans.map(span));
     case "item":
       return h(
         "p",
-        { class: `item deep${String(Math.min(3, Math.floor(part.indent / 2)))}` },
+        { class: `item deep${String(Math.min(3, Math.floor(part.indent / 2)))}`, dir: "auto" },
         h("span", { class: "mark" }, part.sign),
         h("span", {}, ...part.spans.map(span)),
       );
     case "paragraph":
-      return h("p", {}, ...part.spans.map(span));
+      return h("p", { dir: "auto" }, ...part.spans.map(span));
   }
 }
 

@@ -275,26 +275,26 @@ function showOpen({ open: items }: Frame): void {
 }
 
 function showEmpty(now: Frame): void {
-  empty.hidden = feed.childElementCount > 0;
+  const isBroken = now.server === "failed";
+  empty.hidden = feed.childElementCount > 0 && !isBroken;
   if (empty.hidden) return;
-  const hint =
-    now.server === "failed"
-      ? [
-          h("p", {}, "Outrider's server is not running."),
-          h(
-            "div",
-            { class: "buttons" },
-            button("Restart", command("restart"), { class: "primary" }),
-            button("Show log", command("showLog"), { class: "secondary" }),
-          ),
-        ]
-      : [
-          h(
-            "p",
-            {},
-            "Give a task below. Outrider reads and searches by itself, and asks before it changes or runs anything. All it changes can be taken back.",
-          ),
-        ];
+  const hint = isBroken
+    ? [
+        h("p", {}, "Outrider's server is not running."),
+        h(
+          "div",
+          { class: "buttons" },
+          button("Restart", command("restart"), { class: "primary" }),
+          button("Show log", command("showLog"), { class: "secondary" }),
+        ),
+      ]
+    : [
+        h(
+          "p",
+          {},
+          "Give a task below. Outrider reads and searches by itself, and asks before it changes or runs anything. All it changes can be taken back.",
+        ),
+      ];
   empty.replaceChildren(...hint);
 }
 

@@ -43,6 +43,8 @@ class Task:
     """Empty while it runs."""
     reason: str = ""
     answer: str = ""
+    cut_off: str = ""
+    """The text that the model was in the middle of when it was stopped."""
     since: list[Step] = field(default_factory=list[Step])
     """What happened after its end."""
     calls: dict[str, Step] = field(default_factory=dict[str, Step])
@@ -107,7 +109,9 @@ def _responded(_told: Conversation, data: dict[str, Any], task: Task | None, _tu
     task.tokens += usage.get("inputTokens", 0) + usage.get("outputTokens", 0)
     if (cost := usage.get("cost")) is not None:
         task.cost = (task.cost or 0) + cost
-    if data["toolCalls"] and data["text"].strip():  # without calls it is the answer
+    if data["finishReason"] == "cancelled":
+        task.cut_off = data["text"]
+    elif data["toolCalls"] and data["text"].strip():  # without calls it is the answer
         task.did(Step(data["text"]))
 
 

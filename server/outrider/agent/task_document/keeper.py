@@ -7,7 +7,6 @@ and where they stand.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Sequence
 from pathlib import Path
 
 from outrider.agent import papers
@@ -245,7 +244,13 @@ class TaskDocument:
         page = self._page = page_of(self.told, standing)
         taken = self._taken
         self._tried.append(page)
-        problem = await self._writing.put(path, lambda text: self._woven(text, page, taken))
+        tried, there = tuple(self._tried), self._there
+
+        def weave(text: str) -> str:
+            before = next((one for one in reversed(tried) if is_in(one, text)), there)
+            return woven(text, page, before, taken, tried)
+
+        problem = await self._writing.put(path, weave)
         if problem is not None:
             _log.info("the task document is not written: %s", problem)
         elif self._writing.has_to_wait or self._is_open(path) != is_open:
@@ -254,10 +259,6 @@ class TaskDocument:
             self._news.set()  # it turned out only now which way it goes, and the page says that
         elif self._writing.takes_edits or not is_open:
             self._there, self._taken = page, self._taken[len(taken) :]
-
-    def _woven(self, text: str, page: Page, taken: Sequence[str]) -> str:
-        there = next((one for one in reversed(self._tried) if is_in(one, text)), self._there)
-        return woven(text, page, there, taken, self._tried)
 
     async def _choose(self, path: Path) -> None:
         """The session that it is about at first: the latest that is open here, else the one that it was about before."""

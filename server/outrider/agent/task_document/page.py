@@ -21,7 +21,7 @@ _LINE = 160
 _WORDS = 4000
 _OURS = re.compile(
     r"# (Outrider|A task for Outrider)$|Conversation `|Write a task below the line, and take|## Task \d|## Waits for you: |>|"
-    r"- [`“\[…]|- (asked|you said|taken back|brought back|left as it is) “|… \d+ earlier tasks|(Plan|Answer|Since then):$|"
+    r"- [`“\[…]|- (asked|you said|taken back|brought back|left as it is) “|… \d+ earlier tasks|(Plan|Answer|Answer, cut off|What went wrong|Since then):$|"
     r"Running[.:]|Waits for its turn|(Completed|Cancelled|Budget exhausted|Failed|Refused) \(|`.*` and `.*` would save:|"
     r"Code actions here: |Take a choice |Write an answer below this and|Outrider waits for you: |"
     r"The task (runs in another|was cut off)|Not done: |Your editor takes no edits"
@@ -120,7 +120,8 @@ def _heading(number: int, task: Task) -> str:
 
 
 def _shortly(number: int, task: Task) -> list[str]:
-    answer = ["", *quoted(short(task.answer, _BEGINNING))] if task.answer else []
+    text = task.answer or task.cut_off
+    answer = ["", *quoted(short(text, _BEGINNING))] if text else []
     return [_heading(number, task), "", *quoted(short(task.prompt, _LINE)), *answer, "", _result(task), ""]
 
 
@@ -138,7 +139,10 @@ def _in_full(number: int, task: Task) -> list[str]:
             "",
         ]
     if task.answer:
-        lines += ["Answer:", "", *quoted(task.answer, MOST_CHARACTERS), ""]
+        heading = "What went wrong:" if task.outcome == "failed" else "Answer:"
+        lines += [heading, "", *quoted(task.answer, MOST_CHARACTERS), ""]
+    elif task.cut_off:
+        lines += ["Answer, cut off:", "", *quoted(task.cut_off, MOST_CHARACTERS), ""]
     if task.outcome:
         lines += [_result(task), ""]
     if task.since:
@@ -207,7 +211,7 @@ def _state(told: Conversation | None, standing: Standing) -> list[str]:
             "The task runs in another window, and is answered there. What you send here needs a new conversation."
         )
     elif task is not None:
-        lines.append("The task was cut off: take the code action `resume the task`.")
+        lines.append("The task was cut off: take the code action `resume the task`, or `cancel the task`.")
     if standing.problem:
         lines.append(f"Not done: {short(standing.problem, 4 * _LINE)}")
     if standing.on_disk:

@@ -19,6 +19,8 @@ from outrider.workspace.documents import Document, DocumentStore, Lines
 MOST_BYTES = 10 * 1024 * 1024
 MOST_ROUNDS = 3
 """Edits in a row that are made until the text is as wanted."""
+LONG = 100_000
+"""Characters from which on the new text is worked out beside the event loop."""
 MOST_FAILURES = 2
 """Edits in a row that came to nothing, after which the file is written instead."""
 _LABEL = "Outrider: task document"
@@ -56,7 +58,7 @@ class Writing:
 
         Args:
             path: Its file, which exists.
-            weave: Gives the new text for one that is there.
+            weave: Gives the new text for one that is there; where that is long, in a thread.
 
         Returns:
             Why it is not, if it is not and waiting does not help.
@@ -67,23 +69,26 @@ class Writing:
             document = self._documents.get(uri)
             if document is None or not self.takes_edits:
                 break
-            if weave(document.text) == document.text:
+            wanted = await _wanted(weave, document.text)
+            if self._documents.get(uri) != document:
+                continue
+            if wanted == document.text:
                 return None
-            if not await self._edit(document, weave):
+            if not await self._edit(document, wanted):
                 return None
         document = self._documents.get(uri)
         if document is not None and self.takes_edits:
-            self.has_to_wait = weave(document.text) != document.text  # somebody types
+            self.has_to_wait = await _wanted(weave, document.text) != document.text  # somebody types
             return None
         return await asyncio.to_thread(self._write, path, weave, None if document is None else document.text)
 
-    async def _edit(self, document: Document, weave: Weave) -> bool:
-        """Put an edit into the buffer; whether to go on at once."""
+    async def _edit(self, document: Document, wanted: str) -> bool:
+        """Make the buffer as wanted; whether to go on at once."""
         if self._unseen == (document.version, document.text):
             self._failures += 1
             self.has_to_wait = self.takes_edits
             return not self.takes_edits
-        wanted, lines, encoding = weave(document.text), Lines(document.text), self._documents.encoding
+        lines, encoding = Lines(document.text), self._documents.encoding
         placed = [
             PlacedEdit(lines.place_of(hunk.start, encoding), lines.place_of(hunk.end, encoding), hunk.new)
             for hunk in text_hunks(document.text, wanted)
@@ -127,6 +132,10 @@ class Writing:
         if problem is None:
             self._written = after
         return None if problem is None else problem.message
+
+
+async def _wanted(weave: Weave, text: str) -> str:
+    return weave(text) if len(text) < LONG else await asyncio.to_thread(weave, text)
 
 
 def _with_saved(buffer: str, saved: str, known: str) -> str:
