@@ -313,7 +313,7 @@ class Scenario(ScriptWire):
     include: list[str] = Field(default_factory=list[str])
     """Files beside this one whose keys are taken first: objects are merged key by key, everything else replaced."""
     profile: str = "stock"
-    """The editor: a name of `outrider.testing.profiles`."""
+    """The editor: a name of `outrider.testing.editor.profiles`."""
     connection: Connection = "in-process"
     workspace: dict[str, str] = Field(default_factory=dict[str, str])
     """Texts of the files there are at the beginning."""

@@ -49,7 +49,7 @@ from outrider.store.retention import Retention
 from outrider.store.schema import FILE_NAME
 from outrider.tools.all import own_tools
 from outrider.tools.client import handed_tools
-from outrider.tools.git_history import GitHistory
+from outrider.tools.git.history import GitHistory
 from outrider.workspace.census import Census
 from outrider.workspace.choosing import Choosing
 from outrider.workspace.documents import DocumentStore

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from outrider.testing.profiles import EDITORS
+from outrider.testing.editor.profiles import EDITORS
 
 HONEST = [str(profile) for profile in EDITORS]
 

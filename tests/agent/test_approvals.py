@@ -7,9 +7,9 @@ import pytest
 from scripting import DONE, FIX, HONEST, call, result, results, step, types
 
 from outrider.agent.open_items import CHANGED_SINCE_ALLOWED
-from outrider.testing.answers import Dismiss, Late, Never
-from outrider.testing.profiles import NEVER_YES, PROFILES, STOCK
-from outrider.testing.wire_client import RpcError
+from outrider.testing.editor.answers import Dismiss, Late, Never
+from outrider.testing.editor.profiles import NEVER_YES, PROFILES, STOCK
+from outrider.testing.editor.wire_client import RpcError
 
 SOON = {"limits": {"askSeconds": 0.05}}
 RUN = call("run_command", command="echo ran > made.txt", called="run")

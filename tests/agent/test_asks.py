@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from scripting import DONE, call, result, step, types
 
-from outrider.testing.answers import Fail, Late, Never, Reply
-from outrider.testing.profiles import PROFILES
+from outrider.testing.editor.answers import Fail, Late, Never, Reply
+from outrider.testing.editor.profiles import PROFILES
 
 ASKS = PROFILES["asks"]
 RUN = call("run_command", command="echo hello")

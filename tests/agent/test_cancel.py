@@ -7,9 +7,9 @@ import signal
 import pytest
 from scripting import DONE, FIX, HONEST, call, result, results, step, types
 
-from outrider.testing.answers import Never
-from outrider.testing.profiles import PROFILES
-from outrider.testing.wire_client import RpcError
+from outrider.testing.editor.answers import Never
+from outrider.testing.editor.profiles import PROFILES
+from outrider.testing.editor.wire_client import RpcError
 
 SLEEP = call("run_command", command="echo started; trap '' TERM; sleep 1000", called="sleep")
 STALL = {"text": "A long story.", "chunk": 1, "fault": {"kind": "stall", "after": 6}}

@@ -7,10 +7,10 @@ import pytest
 from scripting import DONE, HONEST, call, result, step, types
 
 from outrider.ports.model import content_hash
-from outrider.testing.answers import Dismiss, Never
-from outrider.testing.profiles import PROFILES, VSCODE
+from outrider.testing.editor.answers import Dismiss, Never
+from outrider.testing.editor.profiles import PROFILES, VSCODE
+from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.scenario import scripted, start_session
-from outrider.testing.wire_client import RpcError
 from outrider.workspace import choosing
 from outrider.workspace.choosing import OFFERED, OWN_CHANGE, REASONS, STILL_THERE
 from outrider_protocol import ALLOW_ONCE, CHOOSE, REJECT, REVIEW

@@ -4,11 +4,11 @@ import pytest
 from scripting import DONE, HONEST, call, result, results, step, types
 from well_formed import assert_well_formed
 
-from outrider.testing.answers import Dismiss, Fail, Late, Never, Reply, Wrong
-from outrider.testing.connections import Stdio
-from outrider.testing.profiles import BAD_TOOLS
+from outrider.testing.editor.answers import Dismiss, Fail, Late, Never, Reply, Wrong
+from outrider.testing.editor.connections import Stdio
+from outrider.testing.editor.profiles import BAD_TOOLS
+from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.scenario import client_tool, scripted, start_session
-from outrider.testing.wire_client import RpcError
 from replayed import assert_replays
 
 CITY = {"type": "string"}

@@ -3,7 +3,7 @@
 import pytest
 from scripting import DONE, call, result, step
 
-from outrider.testing.profiles import BAD_DIAGNOSTICS
+from outrider.testing.editor.profiles import BAD_DIAGNOSTICS
 
 LOOK = call("diagnostics", called="look")
 LOOK_AT_TARIFF = call("diagnostics", path="tariff.py", called="look")

@@ -3,8 +3,8 @@
 import pytest
 from scripting import DONE, HONEST, call, result, step, types
 
-from outrider.testing.profiles import BAD_EDITS, MOVING
-from outrider.testing.wire_client import RpcError
+from outrider.testing.editor.profiles import BAD_EDITS, MOVING
+from outrider.testing.editor.wire_client import RpcError
 
 FULL = {"permissionMode": "full"}
 AUTO = {"permissionMode": "auto-edit"}

@@ -6,7 +6,7 @@ import pytest
 from scripting import DONE, FIX, step
 
 from outrider.store.log import Store
-from outrider.testing.answers import Never
+from outrider.testing.editor.answers import Never
 from outrider.testing.scenario import start_session
 from provider_server import ProviderServer, Said, breaks
 

@@ -15,8 +15,8 @@ from outrider.permissions.redaction import Private
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import Message, ProviderData, ToolCall
 from outrider.store.exported import contents_named, encode_content, hash_of, parse_export
+from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.scenario import embedded, scripted, start_session
-from outrider.testing.wire_client import RpcError
 from outrider_protocol.export import Export
 
 KEY = "planted-3141592653"

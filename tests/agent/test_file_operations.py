@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from scripting import DONE, HONEST, call, result, results, step
 
-from outrider.testing.profiles import NEOVIM, PROFILES, VSCODE
+from outrider.testing.editor.profiles import NEOVIM, PROFILES, VSCODE
 from outrider.testing.scenario import scripted, start_session
 from outrider.tools.unsaved import OWN_UNSAVED, UNSAVED
 from outrider.workspace import disk

@@ -6,7 +6,7 @@ import pytest
 from scripting import DONE, call, step
 
 from outrider.ports.visible import spelled_out, visible
-from outrider.testing.answers import Never
+from outrider.testing.editor.answers import Never
 
 HIDING = "\x1b[2J\u202e\u200b\x9b\u3164\U000e0041é\u200dé\ufe0f\ufe0f"
 SIGNS = re.compile(

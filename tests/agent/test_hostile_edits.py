@@ -6,7 +6,7 @@ import pytest
 from scripting import DONE, FIX, call, result, step
 
 from outrider.ports.model import content_hash
-from outrider.testing.profiles import BAD_EDITS, MOVING, PROFILES, STOCK
+from outrider.testing.editor.profiles import BAD_EDITS, MOVING, PROFILES, STOCK
 
 PART = replace(STOCK, name="applies-part-once", edit_fault="partly_once")
 TWO = call("edit_file", path="tariff.py", edits=[

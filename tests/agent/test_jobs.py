@@ -6,9 +6,9 @@ import psutil
 import pytest
 from scripting import DONE, call, result, results, step, types
 
-from outrider.testing.connections import Stdio
+from outrider.testing.editor.connections import Stdio
+from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.scenario import scripted, start_session
-from outrider.testing.wire_client import RpcError
 
 REAL = {"testing": {"clock": None}, "permissionMode": "full"}
 COUNTED = {"testing": {"clock": None, "ids": "sequential"}, "permissionMode": "full"}

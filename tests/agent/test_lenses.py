@@ -3,7 +3,7 @@
 import pytest
 from scripting import DONE, FIX, HONEST, call, step
 
-from outrider.testing.profiles import PROFILES
+from outrider.testing.editor.profiles import PROFILES
 
 FULL = {"permissionMode": "full"}
 UNDO, REDO = "Outrider: undo this change", "Outrider: redo this change"

@@ -6,9 +6,9 @@ import pytest
 from scripting import DONE, FIX, call, result, results, step, types
 
 from outrider.ports.clock import SteppingClock
-from outrider.testing.answers import Never
+from outrider.testing.editor.answers import Never
+from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.scenario import embedded
-from outrider.testing.wire_client import RpcError
 
 READ = call("read_file", path="tariff.py")
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from scripting import DONE, call, held, step
 
-from outrider.testing.profiles import PROFILES
+from outrider.testing.editor.profiles import PROFILES
 from outrider.tools import meanwhile
 from outrider.workspace import census
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from scripting import DONE, call, result, step
 
-from outrider.testing.profiles import EDITORS, KATE
+from outrider.testing.editor.profiles import EDITORS, KATE
 
 FULL = {"permissionMode": "full"}
 TWO = (

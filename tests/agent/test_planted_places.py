@@ -7,7 +7,7 @@ import pytest
 from scripting import results
 from test_secrets import log_of
 
-from outrider.testing.answers import Never, Wrong
+from outrider.testing.editor.answers import Never, Wrong
 from outrider.testing.scenario import client_tool, embedded, start_session
 from provider_server import ProviderServer, Said
 from replayed import assert_replays

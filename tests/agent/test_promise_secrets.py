@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 from scripting import DONE, call, step
 
-from outrider.testing.connections import Stdio
+from outrider.testing.editor.connections import Stdio
 
 KEY = "sk-planted-3141592653"
 PROVIDER = {"kind": "openai-chat", "baseUrl": "http://127.0.0.1:9/v1", "apiKeyEnv": "MODEL_AUTH"}

@@ -13,8 +13,8 @@ from well_formed import assert_well_formed
 from outrider.agent.state import SessionState
 from outrider.ports.events import LoggedEvent
 from outrider.store.schema import FILE_NAME
-from outrider.testing.answers import Dismiss
-from outrider.testing.profiles import PROFILES
+from outrider.testing.editor.answers import Dismiss
+from outrider.testing.editor.profiles import PROFILES
 from outrider.testing.scenario import scripted, start_session
 
 FULL = {"permissionMode": "full"}

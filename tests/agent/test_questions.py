@@ -3,9 +3,9 @@
 import pytest
 from scripting import DONE, HONEST, call, result, step, types
 
-from outrider.testing.answers import Late
-from outrider.testing.profiles import NEVER_YES
-from outrider.testing.wire_client import RpcError
+from outrider.testing.editor.answers import Late
+from outrider.testing.editor.profiles import NEVER_YES
+from outrider.testing.editor.wire_client import RpcError
 
 COLOUR = call("ask_user", question="Which colour?", options=["red", "blue"], allow_free_form=False)
 OPEN = call("ask_user", question="Which name?", options=["Ann"])

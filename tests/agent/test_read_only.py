@@ -16,7 +16,7 @@ from scripting import DONE, call, results, step
 from well_formed import assert_well_formed
 
 from outrider.permissions.decide import Access
-from outrider.testing.answers import Dismiss
+from outrider.testing.editor.answers import Dismiss
 from outrider.testing.scenario import embedded, scripted, start_session
 from outrider.tools.all import own_tools
 from outrider.tools.context import Action

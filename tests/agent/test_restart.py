@@ -5,9 +5,9 @@ from scripting import DONE, FIX, call, result, results, step, types
 from well_formed import assert_well_formed
 
 from outrider.agent.open_items import CHANGED_SINCE_ASKED
-from outrider.testing.answers import Never
+from outrider.testing.editor.answers import Never
+from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.scenario import scripted, start_session
-from outrider.testing.wire_client import RpcError
 
 RANDOM = {"testing": {"ids": None}}
 COLOUR = call("ask_user", question="Which colour?", options=["red", "blue"], called="colour")

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from scripting import DONE, FIX, HONEST, call, result, step, types
 
-from outrider.testing.answers import Dismiss, Never
-from outrider.testing.profiles import NEVER_YES, PROFILES
+from outrider.testing.editor.answers import Dismiss, Never
+from outrider.testing.editor.profiles import NEVER_YES, PROFILES
+from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.scenario import scripted, start_session
-from outrider.testing.wire_client import RpcError
 from replayed import assert_replays
 
 SOON = {"limits": {"askSeconds": 0.05}}

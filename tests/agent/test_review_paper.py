@@ -6,8 +6,8 @@ import pytest
 from scripting import DONE, HONEST, call, result, step, types
 from test_review import EDITS, LINES, PATCH, SOON, asked
 
-from outrider.testing.answers import Dismiss
-from outrider.testing.profiles import NEVER_YES
+from outrider.testing.editor.answers import Dismiss
+from outrider.testing.editor.profiles import NEVER_YES
 from outrider.testing.scenario import scripted, start_session
 from replayed import assert_replays
 

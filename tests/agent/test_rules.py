@@ -5,8 +5,8 @@ import hashlib
 import pytest
 from scripting import DONE, FIX, call, results, step
 
-from outrider.testing.answers import Dismiss
-from outrider.testing.wire_client import RpcError
+from outrider.testing.editor.answers import Dismiss
+from outrider.testing.editor.wire_client import RpcError
 
 MAKE = call("run_command", command="echo one >/dev/null && touch made", called="make")
 

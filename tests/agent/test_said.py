@@ -3,7 +3,7 @@
 import pytest
 from scripting import DONE, FIX, step
 
-from outrider.testing.wire_client import RpcError
+from outrider.testing.editor.wire_client import RpcError
 
 
 def shown(editor):

@@ -10,8 +10,8 @@ import pytest
 from scripting import DONE, call, result, results, step, types
 
 from outrider.processes.sandbox import Walls, bubblewrap
-from outrider.testing.answers import Never
-from outrider.testing.connections import Stdio
+from outrider.testing.editor.answers import Never
+from outrider.testing.editor.connections import Stdio
 
 AUTO = {"sandbox": "auto", "testing": {"clock": None, "ids": "sequential"}}
 WRITE = "echo one >> ../outside.txt; echo two >> inside.txt"

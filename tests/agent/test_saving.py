@@ -3,7 +3,7 @@
 import pytest
 from scripting import DONE, FIX, HONEST, call, results, step, types
 
-from outrider.testing.profiles import BAD_SAVES, PROFILES
+from outrider.testing.editor.profiles import BAD_SAVES, PROFILES
 
 RUN = call("run_command", command="grep -h hours tariff.py", called="run")
 FULL = {"permissionMode": "full"}

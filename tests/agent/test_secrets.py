@@ -12,7 +12,7 @@ import pytest
 from scripting import DONE, call, result, results, step
 
 from outrider.replay.play import Replayed, play
-from outrider.testing.answers import Never
+from outrider.testing.editor.answers import Never
 from outrider.testing.scenario import embedded, scripted, start_session
 from outrider_protocol.export import Export
 from provider_server import ProviderServer, Said, fails

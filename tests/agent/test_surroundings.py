@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from scripting import DONE, FIX, call, result, results, step, types
 
+from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.scenario import scripted, start_session
-from outrider.testing.wire_client import RpcError
 
 RUN = call("run_command", command="grep hours tariff.py", called="run")
 FULL = {"permissionMode": "full"}

@@ -8,8 +8,8 @@ import pytest
 from scripting import FIX, call, step
 
 from outrider.agent.task_document import keeper, writing
-from outrider.testing.answers import Never
-from outrider.testing.profiles import (
+from outrider.testing.editor.answers import Never
+from outrider.testing.editor.profiles import (
     BAD_EDITS,
     BARE,
     EGLOT,
@@ -21,8 +21,8 @@ from outrider.testing.profiles import (
     STOCK,
     VIM_LSP,
 )
+from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.scenario import scripted, start_session
-from outrider.testing.wire_client import RpcError
 
 PATH = ".outrider/task.md"
 MARK = "<!-- Write below this line, then take the code action. -->"

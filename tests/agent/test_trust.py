@@ -6,8 +6,8 @@ import os
 import pytest
 from scripting import DONE, FIX, HONEST, call, result, results, step, types
 
-from outrider.testing.answers import Dismiss, Fail, Late, Never, Reply
-from outrider.testing.wire_client import RpcError
+from outrider.testing.editor.answers import Dismiss, Fail, Late, Never, Reply
+from outrider.testing.editor.wire_client import RpcError
 
 TITLES = ("Trust this workspace", "Stay read-only")
 UNSAID = {"trusted": None}

@@ -3,7 +3,7 @@
 import pytest
 from scripting import DONE, FIX, call, step
 
-from outrider.testing.answers import Never
+from outrider.testing.editor.answers import Never
 
 ABOVE = call("insert_lines", path="tariff.py", after_line=0, text="# Prices.\n", called="above")
 

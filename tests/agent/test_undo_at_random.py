@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from scripting import DONE, call, step
 from well_formed import assert_well_formed
 
+from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.scenario import scripted, start_session
-from outrider.testing.wire_client import RpcError
 from replayed import assert_replays
 
 FULL = {"permissionMode": "full"}

@@ -4,7 +4,7 @@ import pytest
 from file_steps import delete, edit, rename, run, write
 from scripting import DONE
 
-from outrider.testing.wire_client import RpcError
+from outrider.testing.editor.wire_client import RpcError
 from outrider.workspace.history.histories import GONE
 
 FULL = {"permissionMode": "full"}

@@ -7,7 +7,7 @@ import pytest
 from scripting import DONE, call, step
 
 from outrider.agent.undo.below import REASON
-from outrider.testing.answers import Dismiss
+from outrider.testing.editor.answers import Dismiss
 from outrider.workspace.editing import UNSAVED
 
 FULL = {"permissionMode": "full"}

@@ -3,8 +3,8 @@
 import psutil
 import pytest
 
-from outrider.testing.answers import Never
-from outrider.testing.connections import Stdio
+from outrider.testing.editor.answers import Never
+from outrider.testing.editor.connections import Stdio
 from outrider.testing.scenario import scripted, start_session
 
 RANDOM_IDS = {"testing": {"ids": None}}

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.scenario import scripted, start_session
-from outrider.testing.wire_client import RpcError
 from outrider_protocol import INVALID_PARAMS, REQUEST_FAILED
 from outrider_protocol.commands import COMMANDS
 

@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from outrider.testing.answers import Never
+from outrider.testing.editor.answers import Never
+from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.scenario import scripted, start_session
-from outrider.testing.wire_client import RpcError
 
 EDIT = {"name": "edit_file", "input": {"path": "README.md", "old": "Parking", "new": "Tariffs"}, "id": "c_1"}
 WIDENING = {

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from outrider.store.schema import FILE_NAME, SCHEMA_VERSION
-from outrider.testing.answers import Never
-from outrider.testing.connections import Stdio
+from outrider.testing.editor.answers import Never
+from outrider.testing.editor.connections import Stdio
+from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.scenario import scripted, start_session
-from outrider.testing.wire_client import RpcError
 from outrider_protocol import REQUEST_FAILED
 from outrider_protocol.commands import COMMANDS
 

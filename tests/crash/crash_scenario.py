@@ -11,7 +11,7 @@ from pathlib import Path
 
 from outrider.store.blobs import read
 from outrider.store.schema import FILE_NAME
-from outrider.testing.answers import Dismiss
+from outrider.testing.editor.answers import Dismiss
 from outrider.testing.scenario import scripted
 from outrider_protocol import ALLOW_ONCE, ANSWER, REJECT, RESUME, SAVE_AND_CONTINUE, WAIT
 

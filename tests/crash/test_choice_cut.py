@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from crash_scenario import RANDOM_IDS, cut_log, whole_log
 
-from outrider.testing.answers import Never
-from outrider.testing.connections import Stdio
+from outrider.testing.editor.answers import Never
+from outrider.testing.editor.connections import Stdio
 from outrider.testing.scenario import embedded, scripted, start_session
 from outrider_protocol import ANSWER, CHOOSE, RESUME, RUN, UNDO
 from replayed import assert_replays

@@ -17,7 +17,7 @@ from crash_scenario import (
     whole_log,
 )
 
-from outrider.testing.connections import Stdio
+from outrider.testing.editor.connections import Stdio
 from outrider.testing.scenario import embedded, scripted, start_session
 from outrider_protocol import ANSWER, EVENT_NOTIFICATION, RUN, UNDO
 from replayed import assert_replays

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from outrider.agent import recovery
-from outrider.testing.crash import play_killed
-from outrider.testing.scenario_file import load_scenario
+from outrider.testing.scenario_files.crash import play_killed
+from outrider.testing.scenario_files.scenario_file import load_scenario
 from outrider_protocol.scenario import Scenario
 
 FOLDER = Path(__file__).parents[1] / "scenarios"

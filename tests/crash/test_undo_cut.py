@@ -5,7 +5,7 @@ import os
 import pytest
 from crash_scenario import RANDOM_IDS, cut_log, to_the_end, whole_log
 
-from outrider.testing.connections import Stdio
+from outrider.testing.editor.connections import Stdio
 from outrider.testing.scenario import embedded, scripted, start_session
 from replayed import assert_replays
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from outrider.testing.connections import Stdio
+from outrider.testing.editor.connections import Stdio
 from outrider.testing.scenario import scripted, start_session
 
 ENTRY = Path(__file__).with_name("serve_without_posix.py")

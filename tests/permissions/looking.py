@@ -9,7 +9,7 @@ from outrider.permissions.guarded import Guarded
 from outrider.ports.clock import SystemClock
 from outrider.processes import Supervisor
 from outrider.tools.command_line import look_at, look_with_past
-from outrider.tools.git_history import GitHistory
+from outrider.tools.git.history import GitHistory
 from outrider.workspace.paths import folders_of
 
 

@@ -164,7 +164,7 @@ def test_what_is_committed_later_is_seen_by_the_same_server(repository):
 
     from outrider.ports.clock import SystemClock
     from outrider.processes import Supervisor
-    from outrider.tools.git_history import GitHistory
+    from outrider.tools.git.history import GitHistory
 
     async def scenario():
         clock = SystemClock()

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from outrider.tools.command_line import look_at
-from outrider.tools.git_nested import why_git_runs_more
+from outrider.tools.git.nested import why_git_runs_more
 from outrider.workspace.paths import folders_of
 from permissions.looking import verdicts
 

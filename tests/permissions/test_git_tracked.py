@@ -8,7 +8,7 @@ import pytest
 from outrider.permissions.decide import Access, decide
 from outrider.permissions.rules import RUN, Rule
 from outrider.permissions.ruling import ruling_on
-from outrider.tools.git_tracked import tracked_files
+from outrider.tools.git.tracked import tracked_files
 from permissions.looking import looked, verdicts
 
 ROWS = [

@@ -17,7 +17,7 @@ from outrider.permissions.redaction import Private
 from outrider.replay.play import Replayed, play
 from outrider.store.exported import contents_named, decode_content, read_export
 from outrider.store.log import Store
-from outrider.testing.play import play as play_scenario
+from outrider.testing.scenario_files.play import play as play_scenario
 from outrider_protocol.export import Export
 
 CORPUS = Path(__file__).parent / "corpus"

@@ -7,7 +7,7 @@ import pytest
 from outrider.agent import context
 from outrider.permissions.decide import Judgement
 from outrider.replay.play import Replayed, ReplayProblem, play
-from outrider.testing.answers import Dismiss
+from outrider.testing.editor.answers import Dismiss
 from outrider.testing.scenario import embedded, scripted, start_session
 from replayed import exports_of
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from outrider.testing.scenario_file import load_scenario
+from outrider.testing.scenario_files.scenario_file import load_scenario
 from outrider_protocol.scenario import Scenario
 
 FOLDER = Path(__file__).parent

@@ -11,7 +11,7 @@ from outrider.permissions.decide import Judgement
 from outrider.permissions.masking import Masked, Masking
 from outrider.ports.ids import RandomIds, SequentialIds
 from outrider.store.log import Store
-from outrider.testing.verdict import play_and_judge
+from outrider.testing.scenario_files.verdict import play_and_judge
 from outrider.tools import changes, placeholders, rebase
 from outrider.tools.told import Telling
 from outrider.workspace.history import journal

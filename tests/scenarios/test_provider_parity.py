@@ -3,8 +3,8 @@
 import pytest
 from suite import read, without_golden
 
-from outrider.testing.expectations import judge
-from outrider.testing.play import play
+from outrider.testing.scenario_files.expectations import judge
+from outrider.testing.scenario_files.play import play
 from provider_server import IN_DIALECT, ProviderServer, Said, tells
 
 PARITY = [

@@ -5,8 +5,8 @@ from suite import FILES, read, without_golden
 
 from outrider.replay.play import Replayed
 from outrider.replay.play import play as replay
-from outrider.testing.play import play
-from outrider.testing.verdict import play_and_judge
+from outrider.testing.scenario_files.play import play
+from outrider.testing.scenario_files.verdict import play_and_judge
 from replayed import assert_replays, exports_of
 
 GOLDEN = [name for name in FILES if read(name).expect.golden is not None]

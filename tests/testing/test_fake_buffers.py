@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tiny_server import TinyServer, text_edit
 
 from outrider.ports.text import Place
-from outrider.testing.buffers import Buffer, line_starts, offset_at, position_at, read_form
+from outrider.testing.editor.buffers import Buffer, line_starts, offset_at, position_at, read_form
 from outrider.workspace.documents import ContentChange, DocumentStore, offset_of, place_of
 
 ENCODINGS = ["utf-8", "utf-16", "utf-32"]

@@ -12,10 +12,10 @@ import pytest
 from tiny_server import TinyServer, text_edit
 
 from outrider.testing import profiles
-from outrider.testing.answers import Dismiss, Fail, Never, Reply
-from outrider.testing.connections import InProcess, Stdio
-from outrider.testing.fake_editor import FakeEditor
-from outrider.testing.wire_client import RpcError
+from outrider.testing.editor.answers import Dismiss, Fail, Never, Reply
+from outrider.testing.editor.connections import InProcess, Stdio
+from outrider.testing.editor.fake_editor import FakeEditor
+from outrider.testing.editor.wire_client import RpcError
 
 ALL = pytest.mark.parametrize("profile", profiles.PROFILES.values(), ids=str)
 

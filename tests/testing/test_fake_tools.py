@@ -7,9 +7,9 @@ import pytest
 from tiny_server import TinyServer
 
 from outrider.testing import profiles
-from outrider.testing.answers import Dismiss, Fail, Late, Never, Reply, Wrong
-from outrider.testing.connections import InProcess
-from outrider.testing.fake_editor import FakeEditor
+from outrider.testing.editor.answers import Dismiss, Fail, Late, Never, Reply, Wrong
+from outrider.testing.editor.connections import InProcess
+from outrider.testing.editor.fake_editor import FakeEditor
 from outrider.testing.scenario import client_tool
 
 CALL = {

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from outrider.testing.diffs import line_diff
-from outrider.testing.profiles import PROFILES
-from outrider.testing.verdict import play_and_judge
+from outrider.testing.editor.profiles import PROFILES
+from outrider.testing.scenario_files.verdict import play_and_judge
 from outrider_protocol.scenario import Scenario
 
 EDIT = {"name": "edit_file", "input": {"path": "a.py", "old": "3", "new": "2"}, "id": "c_edit"}
@@ -601,7 +601,7 @@ async def test_every_failure_is_shown_not_only_the_first(shown):
 
 
 async def test_a_wait_is_bounded_and_shows_the_last_messages(shown, monkeypatch):
-    monkeypatch.setattr("outrider.testing.steps.WAIT_SECONDS", 0.2)
+    monkeypatch.setattr("outrider.testing.scenario_files.steps.WAIT_SECONDS", 0.2)
     steps = [*BASE["steps"], {"do": "until", "event": {"type": "workspace.changed"}}, {"do": "save"}]
     (failure,) = await shown({"steps": steps})
     assert failure.startswith("steps[1] until\n")
@@ -617,7 +617,7 @@ async def test_an_event_that_cannot_come_any_more_fails_at_once(shown):
 
 
 async def test_rules_that_the_server_breaks_fail_a_scenario(shown, monkeypatch):
-    monkeypatch.setattr("outrider.testing.checks.EVENT_TYPES", {})
+    monkeypatch.setattr("outrider.testing.editor.checks.EVENT_TYPES", {})
     assert any("that it keeps the rules" in failure for failure in await shown({}))
 
 

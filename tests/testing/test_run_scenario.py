@@ -19,8 +19,8 @@ from outrider.testing import (
     run_scenario,
     say,
 )
+from outrider.testing.editor.profiles import BAD_EDITS, MOVING, NEVER_YES
 from outrider.testing.open_items import answer_params
-from outrider.testing.profiles import BAD_EDITS, MOVING, NEVER_YES
 
 FILES = {"tariff.py": "def price(hours):\n    return hours * 3\n", "docs/é.md": "# Parking\n"}
 FIXED = {**FILES, "tariff.py": "def price(hours):\n    return hours * 2\n"}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from outrider.testing.connections import Stdio
-from outrider.testing.profiles import PROFILES
+from outrider.testing.editor.connections import Stdio
+from outrider.testing.editor.profiles import PROFILES
 from outrider.testing.scenario import options, scripted, start_session
 from outrider_protocol.settings import Settings
 

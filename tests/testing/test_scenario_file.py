@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from outrider.testing.scenario_file import ScenarioProblem, load_scenario
+from outrider.testing.scenario_files.scenario_file import ScenarioProblem, load_scenario
 from outrider_protocol.scenario import Scenario
 
 SMALLEST = {

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from outrider.ports.clock import SteppingClock
 from outrider.ports.editor import Applied, DocumentEdit, EditorTraits
 from outrider.ports.text import Place
-from outrider.testing.buffers import Buffer
+from outrider.testing.editor.buffers import Buffer
 from outrider.workspace.change import Change, NotWritten, Written
 from outrider.workspace.diff import apply_hunks, text_hunks
 from outrider.workspace.documents import ContentChange, DocumentStore

@@ -25,7 +25,7 @@ from outrider.ports.model import Model, ToolCall, content_hash
 from outrider.processes import Jobs, Supervisor
 from outrider.processes.sandbox import Confined
 from outrider.tools.context import Action, Approval, SeenText
-from outrider.tools.git_history import GitHistory
+from outrider.tools.git.history import GitHistory
 from outrider.workspace.census import Census
 from outrider.workspace.change import Change
 from outrider.workspace.choosing import Chosen, Stop

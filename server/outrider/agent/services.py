@@ -18,7 +18,7 @@ from outrider.ports.model import Message
 from outrider.processes import Supervisor
 from outrider.processes.sandbox import Sandbox
 from outrider.store.log import Store
-from outrider.tools.git_history import GitHistory
+from outrider.tools.git.history import GitHistory
 from outrider.tools.registry import Registry
 from outrider.workspace.census import Census
 from outrider.workspace.choosing import Choosing

@@ -28,7 +28,7 @@ from outrider.processes import Supervisor
 from outrider.settings import from_layers, read_user_file
 from outrider.tools.all import own_tools
 from outrider.tools.command_line import look_at, look_with_past
-from outrider.tools.git_history import GitHistory, Past
+from outrider.tools.git.history import GitHistory, Past
 from outrider.workspace.paths import folders_of
 from outrider_protocol.settings import PermissionMode
 

@@ -21,12 +21,12 @@ from outrider.cli.files import write_file
 from outrider.cli.render import counted
 from outrider.models.json_file import read_json
 from outrider.store.exported import ExportProblem, read_export
-from outrider.testing.crash import play_killed
+from outrider.testing.editor.profiles import PROFILES
 from outrider.testing.failures import Failure
-from outrider.testing.from_export import Untold, scenario_of, written
-from outrider.testing.profiles import PROFILES
-from outrider.testing.scenario_file import ScenarioProblem, load_scenario
-from outrider.testing.verdict import play_and_judge
+from outrider.testing.scenario_files.crash import play_killed
+from outrider.testing.scenario_files.from_export import Untold, scenario_of, written
+from outrider.testing.scenario_files.scenario_file import ScenarioProblem, load_scenario
+from outrider.testing.scenario_files.verdict import play_and_judge
 from outrider_protocol.scenario import Connection, Scenario
 
 _SCENARIO_KEYS: Final = frozenset({"steps", "model"})

@@ -42,7 +42,7 @@ from outrider.replay.world import (
 from outrider.store.exported import decode_content
 from outrider.store.log import Store
 from outrider.store.problem import StoreProblem
-from outrider.tools.git_history import GitHistory
+from outrider.tools.git.history import GitHistory
 from outrider.workspace.census import Census
 from outrider.workspace.search import Search
 from outrider_protocol.commands import AnswerParams, RunParams

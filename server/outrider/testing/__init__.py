@@ -19,17 +19,17 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from outrider.testing.answers import Dismiss, Fail, Late, Never, Question, Reply, ToolCall, Wrong
-    from outrider.testing.connections import InProcess, Stdio
-    from outrider.testing.fake_editor import FakeEditor
+    from outrider.testing.editor.answers import Dismiss, Fail, Late, Never, Question, Reply, ToolCall, Wrong
+    from outrider.testing.editor.connections import InProcess, Stdio
+    from outrider.testing.editor.fake_editor import FakeEditor
+    from outrider.testing.editor.profiles import EDITORS, HOSTILE, PROFILES, Profile
+    from outrider.testing.editor.wire_client import RpcError
     from outrider.testing.invocations import Invocation, read_invocations
     from outrider.testing.open_items import OpenItem, Reject, Review
-    from outrider.testing.profiles import EDITORS, HOSTILE, PROFILES, Profile
     from outrider.testing.running import run_explore_scenario, run_scenario
     from outrider.testing.scenario import client_tool, embedded, scripted, start_session
     from outrider.testing.scenario_run import ScenarioRun
     from outrider.testing.script import ScriptedModel, call, say
-    from outrider.testing.wire_client import RpcError
 
 __all__ = [
     "EDITORS",
@@ -66,17 +66,17 @@ __all__ = [
 ]
 
 _MODULES: Final = {
-    "answers": ("Dismiss", "Fail", "Late", "Never", "Question", "Reply", "ToolCall", "Wrong"),
-    "connections": ("InProcess", "Stdio"),
-    "fake_editor": ("FakeEditor",),
+    "editor.answers": ("Dismiss", "Fail", "Late", "Never", "Question", "Reply", "ToolCall", "Wrong"),
+    "editor.connections": ("InProcess", "Stdio"),
+    "editor.fake_editor": ("FakeEditor",),
     "invocations": ("Invocation", "read_invocations"),
     "open_items": ("OpenItem", "Reject", "Review"),
-    "profiles": ("EDITORS", "HOSTILE", "PROFILES", "Profile"),
+    "editor.profiles": ("EDITORS", "HOSTILE", "PROFILES", "Profile"),
     "running": ("run_explore_scenario", "run_scenario"),
     "scenario": ("client_tool", "embedded", "scripted", "start_session"),
     "scenario_run": ("ScenarioRun",),
     "script": ("ScriptedModel", "call", "say"),
-    "wire_client": ("RpcError",),
+    "editor.wire_client": ("RpcError",),
 }
 _HOMES: Final = {name: module for module, given in _MODULES.items() for name in given}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from outrider.store.log import Store
 from outrider.store.schema import FILE_NAME, open_reader
-from outrider.testing.connections import Connection, Stdio
+from outrider.testing.editor.connections import Connection, Stdio
 
 
 async def kill(connection: Connection, state_dir: Path) -> None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
 import outrider_protocol as names
-from outrider.testing.answers import Answer, Dismiss, Never, Question, Wrong
-from outrider.testing.fake_editor import FakeEditor
+from outrider.testing.editor.answers import Answer, Dismiss, Never, Question, Wrong
+from outrider.testing.editor.fake_editor import FakeEditor
 
 Object = dict[str, Any]
 

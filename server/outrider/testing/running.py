@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from outrider.testing.answers import Answers, ToolAnswers
+from outrider.testing.editor.answers import Answers, ToolAnswers
+from outrider.testing.editor.profiles import PROFILES, Profile
+from outrider.testing.editor.wire_client import WAIT_SECONDS
 from outrider.testing.open_items import OnConfirmation, OnUserQuestion
-from outrider.testing.profiles import PROFILES, Profile
 from outrider.testing.scenario import CONNECTIONS
 from outrider.testing.scenario_run import Mode, ScenarioRun, Setup
 from outrider.testing.script import Call, ScriptedModel, Turn
-from outrider.testing.wire_client import WAIT_SECONDS
 
 
 def run_scenario(

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 from outrider.lsp.outgoing import Outgoing
 from outrider.ports.clock import Clock
 from outrider.ports.outside import Outside
-from outrider.testing.answers import Answers, ToolAnswers
-from outrider.testing.connections import Connection, InProcess, Stdio, encoded
-from outrider.testing.fake_editor import FakeEditor
-from outrider.testing.profiles import PROFILES, Profile
+from outrider.testing.editor.answers import Answers, ToolAnswers
+from outrider.testing.editor.connections import Connection, InProcess, Stdio, encoded
+from outrider.testing.editor.fake_editor import FakeEditor
+from outrider.testing.editor.profiles import PROFILES, Profile
 
 if TYPE_CHECKING:  # pygls is loaded only by those who embed a server
     from outrider.lsp.contract import StartBridge

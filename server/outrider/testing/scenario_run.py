@@ -19,10 +19,21 @@ from typing import Any, Final, Literal, Self, TypeVar
 import outrider_protocol as names
 from outrider.agent.state import SessionState
 from outrider.ports.events import LoggedEvent
-from outrider.testing.answers import Answer, Dismiss, Late, Never, Question, ToolAnswer, ToolCall, Wrong
-from outrider.testing.connections import Stdio
+from outrider.testing.editor.answers import (
+    Answer,
+    Dismiss,
+    Late,
+    Never,
+    Question,
+    ToolAnswer,
+    ToolCall,
+    Wrong,
+)
+from outrider.testing.editor.connections import Stdio
+from outrider.testing.editor.fake_editor import EditRequest, FakeEditor, Said
+from outrider.testing.editor.profiles import Profile
+from outrider.testing.editor.wire_client import TookTooLongError, Traffic
 from outrider.testing.failures import counted
-from outrider.testing.fake_editor import EditRequest, FakeEditor, Said
 from outrider.testing.folder import fill, texts_in
 from outrider.testing.invocations import Invocation, read_events, read_invocations
 from outrider.testing.kill import kill as end_suddenly
@@ -37,10 +48,8 @@ from outrider.testing.open_items import (
     asked,
     open_item,
 )
-from outrider.testing.profiles import Profile
 from outrider.testing.scenario import connect, options, scripted
 from outrider.testing.script import SCRIPT_REASONS, ScriptedModel
-from outrider.testing.wire_client import TookTooLongError, Traffic
 from outrider_protocol.events import EVENT_TYPES
 
 Object = dict[str, Any]

@@ -23,10 +23,10 @@ from outrider.permissions.shell.builtins import BUILTINS
 from outrider.permissions.shell.model import CommandLine, Handed, Program, Word
 from outrider.permissions.shell.reading import read_command
 from outrider.processes.search_path import found_as, is_of
-from outrider.tools.git_history import GitHistory, Past
-from outrider.tools.git_nested import why_git_runs_more
-from outrider.tools.git_settings import find_repository
-from outrider.tools.git_texts import GitTexts, WhyShut, as_they_were
+from outrider.tools.git.history import GitHistory, Past
+from outrider.tools.git.nested import why_git_runs_more
+from outrider.tools.git.settings import find_repository
+from outrider.tools.git.texts import GitTexts, WhyShut, as_they_were
 from outrider.workspace.paths import OWN_FOLDER, Folders, PathProblem
 from outrider_protocol.events import RulePattern
 

@@ -14,7 +14,7 @@ from outrider.ports.ids import IdKind
 from outrider.ports.model import ToolCall
 from outrider.processes import Jobs, Supervisor
 from outrider.processes.sandbox import Confined
-from outrider.tools.git_history import GitHistory
+from outrider.tools.git.history import GitHistory
 from outrider.tools.result import ToolResult
 from outrider.workspace.census import Census
 from outrider.workspace.change import Change

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
-from outrider.testing.buffers import Buffer, PositionEncoding, read_form
-from outrider.testing.profiles import Profile
+from outrider.testing.editor.buffers import Buffer, PositionEncoding, read_form
+from outrider.testing.editor.profiles import Profile
 
 Object = dict[str, Any]
 

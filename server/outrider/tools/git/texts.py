@@ -10,9 +10,9 @@ from outrider.permissions.programs.git import compares_few
 from outrider.permissions.programs.options import Reads
 from outrider.permissions.secret_files import is_secret_file
 from outrider.permissions.shell.model import Program
-from outrider.tools.git_history import Past, ends_of
-from outrider.tools.git_settings import find_repository
-from outrider.tools.git_tracked import tracked_files
+from outrider.tools.git.history import Past, ends_of
+from outrider.tools.git.settings import find_repository
+from outrider.tools.git.tracked import tracked_files
 
 WhyShut = Callable[[Sequence[str]], str | None]
 """Why a file of these absolute paths is shut for every tool, None if it is not."""

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from outrider.agent.open_items import WHY_AGAIN
-from outrider.testing.answers import Question
+from outrider.testing.editor.answers import Question
 from outrider.testing.failures import Failure
-from outrider.testing.person import Person
-from outrider.testing.play import Played, play
+from outrider.testing.scenario_files.person import Person
+from outrider.testing.scenario_files.play import Played, play
 from outrider_protocol.scenario import (
     Answer,
     Connection,

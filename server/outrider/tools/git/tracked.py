@@ -12,7 +12,7 @@ from stat import S_ISREG
 from typing import Final, NamedTuple
 
 from outrider.permissions.secret_files import is_secret_file
-from outrider.tools.git_settings import common_folder, find_repository, text_of
+from outrider.tools.git.settings import common_folder, find_repository, text_of
 
 MOST_BYTES: Final = 64_000_000
 """Bytes of the largest index that is read."""

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 import outrider_protocol as names
-from outrider.testing.checks import capability
+from outrider.testing.editor.checks import capability
+from outrider.testing.editor.fake_editor import FakeEditor
+from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.failures import Failure
-from outrider.testing.fake_editor import FakeEditor
 from outrider.testing.kill import kill
 from outrider.testing.places import Places, holds
 from outrider.testing.scenario import connect
-from outrider.testing.wire_client import RpcError
 from outrider_protocol.scenario import (
     Action,
     Cancel,

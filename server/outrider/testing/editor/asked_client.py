@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any, cast
 
-from outrider.testing.answers import Answer, Answers, Dismiss, Fail, Late, Never, Question, Reply
-from outrider.testing.checks import Watch, capability
-from outrider.testing.profiles import Profile
-from outrider.testing.tool_client import ToolClient
+from outrider.testing.editor.answers import Answer, Answers, Dismiss, Fail, Late, Never, Question, Reply
+from outrider.testing.editor.checks import Watch, capability
+from outrider.testing.editor.profiles import Profile
+from outrider.testing.editor.tool_client import ToolClient
 from outrider_protocol import ALLOW_ONCE, ALLOW_SESSION, ALWAYS_ALLOW, REJECT, RUN_OUTSIDE
 
 Object = dict[str, Any]

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, cast
 
-from outrider.testing.buffers import Buffer, line_starts, position_at
-from outrider.testing.checks import Watch, capability
-from outrider.testing.desk import Desk, EditOutcome
-from outrider.testing.profiles import Profile
-from outrider.testing.wire_client import WireClient
+from outrider.testing.editor.buffers import Buffer, line_starts, position_at
+from outrider.testing.editor.checks import Watch, capability
+from outrider.testing.editor.desk import Desk, EditOutcome
+from outrider.testing.editor.profiles import Profile
+from outrider.testing.editor.wire_client import WireClient
 
 Object = dict[str, Any]
 

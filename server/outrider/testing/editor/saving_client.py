@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from outrider.testing.checks import Watch, capability
-from outrider.testing.desk import targets
-from outrider.testing.document_client import DocumentClient
-from outrider.testing.profiles import Profile
+from outrider.testing.editor.checks import Watch, capability
+from outrider.testing.editor.desk import targets
+from outrider.testing.editor.document_client import DocumentClient
+from outrider.testing.editor.profiles import Profile
 
 Object = dict[str, Any]
 

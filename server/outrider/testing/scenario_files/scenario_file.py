@@ -11,8 +11,8 @@ from typing import Any, Final, cast, get_args
 from pydantic import ValidationError
 
 from outrider.models.json_file import JsonProblem, key, keys_of, places_of, read_json, said_at
+from outrider.testing.editor.profiles import PROFILES
 from outrider.testing.failures import counted
-from outrider.testing.profiles import PROFILES
 from outrider.tools.all import own_tools
 from outrider_protocol.events import EVENT_TYPES
 from outrider_protocol.scenario import (

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 import outrider_protocol as names
-from outrider.testing.answers import Question
-from outrider.testing.buffers import PositionEncoding
-from outrider.testing.checks import Watch, capability
-from outrider.testing.connections import Connection
-from outrider.testing.desk import EditOutcome, first_edit_only, path_of, targets
-from outrider.testing.previews import Preview, PreviewingClient
-from outrider.testing.profiles import Profile
-from outrider.testing.wire_client import WAIT_SECONDS, Pending, RpcError
+from outrider.testing.editor.answers import Question
+from outrider.testing.editor.buffers import PositionEncoding
+from outrider.testing.editor.checks import Watch, capability
+from outrider.testing.editor.connections import Connection
+from outrider.testing.editor.desk import EditOutcome, first_edit_only, path_of, targets
+from outrider.testing.editor.previews import Preview, PreviewingClient
+from outrider.testing.editor.profiles import Profile
+from outrider.testing.editor.wire_client import WAIT_SECONDS, Pending, RpcError
 
 Object = dict[str, Any]
 

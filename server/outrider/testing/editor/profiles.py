@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
-from outrider.testing.answers import Answer, Dismiss, Fail, Late, Never, Reply
-from outrider.testing.buffers import LineEnds
+from outrider.testing.editor.answers import Answer, Dismiss, Fail, Late, Never, Reply
+from outrider.testing.editor.buffers import LineEnds
 
 Stale = Literal["apply", "skip_and_claim", "refuse", "error"]
 """What becomes of an edit for an older version of a document.

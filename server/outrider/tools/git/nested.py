@@ -3,8 +3,8 @@
 import os
 from typing import Final
 
-from outrider.tools.git_settings import why_its_settings_run_more
-from outrider.tools.git_tracked import tracked_repositories
+from outrider.tools.git.settings import why_its_settings_run_more
+from outrider.tools.git.tracked import tracked_repositories
 
 MOST: Final = 100
 """Repositories that are looked at for one command."""

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from outrider.testing import answers as editors
-from outrider.testing.answers import ToolCall
+from outrider.testing.editor.answers import ToolCall
+from outrider.testing.editor.fake_editor import FakeEditor
 from outrider.testing.failures import Failure
-from outrider.testing.fake_editor import FakeEditor
 from outrider_protocol.scenario import Scenario, ToolAnswer
 
 _GARBAGE: Final = {"content": [{"type": "text", "text": "of another protocol"}]}

@@ -17,7 +17,7 @@ from typing import Final
 from outrider.permissions.secret_files import is_secret_file
 from outrider.ports.clock import Clock
 from outrider.processes import SpawnProblem, Supervisor, collect
-from outrider.tools.git_settings import find_repository
+from outrider.tools.git.settings import find_repository
 
 SECONDS: Final = 10.0
 """How long git may take to tell the names; a repository that takes longer is asked about."""

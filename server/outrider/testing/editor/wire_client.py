@@ -9,8 +9,8 @@ from collections.abc import Callable, Coroutine, Generator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar, cast
 
-from outrider.testing.checks import Watch
-from outrider.testing.connections import Connection
+from outrider.testing.editor.checks import Watch
+from outrider.testing.editor.connections import Connection
 
 Object = dict[str, Any]
 T = TypeVar("T")

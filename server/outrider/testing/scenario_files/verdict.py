@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from outrider.testing.diffs import line_diff
-from outrider.testing.expectations import judge
 from outrider.testing.failures import Failure
-from outrider.testing.play import play
+from outrider.testing.scenario_files.expectations import judge
+from outrider.testing.scenario_files.play import play
 from outrider_protocol.scenario import Connection, Scenario
 
 UPDATE_VARIABLE: Final = "UPDATE_GOLDEN"

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from outrider.testing.asked_client import AskedClient
-from outrider.testing.checks import Watch, capability
-from outrider.testing.desk import targets
-from outrider.testing.profiles import Profile
-from outrider.testing.wire_client import WAIT_SECONDS
+from outrider.testing.editor.asked_client import AskedClient
+from outrider.testing.editor.checks import Watch, capability
+from outrider.testing.editor.desk import targets
+from outrider.testing.editor.profiles import Profile
+from outrider.testing.editor.wire_client import WAIT_SECONDS
 
 Object = dict[str, Any]
 

@@ -10,7 +10,7 @@ from outrider.ports.model import ModelRequest
 from outrider.testing.diffs import differing, event_diff, text_diff
 from outrider.testing.failures import Failure
 from outrider.testing.places import holds
-from outrider.testing.play import Played
+from outrider.testing.scenario_files.play import Played
 from outrider_protocol.scenario import Expect, Occurrence, WireMessage
 from outrider_protocol.script import Expectation
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from outrider.testing.answers import (
+from outrider.testing.editor.answers import (
     Dismiss,
     Fail,
     Late,
@@ -14,10 +14,10 @@ from outrider.testing.answers import (
     ToolCall,
     Wrong,
 )  # fmt: skip
-from outrider.testing.checks import Watch
-from outrider.testing.profiles import Profile
-from outrider.testing.saving_client import SavingClient
-from outrider.testing.wire_client import WAIT_SECONDS
+from outrider.testing.editor.checks import Watch
+from outrider.testing.editor.profiles import Profile
+from outrider.testing.editor.saving_client import SavingClient
+from outrider.testing.editor.wire_client import WAIT_SECONDS
 
 Object = dict[str, Any]
 

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from outrider.testing import answers as editors
-from outrider.testing.answers import Question
+from outrider.testing.editor.answers import Question
+from outrider.testing.editor.fake_editor import FakeEditor
 from outrider.testing.failures import Failure
-from outrider.testing.fake_editor import FakeEditor
 from outrider.testing.places import Places
 from outrider_protocol.scenario import Answer, Scenario, Step
 

@@ -12,19 +12,19 @@ from typing import Any
 from outrider.agent.state import SessionState
 from outrider.ports.events import LoggedEvent
 from outrider.testing.contents import read_contents
-from outrider.testing.editor_tools import EditorTools, registered
+from outrider.testing.editor.fake_editor import FakeEditor, Said
+from outrider.testing.editor.profiles import PROFILES
+from outrider.testing.editor.wire_client import RpcError, Traffic
 from outrider.testing.failures import Failure, counted
-from outrider.testing.fake_editor import FakeEditor, Said
 from outrider.testing.folder import files_in
 from outrider.testing.invocations import Invocation, read_invocations
-from outrider.testing.person import Person
 from outrider.testing.places import Places
-from outrider.testing.profiles import PROFILES
 from outrider.testing.scenario import connect, options, scripted
+from outrider.testing.scenario_files.editor_tools import EditorTools, registered
+from outrider.testing.scenario_files.person import Person
+from outrider.testing.scenario_files.steps import STEPS, Player
+from outrider.testing.scenario_files.transcript import Hashes, hashes_in, transcript
 from outrider.testing.script import SCRIPT_REASONS
-from outrider.testing.steps import STEPS, Player
-from outrider.testing.transcript import Hashes, hashes_in, transcript
-from outrider.testing.wire_client import RpcError, Traffic
 from outrider_protocol.scenario import Connection, Scenario
 
 Object = dict[str, Any]

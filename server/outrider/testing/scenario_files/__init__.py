@@ -1,0 +1,1 @@
+"""Scenario files: read, played, judged, and made out of sessions."""
