@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tiny_server import TinyServer, text_edit
 
-from outrider.testing import profiles
+from outrider.testing.editor import profiles
 from outrider.testing.editor.answers import Dismiss, Fail, Never, Reply
 from outrider.testing.editor.connections import InProcess, Stdio
 from outrider.testing.editor.fake_editor import FakeEditor

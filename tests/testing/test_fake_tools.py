@@ -6,7 +6,7 @@ import json
 import pytest
 from tiny_server import TinyServer
 
-from outrider.testing import profiles
+from outrider.testing.editor import profiles
 from outrider.testing.editor.answers import Dismiss, Fail, Late, Never, Reply, Wrong
 from outrider.testing.editor.connections import InProcess
 from outrider.testing.editor.fake_editor import FakeEditor

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
-from outrider.testing import answers as editors
+from outrider.testing.editor import answers as editors
 from outrider.testing.editor.answers import ToolCall
 from outrider.testing.editor.fake_editor import FakeEditor
 from outrider.testing.failures import Failure

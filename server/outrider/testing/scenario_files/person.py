@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from outrider.testing import answers as editors
+from outrider.testing.editor import answers as editors
 from outrider.testing.editor.answers import Question
 from outrider.testing.editor.fake_editor import FakeEditor
 from outrider.testing.failures import Failure
