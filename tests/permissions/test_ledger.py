@@ -1,6 +1,7 @@
 """The ledger: a file that a person reads and edits, that two servers share, and that closes when it is damaged."""
 
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -73,6 +74,20 @@ async def test_what_a_person_wrote_stays(ledger):
     assert isinstance(removed, Rule)
     assert [rule.path for rule in ledger.rules] == ["a/**"]
     assert isinstance(await ledger.remove("rule_x"), LedgerProblem)
+
+
+@pytest.mark.parametrize("ends", [None, NOW + timedelta(days=2)])
+async def test_a_rule_that_is_added_again_holds_until_what_is_said_now(ledger, ends):
+    # It would be taken for ended, or for narrower than it is.
+    rule = Rule("allow", "run_command", "make test", expires=NOW + timedelta(days=1))
+    await ledger.add([rule])
+    ledger.path.write_text(ledger.path.read_text() + "# mine\n")
+    ledger.count([rule.id])
+    await ledger.write_hits()
+    await ledger.add([replace(rule, expires=ends)])
+    await ledger.refresh()
+    assert [(found.id, found.expires, found.hits) for found in ledger.rules] == [(rule.id, ends, 1)]
+    assert "# mine" in ledger.path.read_text()
 
 
 async def test_two_servers_write_at_once(ledger, tmp_path):

@@ -20,6 +20,7 @@ from outrider.permissions.rules_file import (
     RulesFile,
     parse_rules,
     read_rules,
+    with_ends,
     with_hits,
     with_rules,
     without_rule,
@@ -185,7 +186,10 @@ class Ledger:
     # --- changing ------------------------------------------------------------------------------------------------
 
     async def add(self, rules: Sequence[Rule]) -> list[Rule] | LedgerProblem:
-        """Write further rules into the person's file; gives them as they stand there. The same rule is not written twice."""
+        """Write further rules into the person's file; gives them as they stand there.
+
+        The same rule is not written twice: what is there holds from now on until what the new one says.
+        """
         return await asyncio.to_thread(self._add, rules)
 
     async def remove(self, rule_id: str) -> Rule | LedgerProblem:
@@ -204,6 +208,7 @@ class Ledger:
 
         def change(text: str, there: Sequence[Rule]) -> str:
             known = {rule.id for rule in there}
+            text = with_ends(text, {rule.id: rule.expires for rule in added})
             return with_rules(text, [rule for rule in added if rule.id not in known])
 
         return self._write(change) or added

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -187,10 +187,27 @@ def without_rule(text: str, rule_id: str) -> str | None:
 
 def with_hits(text: str, hits: Mapping[str, int]) -> str:
     """The text of a file in which rules have decided that many times more."""
-    return _changed(text, set(hits), hits) or text
+
+    def count(table: Any, rule: Rule) -> None:
+        table["hits"] = rule.hits + hits[rule.id]
+
+    return _changed(text, set(hits), count) or text
 
 
-def _changed(text: str, ids: set[str], hits: Mapping[str, int] | None) -> str | None:
+def with_ends(text: str, ends: Mapping[str, datetime | None]) -> str:
+    """The text of a file in which rules hold until then, or for good."""
+
+    def end(table: Any, rule: Rule) -> None:
+        if (until := ends[rule.id]) is not None:
+            table["expires"] = until
+        else:
+            table.pop("expires", None)
+
+    return _changed(text, set(ends), end) or text
+
+
+def _changed(text: str, ids: set[str], change: Callable[[Any, Rule], None] | None) -> str | None:
+    """The text with those rules changed, or taken out; None where none of them is in it."""
     import tomlkit
 
     document: Any = tomlkit.parse(text)
@@ -201,10 +218,10 @@ def _changed(text: str, ids: set[str], hits: Mapping[str, int] | None) -> str | 
         if isinstance(rule, str) or rule.id not in ids:
             continue
         found = True
-        if hits is None:
+        if change is None:
             del tables[number]
         else:
-            tables[number]["hits"] = rule.hits + hits[rule.id]
+            change(tables[number], rule)
     if found and not tables:  # an empty list in one line could not be added to
         del document["rule"]
     return tomlkit.dumps(document) if found else None
