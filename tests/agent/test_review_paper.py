@@ -137,6 +137,15 @@ async def test_the_question_comes_again_while_the_document_is_open(begin, worksp
     assert editor.disk("wide.txt").count("LINE") == 3
 
 
+@pytest.mark.parametrize("profile", ["neovim-0.11", "eglot", "helix-25.07"])
+async def test_the_question_does_not_come_again_where_it_would_cover_the_document(profile, reviewing):
+    editor, paper = await reviewing(profile=profile)
+    assert len(editor.questions) == 1
+    await take(editor, paper, "Outrider: apply the review (3 of 3 taken)")
+    assert (await editor.wait_turn())["outcome"] == "completed"
+    assert editor.disk("wide.txt").count("LINE") == 3
+
+
 async def test_the_document_has_no_yes_that_would_throw_the_review_away(reviewing):
     editor, paper = await reviewing()
     write(editor, paper, WHOLE.replace("[x] chg_1#1", "[ ] chg_1#1"))

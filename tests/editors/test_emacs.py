@@ -142,6 +142,19 @@ def test_a_dismissed_question_is_no_yes_and_a_code_action_answers_it_later(emacs
     editor.wait_for_buffer(AFTER)
 
 
+def test_a_review_opens_without_the_question_and_is_applied_there(emacs):
+    editor = emacs(EDIT, {"text": "Fixed."})
+    editor.actions()
+    editor.keys("\r")
+    editor.wait("Choose an option: Reject")
+    editor.keys(CLEAR + "Review…\r")
+    editor.wait("[x] chg_")
+    editor.wait(lambda: "Choose an option" not in editor.text)
+    editor.take("Outrider: apply the review (1 of 1 taken)")
+    editor.wait("Outrider, completed: Fixed.")
+    editor.wait_for_buffer(AFTER)
+
+
 def test_a_task_is_given_as_a_command_and_cancelled_by_code_action(emacs):
     editor = emacs(EDIT, {"text": "Never said."})
     editor.keys("\x1bxoutrider-run\r")

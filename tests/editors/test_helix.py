@@ -188,6 +188,20 @@ def test_a_dismissed_question_is_no_yes_and_a_code_action_answers_it_later(askin
     editor.wait_for_buffer(AFTER)
 
 
+def test_a_review_opens_without_the_question_over_it_and_is_applied_there(asking):
+    editor = asking(EDIT, {"text": "Fixed."})
+    editor.take(DO)
+    editor.wait(lambda: shows_the_question(editor))
+    editor.keys(NEXT * 4 + RETURN)
+    editor.wait("[x] chg_")
+    editor.wait("Outrider waits for you")
+    assert " Allow once" not in editor.text
+    editor.take("Outrider: apply the review (1 of 1 taken)")
+    editor.wait("Outrider, completed: Fixed.")
+    editor.keys(":buffer-previous" + RETURN)
+    editor.wait_for_buffer(AFTER)
+
+
 def test_where_it_cannot_ask_the_whole_task_goes_by_code_actions(silent):
     editor = silent(EDIT, {"text": "Fixed."})
     editor.take(DO)

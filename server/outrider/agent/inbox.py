@@ -414,7 +414,9 @@ class Inbox:
                 self._park(waiting)
                 return
             if answer.title == REVIEW:
-                await self._show(item)
+                if await self._show(item) and self._editor.traits.questions_cover:
+                    self._park(waiting)  # it is answered in the document, which the question would only hide
+                    return
                 titles.remove(REVIEW)
                 continue
             if answer.title == ALWAYS_ALLOW:

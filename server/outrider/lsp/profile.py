@@ -17,6 +17,7 @@ class _Quirk:
 
     debounce_seconds: float = 0.0
     reject_first: bool = False
+    questions_cover: bool = False
     waits_for_commands: bool = False
     tells_with_answers: bool = False
     takes_first_answer: bool = False
@@ -33,17 +34,20 @@ class _Quirk:
 _QUIRKS: Final[Mapping[str, _Quirk]] = {
     # Collects changes for 150 ms; takes `documentChanges` although it does not advertise them. A rename takes the buffer
     # along; a deletion throws it away with all that was typed, since it does not look at versions. Since 0.12 it asks one
-    # question for all the changes of a document that need a confirmation, yes or no, and stands still until it is answered.
+    # question for all the changes of a document that need a confirmation, yes or no, and stands still until it is answered,
+    # as it does at every question.
     "neovim": _Quirk(
         debounce_seconds=0.15,
+        questions_cover=True,
         document_changes=True,
         file_operations=frozenset({"rename"}),
         lets_choose=False,
     ),
-    # Collects changes for `eglot-send-changes-idle-time`, in which nothing may be going on; RET takes the first action.
-    "eglot": _Quirk(debounce_seconds=0.5, reject_first=True, waits_for_commands=True),
-    # Return takes the first action. A deleted file stays open.
-    "helix": _Quirk(reject_first=True, file_operations=frozenset({"rename"})),
+    # Collects changes for `eglot-send-changes-idle-time`, in which nothing may be going on; RET takes the first action,
+    # and keys go to the minibuffer until then.
+    "eglot": _Quirk(debounce_seconds=0.5, reject_first=True, questions_cover=True, waits_for_commands=True),
+    # Return takes the first action; the pop-up covers the text and has the keys. A deleted file stays open.
+    "helix": _Quirk(reject_first=True, questions_cover=True, file_operations=frozenset({"rename"})),
     # Collects changes for `updatetime`, of those it is told to make only from the next key on, and what is typed only when
     # Insert mode is left. Before it answers a message it tells of all that is new in the current buffer. Of the answers to
     # choose from it takes every other one than the first for none.
@@ -118,6 +122,7 @@ def profile_of(params: Mapping[str, Any]) -> ClientProfile:
             settle_seconds=_SETTLE_SECONDS,
             debounce_seconds=float(debounce),
             reject_first=quirk.reject_first,
+            questions_cover=quirk.questions_cover,
             waits_for_commands=quirk.waits_for_commands,
             can_disable_actions=_at(says, "textDocument", "codeAction", "disabledSupport") is True,
             file_operations=_file_operations(says, quirk),

@@ -119,6 +119,8 @@ class EditorTraits:
     """How long the client may hold back what the person types."""
     reject_first: bool = False
     """Whether the client preselects the first button, so that it must be the harmless one."""
+    questions_cover: bool = False
+    """Whether nothing can be read or written as long as a question is there."""
     can_disable_actions: bool = False
     """Whether it shows an action that cannot be taken, with the reason."""
     file_operations: frozenset[FileOperationKind] = frozenset()
