@@ -39,6 +39,9 @@ def test_a_killed_server_is_said_and_its_session_goes_on_after_a_restart(plugin,
     shown = nvim.shown
     assert shown.count("# fix the price") == 1, "nothing is drawn twice"
     assert any("the server has ended (signal 9)" in line for line in shown)
+    window = "vim.fn.win_findbuf(require('outrider.view').buffer(session()))[1]"
+    (line, _) = nvim.lua(f"return vim.api.nvim_win_get_cursor({window})")
+    assert line == len(shown), "the window stays at the end"
 
 
 @EVERY_VERSION

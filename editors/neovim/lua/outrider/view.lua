@@ -362,8 +362,10 @@ end
 ---@param view outrider.View?
 function M.note(session, text, view)
   local shown = view or view_of(session)
-  shown.notes = shown.notes + 1
-  shown.blocks:append('note:' .. shown.notes, { '· ' .. drawing.short(text, 500) })
+  following(shown, function()
+    shown.notes = shown.notes + 1
+    shown.blocks:append('note:' .. shown.notes, { '· ' .. drawing.short(text, 500) })
+  end)
 end
 
 --- What was streamed before the log was read is shown whole now.
