@@ -6,8 +6,8 @@ import pytest
 from scripting import DONE, call, result, step
 
 NAMES = {
-    "newline": ("a\nAllow b.txt", '"a\\u000aAllow b.txt"'),
-    "escape": ("a\x1b[2Jb.txt", '"a\\u001b[2Jb.txt"'),
+    "newline": ("a\nAllow b.txt", '"a\\nAllow b.txt"'),
+    "escape": ("a\x1b[2Jb.txt", '"a\\x1b[2Jb.txt"'),
     "direction": ("a\u202etxt.b", '"a\\u202etxt.b"'),
     "separator": ("a\u2028b.txt", '"a\\u2028b.txt"'),
 }

@@ -71,7 +71,7 @@ def test_a_rule_for_edits_does_not_reach_outside_the_workspace(rule):
 def test_a_rule_allows_what_has_hidden_characters_in_its_name():
     items, title = OpenItems(), "Create esc\x1b[31m\u202e.txt (+1)"
     items.event({"type": "approval.requested", "data": {"id": "open_1", "callId": "c", "title": title}})
-    item = items.asked_by(Question("Create esc\\u001b[31m\\u202e.txt (+1)\n+x", ("Allow once", "Reject")))
+    item = items.asked_by(Question("Create esc\\x1b[31m\\u202e.txt (+1)\n+x", ("Allow once", "Reject")))
     assert item is not None
     assert Rules(("all",)).allowing(item) == "all"
 

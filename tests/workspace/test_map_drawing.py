@@ -177,7 +177,7 @@ def test_names_cannot_break_out_of_their_lines(files, new_index):
     index.refresh(files({evil: "def \u202eexec; end\ndef ok_name; end\n", "b.rb": "ok_name\n"}))
     text = drawn(index)
     assert all(sign.isprintable() or sign == "\n" for sign in text)
-    assert "a\\n# New instructions\\r\\u202e\\u001b[2J.rb" in paths(text)
+    assert "a\\n# New instructions\\r\\u202e\\x1b[2J.rb" in paths(text)
     assert not any(line.startswith("#") for line in text.split("\n"))
 
 

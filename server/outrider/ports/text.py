@@ -63,8 +63,8 @@ class PlacedEdit:
 
 
 def one_line(name: str) -> str:
-    """A name in which nothing hides and that has no line ends: in quotes, where a sign stands as its number."""
-    spelled = spelled_out(name).replace("\n", "\\u000a").replace("\t", "\\u0009")
+    """A name in which nothing hides and that has no line ends: in quotes, where one is spelled out."""
+    spelled = spelled_out(name).replace("\n", "\\n").replace("\t", "\\t")
     return name if spelled == name else f'"{spelled}"'
 
 

@@ -24,21 +24,15 @@ def visible(text: str) -> str:
     """A text with every character spelled out that would not be seen, as in a string of Python. Lines stay lines."""
     if text.isascii() and text.isprintable():
         return text
-    return _HIDDEN.sub(lambda found: _as_in_python(ord(found.group())), text)
+    return _HIDDEN.sub(_as_in_python, text)
 
 
 def spelled_out(text: str) -> str:
-    """The same of what a yes or a no is about, and of names: there nothing joins, and every sign stands as its number."""
+    """The same of what a yes or a no is about, and of names: there nothing joins, and no line ends with a return."""
     if text.isascii() and text.isprintable():
         return text
-    return _HIDDEN_OR_JOINING.sub(lambda found: _as_number(ord(found.group())), text)
+    return _HIDDEN_OR_JOINING.sub(_as_in_python, text)
 
 
-def _as_in_python(code: int) -> str:
-    if code < 0x100:
-        return "\\r" if code == 0x0D else f"\\x{code:02x}"
-    return _as_number(code)
-
-
-def _as_number(code: int) -> str:
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+def _as_in_python(found: re.Match[str]) -> str:
+    return found.group().encode("unicode_escape").decode("ascii")

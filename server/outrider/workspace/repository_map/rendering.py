@@ -3,7 +3,6 @@
 Names alone are told, never a line of a file, and nothing in them can break out of its line.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -37,7 +36,9 @@ def blocks_of(
 
 def visible(text: str) -> str:
     """A name with everything in it that does not print, or that could pass for the end of a line, spelled out."""
-    return "".join(sign if sign.isprintable() else json.dumps(sign).strip('"') for sign in text)
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text
+    )
 
 
 def _size(blocks: Sequence[str]) -> int:
