@@ -24,6 +24,7 @@ FailureKind = Literal[
     "no_images",
     "refused",
     "connection",
+    "setup",
     "timeout",
     "stalled",
     "cut_stream",
