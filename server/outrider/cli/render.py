@@ -236,7 +236,7 @@ class Renderer:
                 self._finished(data, str(event.get("ts", "")))
             case "model.requested":
                 self._model_requested(str(data["messageId"]))
-                self._costs = self._costs or not is_script(str(data["model"]))
+                self._costs = self._costs or not is_script(str(data.get("model", "")))
             case "model.responded":
                 self._responded(data)
             case "model.reset":
