@@ -465,11 +465,27 @@ async def test_the_doctor_looks_at_every_model_that_may_be_asked(settings, statu
 async def test_the_doctor_has_a_model_call_a_tool(answers, status, says, begin):
     editor, server = await begin(model="my/qwen")
     server.plays("openai-chat", *answers)
-    check = tools_check(await editor.command("outrider.doctor", {"probe": True}))
+    checked = await editor.command("outrider.doctor", {"probe": True})
+    check = tools_check(checked)
     assert check["status"] == status
     assert says in check["detail"]
+    assert "was not tried" not in model_check(checked)[1]
     assert "test by Outrider's doctor" in server.bodies[0]["messages"][-1]["content"]
     assert editor.events == []
+
+
+@pytest.mark.parametrize(("window", "status"), [(2000, "warn"), (40_000, "ok")])
+async def test_the_doctor_sees_that_no_request_fits_a_window(window, status, begin):
+    editor, server = await begin(models={"my/tiny": {"contextWindow": window}})
+    found, detail = model_check(await editor.command("outrider.doctor", {}))
+    assert (found, "no task fits" in detail) == (status, status == "warn")
+    if status == "warn":
+        said = re.search(r"alone are about (\d+) tokens, and its context window has 2000:", detail)
+        assert (await editor.run("Hi"))["reason"] == "contextWindow"
+        (spent,) = data_of(editor, "budget.exhausted")
+        # The task and what it brings come on top.
+        assert int(said[1]) < spent["used"] < int(said[1]) + 500
+        assert server.bodies == []
 
 
 async def test_the_doctor_has_every_model_call_a_tool(begin):
