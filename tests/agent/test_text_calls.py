@@ -11,7 +11,7 @@ import pytest
 from outrider.models.chat_servers import ChatServer
 from outrider.models.text_tools import FORMATS, Call
 from outrider.models.text_tools.handed_on import _MARKS
-from outrider.testing.scenario import embedded, start_session
+from outrider.testing.scenario import embedded, scripted, start_session
 from provider_server import ProviderServer, Said, fails, pauses, tells
 from replayed import assert_replays
 
@@ -472,6 +472,11 @@ async def test_the_doctor_has_a_model_call_a_tool(answers, status, says, begin):
     assert "was not tried" not in model_check(checked)[1]
     assert "test by Outrider's doctor" in server.bodies[0]["messages"][-1]["content"]
     assert editor.events == []
+
+
+async def test_the_doctor_does_not_wonder_whether_a_script_answers(workspace):
+    async with start_session("stock", workspace, scripted(workspace, [])) as editor:
+        assert model_check(await editor.command("outrider.doctor", {}))[1].endswith("tokens")
 
 
 @pytest.mark.parametrize(("window", "status"), [(2000, "warn"), (40_000, "ok")])

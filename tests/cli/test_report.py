@@ -262,6 +262,8 @@ def test_every_request_counts_titles_and_attempts_that_failed_too():
     page = told(log(*events, ("session.titled", title), ("session.titled", {**title, "turn": "turn_1"})))
     assert page.text.count("s/b (tier small) named the session “Ferries”; s/a failed before: timeout.") == 2
     assert "Cost1.0000" in page.text
+    of_turn = report_of(log(*events, ("session.titled", {**title, "turn": "turn_1"}))).turns[0]
+    assert of_turn.tokens.cost == 0.75
     unnamed = ("session.titled", {"model": "s/b", "reason": "no_title"})
     assert "s/b named no title: no_title." in told(log(*events, unnamed)).text
 

@@ -391,7 +391,9 @@ async def test_the_proxy_is_the_one_that_is_given(
     assert wire.received[1].line == "POST http://models.test/v1/chat/completions HTTP/1.1"
 
 
-async def test_a_proxy_and_certificates_that_cannot_be_used(provide: Any, ask: Ask, tmp_path: Path):
+async def test_a_proxy_and_certificates_that_cannot_be_used(
+    provide: Any, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     failure = failed(await ask(provide(proxy="odd://me:secret-word@host")))
     assert failure.kind == "setup"
     assert "proxy" in failure.message
@@ -399,6 +401,11 @@ async def test_a_proxy_and_certificates_that_cannot_be_used(provide: Any, ask: A
     missing = failed(await ask(provide(ca_file=str(tmp_path / "none.pem"))))
     assert "none.pem: No such file or directory" in missing.message
     (tmp_path / "bad.pem").write_text("no certificate")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    at_home = failed(await ask(provide(ca_file="~/bad.pem"))).message
+    assert "~/bad.pem" in at_home
+    assert "No such file" not in at_home
     assert "bad.pem" in failed(await ask(provide(ca_file=str(tmp_path / "bad.pem")))).message
 
 

@@ -101,7 +101,7 @@ class Reporter:
                     running.cost = (running.cost or 0) + cost
                 elif running.limit is not None:
                     self._warn_of_cost(running.model, running.limit)
-                if running.offered and not data["toolCalls"] and data.get("purpose") == "main":
+                if running.offered and not data["toolCalls"]:
                     self._warn_of_calls(running, data["text"])
                 self._report(turn_id, "")
             case "model.requested" if turn_id and (running := self._turns.get(turn_id)):
