@@ -350,6 +350,14 @@ async def test_what_is_not_sure_to_be_a_call_or_whose_format_is_set_ends_the_tur
     assert all(f'Set `models."my/tiny".toolFormat = "{warned}"`' in one for one in said)
 
 
+async def test_a_model_in_the_format_of_its_family_is_switched_to_no_other_one(begin):
+    editor, server = await begin(model="my/qwen2.5")
+    server.plays("openai-chat", REFUSAL, Said(f"I look.\n{calls_in('glm-xml')}"))
+    assert (await editor.run("Look."))["outcome"] == "completed"
+    assert [one["toolFormat"] for one in data_of(editor, "model.switched")] == ["hermes"]
+    assert any("in the format glm-xml" in one.text for one in editor.said)
+
+
 async def test_where_a_server_read_calls_one_in_the_text_is_only_shown(begin, workspace):
     (workspace / "README.md").write_text("Hello.\n")
     editor, server = await begin()
