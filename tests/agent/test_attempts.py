@@ -88,6 +88,9 @@ async def test_what_passes_is_tried_once_more(answer, reason, least, most, sessi
     assert log_of(editor) == [("model.retried", reason), ("model.responded", None)]
     assert [event["attempt"] for event in data_of(editor, "model.retried")] == [2]
     (waited,) = clock.slept
+    assert data_of(editor, "model.retried")[0]["wait"] == round(waited, 1), (
+        "it is said how long nothing happens"
+    )
     assert least <= waited <= most
     assert waited != least, "not all that were told the same come at once"
 

@@ -278,3 +278,15 @@ async def test_they_go_back_to_no_other_model(workspace):
     asked = [message for message in received[2].json["messages"] if message["role"] == "assistant"]
     assert received[2].json["model"] == "minimax-m1"
     assert asked[0]["content"] == "Let me look."
+
+
+async def test_the_proxy_of_the_environment_is_used(workspace):
+    async with ProviderServer() as proxy:
+        proxy.plays("openai-chat", Said("Hello."))
+        far = {"far": {"kind": "openai-chat", "baseUrl": "http://models.test/v1"}}
+        connection = embedded(workspace, env={"http_proxy": proxy.url.removesuffix("/v1")})
+        async with start_session(
+            "stock", workspace, "far/m", {"providers": far}, connection=connection
+        ) as editor:
+            assert (await editor.run("Hi"))["summary"] == "Hello."
+        assert proxy.received[-1].line.startswith("POST http://models.test/v1/")

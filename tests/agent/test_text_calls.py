@@ -9,7 +9,9 @@ from contextlib import AsyncExitStack
 import pytest
 
 from outrider.models.chat_servers import ChatServer
-from outrider.testing.scenario import embedded, start_session
+from outrider.models.text_tools import FORMATS, Call
+from outrider.models.text_tools.handed_on import _MARKS
+from outrider.testing.scenario import embedded, scripted, start_session
 from provider_server import ProviderServer, Said, fails, pauses, tells
 from replayed import assert_replays
 
@@ -280,23 +282,96 @@ async def test_a_call_of_several_at_once_runs_them(form, begin):
     assert done == [("read_file", "ok"), ("list_files", "ok")]
 
 
+SHOWN = written(("c", "list_files", {"path": "."}))
+
+
+def calls_in(form):
+    return FORMATS[form].write([Call("list_files", {"path": "."})])
+
+
+@pytest.mark.parametrize("form", sorted(_MARKS.keys() - {"outrider", "llama3-json", "llama4-pythonic"}))
+@pytest.mark.parametrize("refuses", [True, False], ids=["told of our own format", "handed on by the server"])
+async def test_a_call_in_a_format_that_nobody_read_switches_to_that_format(form, refuses, begin):
+    editor, server = await begin()
+    unread = Said(f"I look.\n\n{calls_in(form)}")
+    before = [REFUSAL] if refuses else []
+    server.plays("openai-chat", *before, unread, unread, Said("There it is."), Said("Again."))
+    ended = await editor.run("Look.")
+    assert (ended["outcome"], ended["summary"]) == ("completed", "There it is.")
+    switched = [(one["reason"], one["toolFormat"]) for one in data_of(editor, "model.switched")]
+    assert switched == [("no_tools", "outrider")] * refuses + [("unread_calls", form)]
+    assert [one["name"] for one in data_of(editor, "tool.finished")] == ["list_files"]
+    (reset,) = data_of(editor, "model.reset")
+    assert (reset["reason"], reset["text"].startswith("I look.")) == ("unread_calls", True)
+    (again,) = data_of(editor, "model.retried")
+    usages = [one["usage"] for one in (again, *data_of(editor, "model.responded"))]
+    assert ended["usage"]["inputTokens"] == sum(one["inputTokens"] for one in usages)
+    # It is remembered.
+    await editor.run("And again.", sessionId=editor.session_id)
+    assert ["tools" in body for body in server.bodies] == [True] + [False] * (len(server.bodies) - 1)
+    assert len(data_of(editor, "model.switched")) == 1 + refuses
+    assert "Set `models" not in "".join(one.text for one in editor.said)
+
+
+async def test_the_likely_format_of_a_family_needs_no_marks(begin):
+    editor, server = await begin(model="my/qwen2.5-coder")
+    unread = Said('```json\n{"name": "list_files", "arguments": {"path": "."}}\n```')
+    server.plays("openai-chat", unread, unread, Said("There it is."))
+    assert (await editor.run("Look."))["summary"] == "There it is."
+    assert [one["toolFormat"] for one in data_of(editor, "model.switched")] == ["bare-json"]
+
+
 @pytest.mark.parametrize(
-    ("text", "warned"),
+    ("text", "form", "warned"),
     [
-        ("I look.\n" + written(("c", "list_files", {"path": "."})), True),
-        ("It is written so: `" + written(("c", "list_files", {"path": "."})) + "`.", False),
-        (written(("c", "no_such_tool", {})), False),
-        ("I would call list_files.", False),
+        (f"I look.\n{SHOWN}", "native", "hermes"),
+        (f"I look.\n{SHOWN}", "outrider", "hermes"),
+        (f"I look.\n{calls_in('glm-xml')}", "hermes", "glm-xml"),
+        ('I look.\n{"name": "list_files", "arguments": {"path": "."}}', None, "hermes"),
+        (f"I look.\n{SHOWN}{' ' * 4000}", "native", None),
+        (f"It is written so: `{SHOWN}`.", None, None),
+        (f"It is written so:\n```\n{SHOWN}\n```", None, "json-array"),
+        (f"```\n{SHOWN}\n```\nis how it is written.", None, None),
+        (f"{SHOWN}\nis how it is written.", None, None),
+        (f"> {SHOWN}", None, None),
+        (written(("c", "no_such_tool", {})), None, None),
+        ("I would call list_files.", None, None),
     ],
 )
-async def test_a_call_that_a_server_hands_on_as_text_is_said_with_what_to_set(text, warned, begin):
-    editor, server = await begin()
+async def test_what_is_not_sure_to_be_a_call_or_whose_format_is_set_ends_the_turn(text, form, warned, begin):
+    given = {"models": {"my/tiny": {"toolFormat": form}}} if form else {}
+    editor, server = await begin(**given)
     for _ in range(2):
         server.plays("openai-chat", Said(text))
         assert (await editor.run("Look."))["outcome"] == "completed"
-    said = [one.text for one in editor.said if "did not read" in one.text]
-    assert len(said) == warned
-    assert all('Set `models."my/tiny".toolFormat = "hermes"`' in one for one in said)
+    assert data_of(editor, "model.switched") == []
+    said = [one.text for one in editor.said if "was not read" in one.text]
+    assert len(said) == (warned is not None)
+    assert all(f'Set `models."my/tiny".toolFormat = "{warned}"`' in one for one in said)
+
+
+async def test_a_model_in_the_format_of_its_family_is_switched_to_no_other_one(begin):
+    editor, server = await begin(model="my/qwen2.5")
+    server.plays("openai-chat", REFUSAL, Said(f"I look.\n{calls_in('glm-xml')}"))
+    assert (await editor.run("Look."))["outcome"] == "completed"
+    assert [one["toolFormat"] for one in data_of(editor, "model.switched")] == ["hermes"]
+    assert any("in the format glm-xml" in one.text for one in editor.said)
+
+
+async def test_where_a_server_read_calls_one_in_the_text_is_only_shown(begin, workspace):
+    (workspace / "README.md").write_text("Hello.\n")
+    editor, server = await begin()
+    server.plays("openai-chat", Said("I look.", calls=[READ]), Said(f"Write it so:\n{SHOWN}"))
+    assert (await editor.run("How is a call written?"))["summary"].endswith(SHOWN)
+    assert data_of(editor, "model.switched") == []
+    assert [one["name"] for one in data_of(editor, "tool.finished")] == ["read_file"]
+
+
+async def test_a_call_that_was_cut_off_switches_nothing(begin):
+    editor, server = await begin()
+    server.plays("openai-chat", Said(f"I look.\n{SHOWN}", finish="length"), Said("There it is."))
+    assert (await editor.run("Look."))["summary"] == "There it is."
+    assert data_of(editor, "model.switched") == []
 
 
 # --- the doctor ---------------------------------------------------------------------------------------------------
@@ -363,14 +438,19 @@ async def test_the_doctor_looks_at_every_model_that_may_be_asked(settings, statu
         ([Said(calls=[("c", "report_ready", {"word": "ready"})])], "ok", "as its provider has them"),
         ([Said("I am ready.")], "warn", "made none"),
         (
-            [Said(written(("c", "report_ready", {"word": "ready"})))],
-            "warn",
-            'as its provider has them, and wrote it as text, in the format hermes: set models."my/qwen".toolFormat = "hermes"',
+            [Said(written(("c", "report_ready", {"word": "ready"})))] * 2,
+            "ok",
+            'as text, in the format hermes; to have it so from the start set models."my/qwen".toolFormat = "hermes"',
         ),
         (
-            [Said('[TOOL_CALLS][{"name": "report_ready", "arguments": {"word": "ready"}}]')],
+            [Said('[TOOL_CALLS][{"name": "report_ready", "arguments": {"word": "ready"}}]')] * 2,
+            "ok",
+            "in the format mistral; to have it so",
+        ),
+        (
+            [Said("Action: report_ready\nAction Input: {}")],
             "warn",
-            "in the format mistral: set",
+            "as its provider has them, and wrote it as text, in the format react: set",
         ),
         (
             [REFUSAL, Said("Action: report_ready\nAction Input: {}")],
@@ -393,11 +473,32 @@ async def test_the_doctor_looks_at_every_model_that_may_be_asked(settings, statu
 async def test_the_doctor_has_a_model_call_a_tool(answers, status, says, begin):
     editor, server = await begin(model="my/qwen")
     server.plays("openai-chat", *answers)
-    check = tools_check(await editor.command("outrider.doctor", {"probe": True}))
+    checked = await editor.command("outrider.doctor", {"probe": True})
+    check = tools_check(checked)
     assert check["status"] == status
     assert says in check["detail"]
+    assert "was not tried" not in model_check(checked)[1]
     assert "test by Outrider's doctor" in server.bodies[0]["messages"][-1]["content"]
     assert editor.events == []
+
+
+async def test_the_doctor_does_not_wonder_whether_a_script_answers(workspace):
+    async with start_session("stock", workspace, scripted(workspace, [])) as editor:
+        assert model_check(await editor.command("outrider.doctor", {}))[1].endswith("tokens")
+
+
+@pytest.mark.parametrize(("window", "status"), [(2000, "warn"), (40_000, "ok")])
+async def test_the_doctor_sees_that_no_request_fits_a_window(window, status, begin):
+    editor, server = await begin(models={"my/tiny": {"contextWindow": window}})
+    found, detail = model_check(await editor.command("outrider.doctor", {}))
+    assert (found, "no task fits" in detail) == (status, status == "warn")
+    if status == "warn":
+        said = re.search(r"alone are about (\d+) tokens, and its context window has 2000:", detail)
+        assert (await editor.run("Hi"))["reason"] == "contextWindow"
+        (spent,) = data_of(editor, "budget.exhausted")
+        # The task and what it brings come on top.
+        assert int(said[1]) < spent["used"] < int(said[1]) + 500
+        assert server.bodies == []
 
 
 async def test_the_doctor_has_every_model_call_a_tool(begin):

@@ -41,3 +41,17 @@ async def test_the_next_request_is_shown_message_by_message_with_its_counts(work
     assert await prompt(workspace, options, None, console, lines) == 0
     assert json.loads(lines.getvalue())["sessionId"] == session
     assert await prompt(workspace, options, "ses_none", console, None) != 0
+
+
+async def test_what_is_not_so_is_not_said_and_what_a_text_model_gets_is(workspace):
+    script = scripted(workspace, [{"text": "It is three a hour."}])
+    settings = {"models": {script: {"toolFormat": "hermes"}}}
+    async with start_session("stock", workspace, script, settings) as editor:
+        await editor.run("What does it cost?")
+        session = editor.session_id
+    options = {"stateDir": str(Path(workspace.parent / f"{workspace.name}.state")), **settings}
+    console = Console(file=io.StringIO(), width=100, markup=False, highlight=False)
+    assert await prompt(workspace, options, session, console, None) == 0
+    text = console.file.getvalue()
+    assert "the provider's count" not in text
+    assert "tools, as text in the format hermes: read_file" in text

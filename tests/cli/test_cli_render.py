@@ -362,6 +362,63 @@ def test_what_ended_a_turn_is_said_in_its_own_words(limit: str, line: str):
     assert Shown().event("budget.exhausted", limit=limit, allowed=1900, used=2565).lines == [line]
 
 
+def test_a_cost_that_nobody_knows_is_said_to_be_unknown_where_one_was_expected():
+    def last(model: str, **usage: Any) -> str:
+        shown = Shown().event("turn.started").event("model.requested", messageId="m1", model=model)
+        usage |= {"inputTokens": 5, "outputTokens": 6}
+        shown.event("turn.finished", outcome="completed", reason="no_changes", summary="", usage=usage)
+        return shown.lines[-1]
+
+    assert last("my/model").endswith("5 tokens in, 6 out, cost unknown")
+    assert last("my/model", cost=0).endswith("5 tokens in, 6 out, cost 0.0000")
+    assert last("scripted:a.json").endswith("5 tokens in, 6 out")
+
+
+def test_a_turn_is_told_of_the_model_that_answers_only_where_that_changes():
+    shown = Shown().event("turn.started")
+    for purpose, model, tier in (
+        ("main", "my/big", "frontier"),
+        ("main", "my/big", "frontier"),
+        ("summary", "my/tiny", "small"),
+        ("main", "my/mid", None),
+    ):
+        shown.event("model.routed", purpose=purpose, model=model, **({"tier": tier} if tier else {}))
+    shown.event("model.fellBack", **{"from": "my/mid", "to": "my/other", "reason": "auth"})
+    shown.event("model.routed", purpose="main", model="my/other", tier="mid")
+    shown.event("model.routed", purpose="main", model="my/big", tier="frontier")
+    assert shown.lines == [
+        "model: my/big (tier frontier)",
+        "model: my/mid (`model` of the settings)",
+        "going on with my/other (auth)",
+        "model: my/big (tier frontier)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "line"),
+    [
+        (
+            "retried",
+            {"reason": "rate_limit", "attempt": 2, "wait": 7.2},
+            "asking m again in 7.2 s (rate_limit)",
+        ),
+        ("retried", {"reason": "no_images", "attempt": 2}, "asking m again (no_images)"),
+        (
+            "switched",
+            {"reason": "no_tools", "toolFormat": "hermes"},
+            "m takes no tools: its calls are text from here on (hermes)",
+        ),
+        (
+            "switched",
+            {"reason": "unread_calls", "toolFormat": "kimi"},
+            "m writes calls that were not read: its calls are text from here on (kimi)",
+        ),
+    ],
+)
+def test_what_becomes_of_a_request_is_said(kind: str, data: dict[str, Any], line: str):
+    assert Shown().event(f"model.{kind}", model="m", **data).lines == [line]
+
+
 EVIL = "\x1b]0;owned\x07\x1b[2Jx\x9b\u202egpj.exe\r\x00"
 
 

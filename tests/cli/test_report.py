@@ -228,7 +228,7 @@ def test_what_happened_between_the_steps_is_told():
     page = told(export)
     for words in (
         "Use tabs.", "The budget limits.steps is spent: 1 of 1", "It is gone. (no_editor)", "became read-only",
-        "900 to 100 tokens", "a.py was changed by somebody else", "m is asked again: slow", "Request: summary",
+        "900 to 100 tokens", "a.py was changed by somebody else", "asking m again (slow)", "Request: summary",
         "Half a", "It was cut. (cut_stream)", "budget exhausted: limits.steps", "Not done.", "never began",
     ):  # fmt: skip
         assert words in page.text, words
@@ -262,8 +262,44 @@ def test_every_request_counts_titles_and_attempts_that_failed_too():
     page = told(log(*events, ("session.titled", title), ("session.titled", {**title, "turn": "turn_1"})))
     assert page.text.count("s/b (tier small) named the session “Ferries”; s/a failed before: timeout.") == 2
     assert "Cost1.0000" in page.text
+    of_turn = report_of(log(*events, ("session.titled", {**title, "turn": "turn_1"}))).turns[0]
+    assert of_turn.tokens.cost == 0.75
     unnamed = ("session.titled", {"model": "s/b", "reason": "no_title"})
     assert "s/b named no title: no_title." in told(log(*events, unnamed)).text
+
+
+def test_why_a_model_was_chosen_is_folded_into_its_step():
+    candidates = [
+        {"model": "my/a", "tier": "frontier", "leftOut": "vision", "price": 0.25},
+        {"model": "my/b", "tier": "frontier", "score": 0.5},
+        {"model": "my/c"},
+    ]
+    routed = {
+        "purpose": "main",
+        "reason": "first_step",
+        "wanted": "frontier",
+        "tier": "frontier",
+        "model": "my/b",
+    }
+    routed |= {
+        "others": ["my/c"],
+        "candidates": candidates,
+        "tokens": 900,
+        "contextWindow": 8000,
+        "by": "score",
+    }
+    page = told(
+        log(STARTED, TASK, ("model.routed", routed), requested(), responded(1), requested(2), responded(2))
+    )
+    assert page.text.count("Asked: my/b (tier frontier)") == 1, "the second step had no choice"
+    for line in (
+        "wanted: frontier (the first step); about 900 of 8000 tokens; decided by score",
+        "after it: my/c",
+        "- my/a: tier frontier, left out: vision, about 0.2500",
+        "- my/b: tier frontier, price unknown, score 0.5",
+        "- my/c: `model` of the settings, price unknown",
+    ):
+        assert line in page.text
 
 
 @pytest.mark.parametrize(

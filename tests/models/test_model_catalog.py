@@ -10,7 +10,8 @@ from outrider.ports.clock import SteppingClock
 from outrider.ports.ids import SequentialIds
 from outrider.ports.model import Message, Model, ModelFailure, ModelItem, ModelRequest, TextDelta
 from outrider.ports.secrets import EnvironmentSecrets
-from outrider_protocol.settings import ProviderSettings
+from outrider_protocol.settings import ModelSettings, ProviderSettings
+from provider_server import Said
 
 HELLO = ModelRequest("main", [Message("user", "hello")])
 DONE = (
@@ -137,3 +138,43 @@ def test_secrets_of_an_environment():
     assert secrets.values() == frozenset()
     assert (secrets.get("A"), secrets.get("EMPTY"), secrets.get("NONE")) == ("key", None, None)
     assert secrets.values() == {"key"}
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "asks"),
+    [("mine", True, True), ("mine", None, False), ("gpt-5", False, False), ("gpt-5", None, True)],
+)
+async def test_what_is_set_decides_whether_a_model_gets_its_thoughts_back(
+    name: str, said: bool | None, asks: bool, wire: Any, clock: SteppingClock
+):
+    wire.plays("openai-responses", Said("hello"))
+    models = Catalog(
+        {"my": ProviderSettings(kind="openai-responses", base_url=wire.url)},
+        {f"my/{name}": ModelSettings(reasoning=said)},
+        root=None,
+        clock=clock,
+        ids=SequentialIds(),
+        secrets=EnvironmentSecrets({}),
+    )
+    assert await first(await opened(models, f"my/{name}")) == TextDelta("hello")
+    assert ("include" in wire.received[-1].json) is asks
+    await models.close()
+
+
+async def test_a_proxy_of_its_own_goes_before_those_of_the_environment(wire: Any, clock: SteppingClock):
+    async def answer(connection: Any) -> None:
+        await connection.send(DONE)
+
+    wire.answers.append(answer)
+    host = wire.url.removeprefix("http://").partition("/")[0]
+    far = ProviderSettings(kind="openai-chat", base_url="http://models.test/v1", proxy=host)
+    models = Catalog(
+        {"far": far},
+        root=None,
+        clock=clock,
+        ids=SequentialIds(),
+        secrets=EnvironmentSecrets({}),
+        proxy_for={"http://models.test/v1": "http://127.0.0.1:1"}.get,
+    )
+    assert await first(await opened(models, "far/m")) == TextDelta("hello")
+    await models.close()

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from outrider.models.dialects.openai_chat import OpenAiChatModel
+from outrider.models.failures import bucket_of
 from outrider.models.provider import HttpProvider
 from outrider.ports.clock import SteppingClock
 from outrider.ports.ids import SequentialIds
@@ -189,7 +190,7 @@ async def test_a_certificate_of_an_unknown_authority_says_what_to_set(
 
     monkeypatch.setattr(httpx.AsyncClient, "send", send)
     failure = failed(await ask(provide(base_url="https://models.test/v1")))
-    assert failure.kind == "connection"
+    assert (failure.kind, bucket_of(failure)) == ("setup", "next"), "it would not heal by being asked again"
     assert failure.message.endswith("local issuer certificate; set caFile, if it is right")
 
 
@@ -390,14 +391,21 @@ async def test_the_proxy_is_the_one_that_is_given(
     assert wire.received[1].line == "POST http://models.test/v1/chat/completions HTTP/1.1"
 
 
-async def test_a_proxy_and_certificates_that_cannot_be_used(provide: Any, ask: Ask, tmp_path: Path):
+async def test_a_proxy_and_certificates_that_cannot_be_used(
+    provide: Any, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     failure = failed(await ask(provide(proxy="odd://me:secret-word@host")))
-    assert failure.kind == "connection"
+    assert failure.kind == "setup"
     assert "proxy" in failure.message
     assert "secret-word" not in failure.message
     missing = failed(await ask(provide(ca_file=str(tmp_path / "none.pem"))))
     assert "none.pem: No such file or directory" in missing.message
     (tmp_path / "bad.pem").write_text("no certificate")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    at_home = failed(await ask(provide(ca_file="~/bad.pem"))).message
+    assert "~/bad.pem" in at_home
+    assert "No such file" not in at_home
     assert "bad.pem" in failed(await ask(provide(ca_file=str(tmp_path / "bad.pem")))).message
 
 

@@ -47,6 +47,8 @@ def test_it_is_that_of_the_address(url: str, env: dict[str, str], proxy: str | N
         ("10.1.2.3", "http://10.1.2.3/v1", False),
         ("10.0.0.0/8", FAR, True),
         ("192.168.0.0/16", "http://10.1.2.3/v1", True),
+        ("10.1.2.3/8", "http://10.9.9.9/v1", False),
+        ("[fd00::1]", "http://[fd00::1]/v1", False),
     ],
 )
 def test_what_no_proxy_names_is_reached_directly(no_proxy: str, url: str, *, reached: bool):

@@ -185,6 +185,8 @@ class ModelRetried(EventData):
     attempt: int
     usage: Usage | None = None
     """What the one before it cost, where the provider said so."""
+    wait: float | None = None
+    """Seconds that are waited before it; absent where it is made at once."""
 
 
 class ModelFellBack(EventData):

@@ -170,7 +170,7 @@ class Asker:
                             )
                             self._record.append(switched, turn_id=self._turn_id)
                             await self._record.settled()
-                        case Retried(model, reason, attempt, tokens):
+                        case Retried(model, reason, attempt, tokens, wait):
                             self._withdraw(shown, message_id, reason)
                             again = ModelRetried(
                                 message_id=message_id,
@@ -178,6 +178,7 @@ class Asker:
                                 reason=reason,
                                 attempt=attempt,
                                 usage=usage_of(tokens),
+                                wait=wait and round(wait, 1),
                             )
                             self._record.append(again, turn_id=self._turn_id)
                             # Frames do not wait for the log: those of the next answer must not come before this.

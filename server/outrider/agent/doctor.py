@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Final
 
 from outrider.agent.confinement import confined as confined_in
+from outrider.agent.context_window.counting import Counter
+from outrider.agent.offer import encoded
 from outrider.agent.probe import models_of, try_all
 from outrider.agent.services import Services
 from outrider.models.attempts import is_script
 from outrider.models.catalog import ModelProblem
+from outrider.models.routing.choose import ANSWER_RESERVE
 from outrider.permissions.trust import Trust
 from outrider.processes import SpawnProblem, can_run_commands, collect, shell_argv
 from outrider.store.problem import StoreProblem
@@ -57,7 +60,7 @@ async def _model(services: Services, *, probe: bool) -> Check:
         return Check(name="model", status="fail", detail=getattr(problem, "message", ""))
     said: list[str] = []
     wrong: list[str] = []
-    status = "warn"
+    status, least = "warn", await _least(services)
     for reference in models:
         model = await services.catalog.open(reference)
         if isinstance(model, ModelProblem):
@@ -66,6 +69,11 @@ async def _model(services: Services, *, probe: bool) -> Check:
             await model.close()
             problem = await services.catalog.unready(reference)
             said.append(f"{reference}, {model.context_window} tokens")
+            if least > model.context_window * (1 - ANSWER_RESERVE):
+                wrong.append(
+                    f"{reference}: the system message and the tools alone are about {least} tokens, and its context window has "
+                    f"{model.context_window}: no task fits; set a larger contextWindow, or take another model"
+                )
         if problem is not None:
             wrong.append(problem)
             status = status if reference in services.settings().fallback_models else "fail"
@@ -74,6 +82,13 @@ async def _model(services: Services, *, probe: bool) -> Check:
     if not probe and not all(is_script(reference) for reference in models):
         said.append("whether it answers was not tried: a probe (`--probe`) does that")
     return Check(name="model", status="ok", detail="; ".join(said))
+
+
+async def _least(services: Services) -> int:
+    """About how many tokens each request has, whatever the task is."""
+    system = await services.briefing.system("agent", services.trust.trusts)
+    tools = [tool.spec() for tool in services.tools.offered(read_only=False)]
+    return Counter(tools=len(encoded(tools))).tokens([system])
 
 
 async def _log(services: Services) -> Check:

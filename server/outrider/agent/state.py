@@ -58,7 +58,7 @@ class SessionState:
     paces: dict[str, Pace] = field(default_factory=dict[str, Pace])
     """How fast its models were."""
     tool_formats: dict[str, str] = field(default_factory=dict[str, str])
-    """The text formats that models were switched to because they refused tools."""
+    """The text formats that models were switched to."""
     asked: dict[str, str] = field(default_factory=dict[str, str])
     """The model of each request that has no answer yet, by its message."""
     cursors: dict[str, int] = field(default_factory=dict[str, int])

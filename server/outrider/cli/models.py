@@ -17,7 +17,7 @@ _MOST_SHOWN: Final = 30
 _SOURCES: Final[dict[Source, str]] = {
     "settings": "your settings",
     "provider settings": "your settings of its provider",
-    "learned": "its provider refused tools",
+    "learned": "learned from an answer of its provider",
     "server": "its provider says so",
     "table": "known of its family",
     "default": "assumed",

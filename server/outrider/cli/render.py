@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, cast
 
-from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from outrider.cli import answering
 from outrider.cli.diffs import FILE_LINES, counts, counts_of, cut, diff_lines, diff_style, told_and_diffs
+from outrider.cli.flow import Flow
 from outrider.cli.terminal import one_line, plain_output, visible
+from outrider.models.attempts import is_script
 from outrider.ports.model import READ_ANEW
 from outrider_protocol import EDIT_TOOLS
 
@@ -102,9 +104,7 @@ class Renderer:
         self._refused: set[str] = set()
         """Calls of which it is shown that they were rejected, and why."""
         self._plan_shown: dict[str, str] = {}
-        self._streaming: str | None = None
-        self._column = 0
-        self._word = ""
+        self._flow = Flow(console)
         self._requested: str | None = None
         """The message that is being answered."""
         self._early: dict[str, list[tuple[str, str]]] = {}
@@ -117,6 +117,10 @@ class Renderer:
         self._last_text = ""
         self._steps = 0
         self._started: str | None = None
+        self._chosen = ""
+        """The model of which it was last said that it answers."""
+        self._costs = False
+        """Whether any answer of the turn may cost something."""
 
     @property
     def console(self) -> Console:
@@ -200,7 +204,7 @@ class Renderer:
     def _piece(self, source: str, kind: str, text: str) -> None:
         if kind == "text":
             self._streamed[source] = self._streamed.get(source, 0) + len(text)
-        self._flow(f"{source}/{kind}", text, "dim italic" if kind == "reasoning" else "")
+        self._flow.put(f"{source}/{kind}", text, "dim italic" if kind == "reasoning" else "")
 
     def recall(self, events: list[Data], waiting: set[str]) -> None:
         """Take in what the log has of a turn that goes on, and show of it what still waits.
@@ -225,13 +229,14 @@ class Renderer:
         data = cast("Data", event.get("data", {}))
         match event.get("type"):
             case "turn.started":
-                self._steps, self._started = 0, str(event.get("ts", ""))
+                self._steps, self._started, self._costs = 0, str(event.get("ts", "")), False
             case "turn.parked":
                 self._line("waiting for an answer", "yellow")
             case "turn.finished":
                 self._finished(data, str(event.get("ts", "")))
             case "model.requested":
                 self._model_requested(str(data["messageId"]))
+                self._costs = self._costs or not is_script(str(data.get("model", "")))
             case "model.responded":
                 self._responded(data)
             case "model.reset":
@@ -243,13 +248,15 @@ class Renderer:
                 )
                 self._line(f"(the text above {why})", "yellow")
             case "model.retried":
-                self._line(f"asking {data['model']} again ({visible(str(data['reason']))})", "yellow")
+                self._line(visible(answering.again(data)), "yellow")
             case "model.fellBack":
-                self._line(f"going on with {data['to']} ({visible(str(data['reason']))})", "yellow")
+                self._chosen = str(data["to"])
+                self._line(visible(answering.instead(data)), "yellow")
             case "model.switched":
-                self._line(
-                    f"{visible(str(data['model']))} takes no tools: calls are text from here on", "yellow"
-                )
+                self._line(visible(answering.switched(data)), "yellow")
+            case "model.routed" if data["purpose"] == "main" and data["model"] != self._chosen:
+                self._chosen = str(data["model"])
+                self._line(f"model: {visible(answering.chosen(data))}", "dim")
             case "tool.requested":
                 self._calls[data["callId"]] = _Call(
                     data["name"], essential_argument(data["name"], data["input"])
@@ -313,45 +320,6 @@ class Renderer:
 
     # --- text of the model -----------------------------------------------------------------------------------
 
-    def _flow(self, source: str, text: str, style: str) -> None:
-        # Words are held back until they are complete, so that lines break between words at any width.
-        if source != self._streaming:
-            self._end_flow()
-            self._console.print()
-            self._streaming, self._column, self._word, self._style = source, 0, "", style
-        for character in visible(text):
-            if character in " \n":
-                self._put_word()
-                if character == "\n" or self._column + 1 >= self._console.width:
-                    self._put("\n")
-                    self._column = 0
-                else:
-                    self._put(" ")
-                    self._column += 1
-            else:
-                self._word += character
-
-    def _put_word(self) -> None:
-        if not self._word:
-            return
-        width = cell_len(self._word)
-        if self._column and self._column + width > self._console.width:
-            self._put("\n")
-            self._column = 0
-        self._put(self._word)
-        self._column += width
-        self._word = ""
-
-    def _put(self, text: str) -> None:
-        self._console.print(Text(text, style=self._style), end="", soft_wrap=True)
-
-    def _end_flow(self) -> None:
-        if self._streaming is not None:
-            self._put_word()
-            if self._column:
-                self._console.print()
-            self._streaming = None
-
     def _model_requested(self, source: str) -> None:
         self._requested = source
         for kind, text in self._early.pop(source, []):
@@ -368,8 +336,8 @@ class Renderer:
         self._last_text = text
         rest = text[self._streamed.pop(source, 0) :]
         if rest.strip():
-            self._flow(f"{source}/text", rest, "")
-        self._end_flow()
+            self._flow.put(f"{source}/text", rest, "")
+        self._flow.end()
 
     # --- tool calls ------------------------------------------------------------------------------------------
 
@@ -514,8 +482,8 @@ class Renderer:
             self._line("")
             self._line(f"error: {visible(summary)}", "red")
         elif summary and summary != self._last_text.strip():
-            self._flow("summary", summary, "")
-            self._end_flow()
+            self._flow.put("summary", summary, "")
+            self._flow.end()
         reason = str(data["reason"])
         why = f" ({reason})" if reason not in ("", outcome) else ""
         verdict = VERDICTS.get(reason, "") if outcome == "completed" else why
@@ -523,17 +491,17 @@ class Renderer:
         parts.append(counted(self._steps, "step"))
         if (seconds := _seconds_between(self._started, ts)) is not None:
             parts.append(f"{seconds:.1f} s")
-        parts.append(usage_line(cast("Data", data["usage"])))
+        parts.append(usage_line(cast("Data", data["usage"]), costs=self._costs))
         self._line("")
         self._line(" · ".join(part for part in parts if part), _OUTCOMES.get(outcome, ""))
 
     def _line(self, text: str, style: str = "") -> None:
-        self._end_flow()
+        self._flow.end()
         self._console.print(Text(text, style=style))
 
     def _unbroken(self, text: str) -> None:
         # A command that was broken in two would be another one where it is copied.
-        self._end_flow()
+        self._flow.end()
         self._console.print(Text(text), soft_wrap=True)
 
     def _cut_line(self, text: str, style: str) -> None:
@@ -541,11 +509,11 @@ class Renderer:
 
     def _whole_line(self, text: str, style: str) -> None:
         # Where no terminal would break it, a line stays one line, so that it can be searched.
-        self._end_flow()
+        self._flow.end()
         self._console.print(Text(text, style=style), soft_wrap=not self._console.is_terminal)
 
     def _cut(self, text: Text) -> None:
-        self._end_flow()
+        self._flow.end()
         if self._console.is_terminal:
             self._console.print(text, no_wrap=True, overflow="ellipsis", crop=True)
         else:
@@ -565,14 +533,16 @@ def essential_argument(tool: str, arguments: Any) -> str:
     return visible(str(value)).replace("\n", " ⏎ ")
 
 
-def usage_line(usage: Data) -> str:
-    """Tokens and cost, short; empty where nothing was counted."""
+def usage_line(usage: Data, *, costs: bool = False) -> str:
+    """Tokens and cost, short; empty where nothing was counted, and no cost where nothing `costs` anything."""
     given, made = int(usage.get("inputTokens", 0)), int(usage.get("outputTokens", 0))
     if not given and not made:
         return ""
     text = f"{'~' if usage.get('estimated') else ''}{given:,} tokens in, {made:,} out"
     cost = usage.get("cost")
-    return text if cost is None else f"{text}, cost {cost:.4f}"
+    if cost is None:
+        return f"{text}, cost unknown" if costs else text
+    return f"{text}, cost {cost:.4f}"
 
 
 def _became(changed: Data) -> str:

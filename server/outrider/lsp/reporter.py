@@ -44,7 +44,7 @@ class _Running:
     model: str = ""
     """The one that was asked last."""
     offered: tuple[ToolSpec, ...] = ()
-    """The tools that it was offered by the means of its provider."""
+    """The tools that it was offered."""
 
 
 class Reporter:
@@ -62,7 +62,7 @@ class Reporter:
         self._unpriced: set[str] = set()
         """Models of whose cost it was said that it is not known."""
         self._unread: set[str] = set()
-        """Models of whose server it was said that it does not read their calls."""
+        """Models of which it was said that their calls were not read."""
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def on_event(self, event: LoggedEvent) -> None:
@@ -101,13 +101,12 @@ class Reporter:
                     running.cost = (running.cost or 0) + cost
                 elif running.limit is not None:
                     self._warn_of_cost(running.model, running.limit)
-                if running.offered and not data["toolCalls"] and data.get("purpose") == "main":
+                if running.offered and not data["toolCalls"]:
                     self._warn_of_calls(running, data["text"])
                 self._report(turn_id, "")
             case "model.requested" if turn_id and (running := self._turns.get(turn_id)):
                 running.model = data["model"]
-                names = () if "toolFormat" in data else data["tools"]
-                running.offered = tuple(ToolSpec(name, "", {}) for name in names)
+                running.offered = tuple(ToolSpec(name, "", {}) for name in data["tools"])
             case "model.fellBack" if turn_id and (running := self._turns.get(turn_id)):
                 running.model = data["to"]
             case "tool.requested" if turn_id:
@@ -171,7 +170,7 @@ class Reporter:
             )
 
     def _warn_of_calls(self, running: _Running, text: str) -> None:
-        """Say once of a model that it writes calls which its server hands on as text."""
+        """Say once of a model that it writes calls in another way than they are read."""
         model = running.model
         if model in self._unread or len(text) > LONGEST_READ:
             return
@@ -179,7 +178,7 @@ class Reporter:
             self._unread.add(model)
             self._editor.say(
                 "warning",
-                f"Outrider: {model} wrote a call that its server did not read, in the format {form}. "
+                f"Outrider: {model} wrote a call that was not read, in the format {form}. "
                 f'Set `models."{model}".toolFormat = "{form}"` to have such calls run.',
             )
 

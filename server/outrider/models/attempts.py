@@ -4,7 +4,7 @@ What was shown of an answer that broke off is withdrawn by who hears of the seco
 where the request itself is at fault, nor keep anybody from cancelling.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -66,10 +66,18 @@ class Attempts(Wrapper):
         """
         while True:
             failure: ModelFailure | None = None
-            async for attempt in self._retrying():
+            wait = 0.0
+
+            async def put_off(seconds: float) -> None:
+                nonlocal wait
+                wait = seconds
+
+            async for attempt in self._retrying(put_off):
                 if failure is not None:
                     number = attempt.retry_state.attempt_number
-                    yield Retried(self.name, failure.kind, number, failure.tokens)
+                    # Said before the wait: who looks on would think that nothing happens.
+                    yield Retried(self.name, failure.kind, number, failure.tokens, wait)
+                    await self._clock.sleep(wait)
                 failure = None
                 async with aclosing(self._model.stream(self._fitting(request))) as items:
                     async for item in items:
@@ -106,10 +114,10 @@ class Attempts(Wrapper):
         limits = [limit for limit in (self.max_tokens, request.at_most) if limit is not None]
         return replace(request, temperature=self.temperature, max_tokens=min(limits, default=None))
 
-    def _retrying(self) -> AsyncRetrying:
+    def _retrying(self, sleep: Callable[[float], Awaitable[None]]) -> AsyncRetrying:
         most = 1 if is_script(self.name) else ATTEMPTS
         return AsyncRetrying(
-            sleep=self._clock.sleep,
+            sleep=sleep,
             stop=stop_after_attempt(most),
             wait=_delay,
             retry=retry_if_result(lambda failure: bucket_of(failure) == "retry"),

@@ -246,7 +246,12 @@ class Catalog:
         if profile.sources["max_tokens"] == "settings":
             known["max_tokens"] = profile.max_tokens
         opened = _DIALECTS[settings.kind](
-            self._provider(name), model, ids=self._ids, settings=settings.model_copy(update=known)
+            self._provider(name),
+            model,
+            ids=self._ids,
+            settings=settings.model_copy(update=known),
+            # The table knows families, whose members may differ in that.
+            reasons=profile.reasoning if profile.sources["reasoning"] == "settings" else None,
         )
         return self._profiled(opened, reference, learned)
 

@@ -25,6 +25,7 @@ _BUCKETS: dict[FailureKind, Bucket] = {
     "overloaded": "retry",
     "rate_limit": "retry",
     "auth": "next",
+    "setup": "next",
     "unknown_model": "next",
     "quota": "next",
     "protocol": "next",

@@ -218,7 +218,7 @@ class HttpProvider:
         if isinstance(client, str):
             if self._opening is opening:
                 self._opening = None  # what is wrong may be put right
-            return self._failure("connection", client)
+            return self._failure("setup", client)
         return client
 
     async def _send(
@@ -375,8 +375,9 @@ class HttpProvider:
                 return self._failure("cut_stream", f"the stream broke off: {_reason(error)}")
             case _:
                 reason = _reason(error)
-                hint = "; set caFile, if it is right" if "CERTIFICATE_VERIFY_FAILED" in reason else ""
-                return self._failure("connection", f"no answer: {reason}{hint}")
+                if "CERTIFICATE_VERIFY_FAILED" in reason:
+                    return self._failure("setup", f"no answer: {reason}; set caFile, if it is right")
+                return self._failure("connection", f"no answer: {reason}")
 
 
 def _new_client(proxy: str | None, ca_file: str | None) -> "httpx.AsyncClient | str":

@@ -22,8 +22,10 @@ FailureKind = Literal[
     "bad_request",
     "no_tools",
     "no_images",
+    "unread_calls",
     "refused",
     "connection",
+    "setup",
     "timeout",
     "stalled",
     "cut_stream",
@@ -327,6 +329,8 @@ class Retried:
     """From 2."""
     tokens: Tokens | None = None
     """What the attempt before it cost, where the provider said so."""
+    wait: float | None = None
+    """Seconds that are waited before it; None: it is made at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +347,10 @@ class FellBack:
 
 @dataclass(frozen=True, slots=True)
 class Switched:
-    """The model does not take tools: they are written into its text from here on, and the request is made again."""
+    """Tools are written into the model's text from here on, and the request is made again.
+
+    Its provider does not take them, or an answer ended with a call that was not read (`unread_calls`).
+    """
 
     model: str
     tool_format: str

@@ -159,7 +159,7 @@ def _again(event: LoggedEvent) -> Retried | FellBack | Switched:
     if event.type == "model.switched":
         return Switched(data["model"], data["toolFormat"], reason)
     if event.type == "model.retried":
-        return Retried(data["model"], reason, data["attempt"], _tokens(data))
+        return Retried(data["model"], reason, data["attempt"], _tokens(data), data.get("wait"))
     return FellBack(data["from"], data["to"], reason, _tokens(data))
 
 

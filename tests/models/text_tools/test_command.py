@@ -59,3 +59,13 @@ def test_a_line_that_is_no_message_is_said_and_the_others_are_read() -> None:
 
 def test_an_unknown_format_is_a_mistake_of_usage() -> None:
     assert command("--format", "nope").returncode == 2
+
+
+def test_without_tools_every_name_counts() -> None:
+    text = 'I look.\n[anything(path="a")]'
+    lines = "".join(json.dumps({"text": text, **more}) + "\n" for more in ({}, {"tools": []}))
+    lines += json.dumps({"text": text, "tools": DEFINITIONS})
+    done = command("--format", "pythonic", lines=lines)
+    called = {"calls": [{"name": "anything", "arguments": {"path": "a"}}], "content": "I look."}
+    none = {"calls": [], "content": text}
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [called, called, none]

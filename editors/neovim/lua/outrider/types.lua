@@ -552,6 +552,7 @@
 ---@field reason string
 ---@field secrets? outrider.Secret[]
 ---@field usage? outrider.Usage
+---@field wait? number
 
 --- It was chosen which model gets the next request.
 ---@class outrider.ModelRouted

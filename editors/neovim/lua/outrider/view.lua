@@ -157,7 +157,8 @@ draw['model.fellBack'] = function(view, session, data)
 end
 
 draw['model.switched'] = function(view, session, data)
-  M.note(session, ('%s takes no tools: its calls are text (%s)'):format(data.model, data.toolFormat), view)
+  local why = data.reason == 'unread_calls' and 'writes calls that were not read' or 'takes no tools'
+  M.note(session, ('%s %s: its calls are text (%s)'):format(data.model, why, data.toolFormat), view)
 end
 
 draw['model.failed'] = function(view, session, data)

@@ -197,7 +197,11 @@ export class SessionState {
         this.note(event.seq, `Went on with ${event.data.to} in place of ${event.data.from}.`, "warning");
         break;
       case "model.switched":
-        this.note(event.seq, `${event.data.model} takes no tools: its calls are text.`, "info");
+        this.note(
+          event.seq,
+          `${event.data.model} ${event.data.reason === "unread_calls" ? "writes calls that were not read" : "takes no tools"}: its calls are text.`,
+          "info",
+        );
         break;
       case "tool.requested":
         this.put({

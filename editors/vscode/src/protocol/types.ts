@@ -610,6 +610,7 @@ export interface ModelRetried {
   reason: string;
   secrets?: Secret[];
   usage?: Usage;
+  wait?: number;
 }
 
 /** It was chosen which model gets the next request. */

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
+from outrider.cli import answering
 from outrider.cli.report import times
 from outrider.cli.report.times import Stretch
 from outrider.ports.model import READ_ANEW
@@ -147,6 +148,10 @@ class Step:
     model: str
     at: str
     answered_at: str | None = None
+    chosen: str = ""
+    """The model that was chosen for it, where there was a choice."""
+    choice: str = ""
+    """Why it was that one, and which others there were."""
     text: str = ""
     reasoning: str | None = None
     finish_reason: str | None = None
@@ -247,6 +252,8 @@ class _Fold:
         self._calls: dict[str, Call] = {}
         self._asked: dict[str, Asked] = {}
         self._edits: dict[str, Edit] = {}
+        self._routed: Data | None = None
+        """The latest choice of a model, which the request after it has."""
         self._away: list[Stretch] = []
         """When no process had the session."""
 
@@ -393,11 +400,13 @@ class _Fold:
             case "model.reset" if step:
                 step.withdrawn.append((str(data.get("text", "")), str(data.get("reason", ""))))
             case "model.retried":
-                self._note(event, "warning", f"{data.get('model')} is asked again: {data.get('reason')}")
+                self._note(event, "warning", answering.again(data))
             case "model.fellBack":
-                self._note(event, "warning", f"It goes on with {data.get('to')}: {data.get('reason')}")
+                self._note(event, "warning", answering.instead(data))
             case "model.switched":
-                self._note(event, "info", f"{data.get('model')} takes no tools: its calls are text")
+                self._note(event, "info", answering.switched(data))
+            case "model.routed":
+                self._routed = data
             case _:
                 pass
 
@@ -405,6 +414,9 @@ class _Fold:
         turn, purpose = self._turn(event), str(data.get("purpose", "main"))
         number = sum(step.purpose == "main" for step in turn.steps) + 1
         step = Step(number, purpose, message_id, str(data.get("model", turn.model)), event.ts)
+        if self._routed and self._routed.get("purpose") == purpose:
+            step.chosen, step.choice = answering.chosen(self._routed), answering.choice(self._routed)
+        self._routed = None
         self._steps[message_id] = step
         if purpose == "main":
             self._current[turn.id] = step

@@ -309,6 +309,7 @@ def _step(turn: Turn, step: Step) -> Html:
     return tag(
         "article",
         head,
+        _folded(f"Asked: {step.chosen}", step.choice) if step.chosen else None,
         _folded("Reasoning", step.reasoning) if step.reasoning else None,
         *(_withdrawn(text, reason) for text, reason in step.withdrawn),
         _prose(step.text) if step.text.strip() else None,

@@ -32,7 +32,13 @@ class HttpModel(ABC):
     """Whether answers come as lines, not as server-sent events."""
 
     def __init__(
-        self, provider: HttpProvider, model: str, *, ids: Ids, settings: ProviderSettings | None = None
+        self,
+        provider: HttpProvider,
+        model: str,
+        *,
+        ids: Ids,
+        settings: ProviderSettings | None = None,
+        reasons: bool | None = None,
     ) -> None:
         """Make a model.
 
@@ -41,11 +47,13 @@ class HttpModel(ABC):
             model: Its name, as the provider writes it.
             ids: Makes the ids of calls that came without one.
             settings: The provider's, where something about this model is set in another way.
+            reasons: Whether it thinks before it answers; None where only its name may tell.
         """
         self._provider = provider
         self._settings = settings or provider.settings
         self._model = model
         self._ids = ids
+        self._reasons = reasons
 
     @abstractmethod
     def _call(self, request: ModelRequest) -> Call:

@@ -1,27 +1,25 @@
 """Models that speak the chat completions dialect of OpenAI, which most providers and local servers offer."""
 
+from typing import Any
+
 from outrider.models.chat_servers import chat_server
 from outrider.models.dialects.chat_decoder import ChatDecoder
 from outrider.models.dialects.chat_request import ChatRequestEncoder
 from outrider.models.dialects.decoder import Decoder
 from outrider.models.dialects.http_model import Call, HttpModel
-from outrider.models.provider import HttpProvider
-from outrider.ports.ids import Ids
 from outrider.ports.model import ModelRequest
-from outrider_protocol.settings import ProviderSettings
 
 
 class OpenAiChatModel(HttpModel):
     """One model of a provider, for one conversation at a time."""
 
-    def __init__(
-        self, provider: HttpProvider, model: str, *, ids: Ids, settings: ProviderSettings | None = None
-    ) -> None:
+    def __init__(self, *args: Any, **named: Any) -> None:
         """Make a model; see `HttpModel`."""
-        super().__init__(provider, model, ids=ids, settings=settings)
-        self._server = chat_server(provider.settings.base_url)
+        super().__init__(*args, **named)
+        given = self._provider.settings
+        self._server = chat_server(given.base_url)
         self._encoder = ChatRequestEncoder(
-            model, provider.settings.extra_body, server=self._server, full_name=self.name
+            self._model, given.extra_body, server=self._server, full_name=self.name
         )
 
     @property

@@ -33,7 +33,7 @@ from outrider.ports.model import FinishReason, Message, ModelFailure, ModelItem,
 
 _LONGEST_ID = 64
 _REASONS = re.compile(r"(^|/)(o\d|gpt-([5-9]|\d\d)|codex)(?!.*chat)")
-"""Models that reason: the others refuse to be asked for it."""
+"""Models that reason, where nobody said whether they do: the others refuse to be asked for it."""
 _FINISH_REASONS: dict[str, FinishReason] = {"max_output_tokens": "length", "content_filter": "refused"}
 _OF_MESSAGE = ("phase",)
 """What of a message item goes back besides its text."""
@@ -50,9 +50,10 @@ class OpenAiResponsesModel(HttpModel):
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         system = "\n\n".join(m.text for m in request.messages if m.role == "system" and m.text)
+        reasons = bool(_REASONS.search(self._model)) if self._reasons is None else self._reasons
         fields: dict[str, Any] = {
             "store": False,
-            "include": ["reasoning.encrypted_content"] if _REASONS.search(self._model) else None,
+            "include": ["reasoning.encrypted_content"] if reasons else None,
             "temperature": request.temperature,
             "max_output_tokens": request.max_tokens,
             **self._settings.extra_body,

@@ -65,7 +65,7 @@ def profile_of(
         provider: Where it is served; None for a script.
         given: What the person set for it.
         told: What its server told of it.
-        learned: The text format it was switched to because it refused tools.
+        learned: The text format it was switched to because it refused tools, or wrote calls that nobody read.
     """
     table = Facts() if provider is None else family_of(model, provider.base_url)
     told = told or Facts()

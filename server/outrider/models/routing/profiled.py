@@ -1,20 +1,23 @@
 """A model, used by its profile: calls as text where it needs that, its price, and how fast it is.
 
 It stands below the attempts. A provider that says it does not take tools is believed: they are written into the
-text from there on, and the request is made again. So is one whose images were refused, without them. It must never
-do that for any other failure.
+text from there on, and the request is made again. So it is where an answer ends with a call that nobody read, as its
+server handed it on as text, or the model writes another format than it was told of. So is one whose images were
+refused, without them. It must never do that for any other failure.
 """
 
 import math
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import replace
+from typing import cast
 
 from outrider.models.dialects.http_model import HttpModel
 from outrider.models.images import as_shown, has_images
 from outrider.models.native_calls import as_meant
-from outrider.models.routing.profile import Profile
+from outrider.models.routing.profile import OWN_FORMAT, Profile
 from outrider.models.text_tools.formats import FORMATS
+from outrider.models.text_tools.handed_on import handed_on
 from outrider.models.with_text_tools import TextToolModel
 from outrider.models.with_thoughts import ThinkingModel
 from outrider.models.wrapper import Wrapper
@@ -39,6 +42,8 @@ from outrider_protocol.settings import EditFormat, Price, ToolFormat
 
 SHORTEST_STREAM = 0.05
 """Seconds: what took less to come says nothing of how fast a model is."""
+LONGEST_READ = 40_000
+"""Characters of an answer that is looked through for calls that nobody read."""
 
 
 class ProfiledModel(Wrapper):
@@ -65,7 +70,7 @@ class ProfiledModel(Wrapper):
             ids: Makes the ids of calls that come as text.
             on_use: Is told of each request.
             on_latency: Is told how fast each answer was.
-            on_switch: Is told when it turns out that it does not take tools.
+            on_switch: Is told when it turns out that it does not take tools, or writes its calls in another way.
             opened: The names of models whose answers begin within a thought, as far as that showed.
         """
         self._inner = model
@@ -103,15 +108,16 @@ class ProfiledModel(Wrapper):
         """Ask.
 
         Yields:
-            Deltas, `Switched` where its provider refused tools, `Retried` where it refused an image, then one
-            `ModelResponse` or one `ModelFailure`.
+            Deltas, `Switched` where its provider refused tools or its calls were not read, `Retried` where it refused an
+            image or an answer came that does not count, then one `ModelResponse` or one `ModelFailure`.
         """
         self._on_use(self.name)
         if has_images(request) and isinstance(self._inner, HttpModel):
             await self._inner.look(request)
-        for number in range(1, 4):
+        for number in range(1, 5):
             refused: ModelFailure | None = None
-            offered = self.tool_format is None and bool(request.tools)
+            form, form_written = self.tool_format, self._profile().text_format
+            offered = form is None and bool(request.tools)
             shown = as_shown(request, vision=self.vision)
             seen = has_images(shown)
             async with aclosing(self._timed(shown)) as items:
@@ -121,16 +127,44 @@ class ProfiledModel(Wrapper):
                     ):
                         refused = item
                         break
+                    if isinstance(item, ModelResponse) and (unread := self._unread(item, request, form)):
+                        refused, form_written = ModelFailure("unread_calls", "", tokens=item.tokens), unread
+                        break
                     yield item
             if refused is None:
                 return
+            if refused.kind != "no_tools":
+                yield Retried(self.name, refused.kind, number + 1, refused.tokens)
             if refused.kind == "no_images":
                 self._refused_images = True
-                yield Retried(self.name, refused.kind, number + 1, refused.tokens)
-                continue
-            form = self._profile().text_format
-            self._on_switch(self.name, form)
-            yield Switched(self.name, form, refused.kind)
+            else:
+                self._on_switch(self.name, form_written)
+                yield Switched(self.name, form_written, refused.kind)
+
+    def _unread(self, answer: ModelResponse, request: ModelRequest, form: str | None) -> ToolFormat | None:
+        """The format of the calls that an answer ends with and that nobody read, where the model is to be used in that one.
+
+        It is so once: from its provider's way to a text format, or from our own format to that of its family. Where calls
+        of the conversation were read, this one is only shown; and the person's word settles it.
+
+        Args:
+            answer: What came.
+            request: What it answers.
+            form: The text format that it was asked in, None for its provider's way.
+        """
+        profile = self._profile()
+        if (
+            answer.tool_calls
+            or answer.finish_reason != "stop"
+            or len(answer.text) > LONGEST_READ
+            or not isinstance(self._inner, HttpModel)
+            or profile.sources["tool_format"] == "settings"
+            or form not in (None, OWN_FORMAT)
+            or (form is None and any(message.tool_calls for message in request.messages))
+        ):
+            return None
+        found = handed_on(answer.text, request.tools, profile.text_format, marked=True)
+        return cast("ToolFormat | None", found)
 
     async def _timed(self, request: ModelRequest) -> AsyncGenerator[ModelItem, None]:
         began, first, shown = self._clock.monotonic(), None, 0

@@ -1,7 +1,7 @@
 """Reads messages as JSON lines from standard input, and writes what calls are in them.
 
 Each line in is `{"text": …, "tools": […]}`, each line out `{"calls": [{"name": …, "arguments": {…}}],
-"content": …}`. Without `tools`, every name counts as a tool's.
+"content": …}`. Without `tools`, or with an empty list, every name counts as a tool's.
 """
 
 import argparse
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str], source: TextIO, target: TextIO, errors: TextI
 
 
 def _result(form: Format, text: str, definitions: list[Any] | None, *, stream: bool) -> dict[str, Any]:
-    tools = None if definitions is None else [tool for tool in map(tool_of, definitions) if tool]
+    tools = [tool for tool in map(tool_of, definitions) if tool] if definitions else None
     parser = form.parser(tools)
     items = [item for piece in (text if stream else [text]) for item in parser.feed(piece)]
     items += parser.finish()
