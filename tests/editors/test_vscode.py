@@ -73,6 +73,7 @@ def test_a_whole_task(begin: Begin) -> None:
             lambda: bench.lenses() == ["Outrider: undo this change"] * 2, "the lenses of what is done"
         )
         bench.shot("session")
+        assert not bench.toasts(), "the view has said it"
 
         bench.command("Outrider: Review Changes")
         bench.page.locator(".tab.active", has_text="changes of this session").wait_for()
