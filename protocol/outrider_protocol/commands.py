@@ -49,6 +49,7 @@ class RunParams(ExploreParams):
     """A task. Without `sessionId` a new session is made."""
 
     mode: Mode = "agent"
+    draft: str | None = None
 
 
 class RunResult(Wire):
@@ -65,6 +66,7 @@ class SteerParams(Wire):
     session_id: str
     text: Text | None = None
     remove: str | None = None
+    draft: str | None = None
 
     @model_validator(mode="after")
     def _one_of(self) -> "SteerParams":

@@ -177,7 +177,39 @@ async def test_what_is_sent_goes_to_the_conversation_in_sight(begin):
     editor.type(PATH, "And then?\n")  # the buffer shows no conversation yet
     actions = await editor.code_actions(PATH, editor.range_of(PATH, "And then?"))
     sent = [one["command"]["arguments"][0] for one in actions if "Send" in one["title"]]
-    assert sent == [{"prompt": "And then?"}]
+    assert [{**one, "draft": None} for one in sent] == [{"prompt": "And then?", "draft": None}]
+
+
+async def test_a_send_that_is_delivered_twice_is_done_once(begin):
+    editor = await begin(STOCK, [{"text": "Done."}, {"text": "Done again."}], {"events": False})
+    await opened(editor)
+    editor.type(PATH, "Go.\n")
+    actions = await editor.code_actions(PATH)
+    send = next(one["command"] for one in actions if "Send" in one["title"])
+    plan = next(one["command"] for one in actions if "plan" in one["title"])
+    both = [editor.command_nowait(one["command"], one["arguments"][0]) for one in (send, send, plan)]
+    _, *again = await asyncio.gather(*both, return_exceptions=True)
+    assert [one.data for one in again] == [{"reason": "already_resolved"}] * 2
+    await has(editor, "> Done.")
+    assert head(editor).count("## Task") == 1
+    await editor.wait_for(lambda: "Completed" in head(editor) and not tail(editor).strip(), "its end")
+    await editor.command("outrider.status", {})  # by then the edit that took the draft away is over
+    # The same words, written again, are another draft.
+    editor.type(PATH, "Go.\n")
+    await take(editor, "Outrider: Send “Go.”")
+    await has(editor, "> Done again.")
+
+
+async def test_a_draft_that_was_refused_can_be_sent_again(begin):
+    editor = await begin(STOCK, [{"text": "Done."}], {"events": False})
+    await opened(editor)
+    editor.type(PATH, "Go.\n")
+    actions = await editor.code_actions(PATH)
+    given = next(one["command"]["arguments"][0] for one in actions if "Send" in one["title"])
+    with pytest.raises(RpcError, match="no session"):
+        await editor.command("outrider.run", {**given, "sessionId": "ses_none"})
+    await editor.command("outrider.run", given)
+    await has(editor, "> Done.")
 
 
 async def test_what_is_asked_for_elsewhere_takes_no_draft_away(begin):

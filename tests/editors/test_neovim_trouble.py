@@ -147,6 +147,30 @@ def test_nonsense_in_the_middle_is_told_and_a_restart_goes_on(plugin, tmp_path, 
     assert nvim.text == AFTER
 
 
+COUNTS = """
+asks, ticks = 0, 0
+local client_of = require('outrider.client')
+local execute = client_of.execute
+client_of.execute = function(client, command, ...)
+  asks = asks + (command == 'outrider.status' and 1 or 0)
+  return execute(client, command, ...)
+end
+vim.uv.new_timer():start(100, 100, vim.schedule_wrap(function() ticks = ticks + 1 end))
+"""
+
+
+def test_a_server_is_asked_whether_it_answers_only_while_it_is_at_work(plugin):
+    slow = {"text": "Done. " * 20, "chunk": 2, "delay": 0.1}
+    nvim = plugin([EDIT, slow], setup={"answer_seconds": 0.1}).ready()
+    nvim.run().until_asked()
+    nvim.lua(COUNTS)
+    nvim.wait("ticks > 4")
+    assert nvim.lua("return asks") == 0
+    nvim.keys("\\a")
+    nvim.wait("asks > 2")
+    nvim.until_done()
+
+
 SAVES = """
 import json, pathlib, sys
 

@@ -13,6 +13,20 @@ from editors.workbench import Workbench, plain
 pytestmark = IN_THE_WORKBENCH
 
 
+CUT = """
+() => {
+    const shown = "h1, .facts, #open button, #open input, form button, form select";
+    return [...document.querySelectorAll(shown)].filter(one => one.checkVisibility()).filter(one => {
+        const { left, right, top, bottom, height } = one.getBoundingClientRect();
+        const seen = [[left + 1, top + 1], [right - 1, bottom - 1]].every(([x, y]) =>
+            one.contains(document.elementFromPoint(x, y)));
+        return !seen || height > 34;
+    }).map(one => one.innerText || one.placeholder);
+}
+"""
+"""What of the view is cut off or takes more than a line, at the width at which the side bar opens."""
+
+
 def test_a_whole_task(begin: Begin) -> None:
     with begin(WHOLE_TASK) as bench:
         bench.open("tariff.py")
@@ -27,6 +41,7 @@ def test_a_whole_task(begin: Begin) -> None:
         )
         assert bench.text() == BEFORE
         bench.shot("approval")
+        assert bench.view.locator("body").evaluate(CUT) == []
 
         bench.focus_editor()
         chord(bench, "d")
@@ -58,6 +73,7 @@ def test_a_whole_task(begin: Begin) -> None:
             lambda: bench.lenses() == ["Outrider: undo this change"] * 2, "the lenses of what is done"
         )
         bench.shot("session")
+        assert not bench.toasts(), "the view has said it"
 
         bench.command("Outrider: Review Changes")
         bench.page.locator(".tab.active", has_text="changes of this session").wait_for()

@@ -59,7 +59,8 @@ def test_a_question_that_is_open_is_asked_again_after_a_reload(begin: Begin) -> 
 
 
 def test_a_server_that_is_killed_is_started_again_and_the_session_goes_on(begin: Begin) -> None:
-    with begin([edit("* 3", "* 2"), {"text": "Done."}]) as bench:
+    slow = {"text": "Slowly. " * 500, "chunk": 8, "delay": 0.2}
+    with begin([edit("* 3", "* 2"), {"text": "Done."}, slow]) as bench:
         bench.open("tariff.py")
         give(bench, "Two an hour")
         asked(bench, "Edit tariff.py (+1 −1)")
@@ -68,6 +69,19 @@ def test_a_server_that_is_killed_is_started_again_and_the_session_goes_on(begin:
         asked(bench, "Edit tariff.py (+1 −1)")
         bench.view.locator(".card button", has_text="Allow once").click()
         bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+
+        # One that hangs does not end by itself.
+        give(bench, "Go on")
+        bench.until(lambda: "Slowly." in bench.view_text(), "the text as it comes")
+        hangs = bench.until(bench.server, "the server")
+        hangs.send_signal(signal.SIGSTOP)
+        bench.until(
+            lambda: any("has not answered for 10 s" in toast for toast in bench.toasts()), "what happens"
+        )
+        bench.click_toast("Restart")
+        bench.until(lambda: not hangs.is_running(), "the end of the server that hung")
+        said = bench.view_text().count("Slowly.")
+        bench.until(lambda: bench.view_text().count("Slowly.") > said + 1, "the turn that goes on")
 
 
 def test_a_server_that_is_missing_is_said_with_what_to_do(begin: Begin) -> None:

@@ -245,11 +245,10 @@ class Workbench:
         return bool(self.page.evaluate("document.activeElement.closest('.monaco-diff-editor') !== null"))
 
     def change_setting(self, name: str, value: Any) -> None:
-        """Change a setting of the person, and load the window again."""
+        """Change a setting of the person, which the window sees in the file."""
         for path in self._data.glob("*/settings.json"):
             settings = {**json.loads(path.read_text(encoding="utf-8")), name: value}
             path.write_text(json.dumps(settings), encoding="utf-8")
-        self.page.reload()
 
     def focus_editor(self) -> None:
         """Put the keyboard into the active editor."""

@@ -39,9 +39,10 @@ export function activate(context: vscode.ExtensionContext): void {
     log,
     keys,
     (client) => {
-      serve(client, book, answers);
+      serve(client, book, answers, () => view.isVisible);
     },
     started,
+    () => book.all.some((session) => session.isAtWork),
   );
   const reviews = new Reviews(context.workspaceState.get<Kept[]>(REVIEWS), (kept) => {
     void context.workspaceState.update(REVIEWS, kept);
@@ -76,6 +77,7 @@ export function activate(context: vscode.ExtensionContext): void {
     answers.update(session);
     reviews.keepOnly(answers.open.map(({ id }) => id));
     proposals.update();
+    own.watch();
     update();
   }
 

@@ -37,6 +37,7 @@ from outrider_protocol import (
     WAIT,
 )  # fmt: skip
 
+ALREADY_SENT = "what stands there was sent already; write on, and send that"
 _MOVES_CHANGES = frozenset({"edit.applied", "edit.merged", "workspace.changed", "session.restored"})
 """Events after which changes are elsewhere."""
 _ASKED_FOR: Final[Mapping[str, str | None]] = {
@@ -111,17 +112,20 @@ class Bridge:
     async def _ask_for(self, command: str, argument: Any) -> Any:
         """Do what a person asks for; in the task document it is told where that was not done, as some clients tell nothing."""
         document = self._app.task_document
+        given = cast("dict[str, Any]", argument) if isinstance(argument, dict) else {}
+        draft = given.get("draft")
+        if isinstance(draft, str) and not document.take(draft):
+            # Some clients deliver an action twice.
+            raise CommandError(REQUEST_FAILED, ALREADY_SENT, {"reason": "already_resolved"})
         try:
             result = await self._commands.execute(command, argument)
         except CommandError as error:
             document.not_done(error.message)
+            if isinstance(draft, str):
+                document.put_back(draft)
             raise
         key = _ASKED_FOR[command]
-        text = (
-            cast("dict[str, Any]", argument).get(key)
-            if key is not None and isinstance(argument, dict)
-            else None
-        )
+        text = given.get(key) if key is not None else None
         document.done(text if isinstance(text, str) else None)
         return result
 

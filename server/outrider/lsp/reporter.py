@@ -11,6 +11,7 @@ from outrider.agent.session import Session
 from outrider.agent.sessions import Sessions
 from outrider.lsp.editor import ClientEditor
 from outrider.lsp.progress import ProgressFactory, Stretch, Token
+from outrider.lsp.unmarked import unmarked
 from outrider.models.text_tools.handed_on import handed_on
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import ToolSpec
@@ -192,8 +193,9 @@ class Reporter:
         self._limits.pop(turn_id, None)
         prompt = _short(self._prompts.pop(turn_id, ""), 60)
         summary = data["summary"] or data["reason"]
-        said = f"Outrider, {data['outcome'].replace('_', ' ')}: {_short(summary, MESSAGE_LENGTH)}"
-        if len(" ".join(summary.split())) > MESSAGE_LENGTH:
+        words = " ".join(unmarked(summary).split())
+        said = f"Outrider, {data['outcome'].replace('_', ' ')}: {_short(words, MESSAGE_LENGTH)}"
+        if len(words) > MESSAGE_LENGTH:
             said += WHERE_ALL_IS
         if data["outcome"] == "completed":
             said += EVIDENCE.get(data["reason"], "")

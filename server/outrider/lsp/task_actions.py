@@ -96,24 +96,27 @@ def _answered(item: Open, written: str) -> dict[str, Any]:
 def _sent(app: App, told: Conversation | None, written: str) -> Iterator[dict[str, Any]]:
     """What can be done with the text below the mark, in the conversation that is shown above it."""
     what = short(written)
+    draft = {"draft": app.task_document.draft}
     session = next((one for one in app.sessions.running if told and one.id == told.session_id), None)
     if session is not None and session.record.state.current is not None:
-        argument = {"sessionId": session.id, "text": written}
+        argument = {"sessionId": session.id, "text": written, **draft}
         yield action(f"Send “{what}” to the running task", "refactor.rewrite", STEER, argument)
         return
     same = {"sessionId": told.session_id} if told is not None else {}
     waits = (
         told is not None and told.unfinished is not None and not app.sessions.is_elsewhere(told.session_id)
     )
-    sent = {"prompt": written, **same}
+    sent = {"prompt": written, **same, **draft}
     if waits:
         yield action(f"Send “{what}” once the task before it is done", "refactor.rewrite", RUN, sent)
     else:
         yield action(f"Send “{what}”", "refactor.rewrite", RUN, sent)
     if told is not None:
-        yield action(f"Send “{what}” as a new conversation", "refactor.rewrite", RUN, {"prompt": written})
-    yield action(f"plan “{what}”", "refactor.rewrite", RUN, {"prompt": written, "mode": "plan", **same})
-    yield action(f"explore “{what}”", "refactor.rewrite", RUN, {"prompt": written, "mode": "explore", **same})
+        yield action(
+            f"Send “{what}” as a new conversation", "refactor.rewrite", RUN, {"prompt": written, **draft}
+        )
+    yield action(f"plan “{what}”", "refactor.rewrite", RUN, {**sent, "mode": "plan"})
+    yield action(f"explore “{what}”", "refactor.rewrite", RUN, {**sent, "mode": "explore"})
 
 
 def _going_on(app: App, told: Conversation | None) -> Iterator[dict[str, Any]]:

@@ -13,10 +13,11 @@ local MISSED = 2
 ---@type table<integer, uv.uv_timer_t>
 local timers = {}
 
+--- Whether anything is expected of the server: what waits for the person may do so for days.
 local function is_awaited(client)
   return client_of.waits(client)
     or vim.iter(sessions.of(client.id)):any(function(session)
-      return session.state == 'running' or session.state == 'parked'
+      return session.state == 'running' and #session.items == 0
     end)
 end
 

@@ -819,6 +819,7 @@
 --- A task. Without `sessionId` a new session is made.
 ---@class outrider.RunParams
 ---@field context? outrider.Context
+---@field draft? string
 ---@field limits? outrider.LimitsPatch
 ---@field mode? 'agent'|'plan'|'explore'
 ---@field model? string
@@ -974,6 +975,7 @@
 
 --- A text for the running turn, or the removal of one that the model has not seen yet.
 ---@class outrider.SteerParams
+---@field draft? string
 ---@field remove? string
 ---@field sessionId string
 ---@field text? string

@@ -12,6 +12,7 @@ export class SessionBook {
   private readonly waiting = new Map<string, Event[]>();
   private readonly loading = new Map<string, Promise<void>>();
   private currentId: string | undefined;
+  private endedId: string | undefined;
 
   /**
    * @param read how what was missed is read
@@ -24,6 +25,11 @@ export class SessionBook {
 
   get current(): SessionState | undefined {
     return this.currentId === undefined ? undefined : this.sessions.get(this.currentId);
+  }
+
+  /** Whether the turn that ended last is one of the session that is looked at. */
+  get hasEnded(): boolean {
+    return this.endedId !== undefined && this.endedId === this.currentId;
   }
 
   get all(): readonly SessionState[] {
@@ -45,6 +51,7 @@ export class SessionBook {
     const session = this.session(event.sessionId);
     // Only who runs a session tells of it.
     session.away = undefined;
+    if (event.type === "turn.finished") this.endedId = event.sessionId;
     if (event.seq < session.nextSeq) return;
     if (event.seq > session.nextSeq) {
       const waiting = this.waiting.get(event.sessionId) ?? [];

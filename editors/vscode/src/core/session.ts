@@ -82,6 +82,11 @@ export class SessionState {
     return this.away === undefined ? this.running : undefined;
   }
 
+  /** Whether the server is at work on it: a turn runs here, and does not wait for the person. */
+  get isAtWork(): boolean {
+    return this.runningHere?.parked === false && this.open.size === 0;
+  }
+
   /** What waits for an answer that can be given here. */
   get open(): ReadonlyMap<string, OpenItem> {
     return this.away === undefined ? this.asked : NOTHING;

@@ -13,6 +13,7 @@ import {
 
 import { serverEnvironment } from "../core/find.js";
 import { problemOf } from "../core/handshake.js";
+import { Pulse, silence } from "../core/pulse.js";
 import { type Inspect, type Options, configuration, initializationOptions, isMode } from "../core/settings.js";
 import type { ServerState } from "../core/status.js";
 import { type PermissionMode, lastWords } from "../core/words.js";
@@ -59,17 +60,38 @@ export class Connection {
   private startedWith = "";
   private busy: Promise<void> = Promise.resolve();
   private crashes: number[] = [];
+  /** Commands that have no answer yet. */
+  private pending = 0;
+  private readonly pulse: Pulse;
   private readonly changed = new vscode.EventEmitter<ServerState>();
   /** Fired at every change of the state. */
   readonly onState = this.changed.event;
 
+  /**
+   * @param isAtWork whether the server is at work on any session
+   */
   constructor(
     private readonly context: vscode.ExtensionContext,
     private readonly log: vscode.LogOutputChannel,
     private readonly keys: Keys,
     private readonly register: (client: LanguageClient) => void,
     private readonly started: () => Promise<void>,
-  ) {}
+    isAtWork: () => boolean,
+  ) {
+    this.pulse = new Pulse(
+      CLOCK,
+      async () => this.client?.sendRequest("workspace/executeCommand", { command: "outrider.status", arguments: [{}] }),
+      () => this.state === "running" && (this.pending > 0 || isAtWork()),
+      (seconds) => {
+        this.tell(silence(seconds));
+      },
+    );
+  }
+
+  /** Watch whether the server still answers, if anything is awaited of it now. */
+  watch(): void {
+    this.pulse.update();
+  }
 
   /** Start the server, unless it runs. */
   start(): Promise<void> {
@@ -98,6 +120,8 @@ export class Connection {
     const client = this.client;
     if (client === undefined || this.state !== "running")
       throw new CommandFailure("The server is not running.", "not_running");
+    this.pending += 1;
+    this.watch();
     try {
       return await client.sendRequest<Commands[Name]["result"]>("workspace/executeCommand", {
         command: name,
@@ -107,6 +131,8 @@ export class Connection {
       const data: unknown = error instanceof ResponseError ? error.data : undefined;
       const reason = typeof data === "object" && data !== null && "reason" in data ? String(data.reason) : "failed";
       throw new CommandFailure(error instanceof Error ? error.message : String(error), reason);
+    } finally {
+      this.pending -= 1;
     }
   }
 
@@ -224,12 +250,15 @@ export class Connection {
   }
 
   private async stopNow(): Promise<void> {
-    const client = this.client;
+    const { client, process } = this;
     this.client = undefined;
     this.become("stopped");
     await client?.dispose(STOP_MILLISECONDS).catch((error: unknown) => {
       this.log.warn(`The server was ended: ${String(error)}`);
+      // One that hangs would keep its sessions from the next one.
+      process?.kill("SIGKILL");
     });
+    await this.ending();
   }
 
   private closed(client: LanguageClient): void {
@@ -273,6 +302,7 @@ export class Connection {
   private become(state: ServerState): void {
     if (this.state === state) return;
     this.state = state;
+    if (state !== "running") this.pulse.end();
     this.changed.fire(state);
   }
 }
@@ -295,6 +325,15 @@ async function inTime(starting: Promise<void>): Promise<void> {
     clearTimeout(timer);
   }
 }
+
+const CLOCK = {
+  every: (milliseconds: number, act: () => void): (() => void) => {
+    const timer = setInterval(act, milliseconds);
+    return () => {
+      clearInterval(timer);
+    };
+  },
+};
 
 /** A setting of the section `outrider`, by who said it. */
 export const inspect: Inspect = (key) => {

@@ -4,9 +4,16 @@ import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
 import type { SessionBook } from "../core/book.js";
+import { noticeOf } from "../core/notices.js";
 import type { DiagnosticsParams, DiagnosticsReply, Event, Frame, Open } from "../protocol/types.js";
 import type { Answers } from "./answers.js";
 import { saveOne } from "./saving.js";
+
+const SHOW = {
+  error: vscode.window.showErrorMessage,
+  warning: vscode.window.showWarningMessage,
+  info: vscode.window.showInformationMessage,
+} as const;
 
 interface DialogParams {
   readonly message: string;
@@ -18,13 +25,22 @@ interface AskParams {
   readonly item: Open;
 }
 
-/** Answer what the server that `client` speaks with may ask; called before it is started. */
-export function serve(client: LanguageClient, book: SessionBook, answers: Answers): void {
+/**
+ * Answer what the server that `client` speaks with may ask; called before it is started.
+ *
+ * @param isShown whether the person sees the session view
+ */
+export function serve(client: LanguageClient, book: SessionBook, answers: Answers, isShown: () => boolean): void {
   client.onNotification("outrider/event", (event: Event) => {
     book.onEvent(event);
   });
   client.onNotification("outrider/stream", (frame: Frame) => {
     book.onFrame(frame);
+  });
+
+  client.onNotification("window/showMessage", ({ type, message }: { type: number; message: string }) => {
+    const notice = noticeOf(type, message, isShown() && book.hasEnded);
+    if (notice !== undefined) void SHOW[notice.level](notice.text);
   });
 
   client.onRequest("window/showMessageRequest", async (params: DialogParams) => {

@@ -914,6 +914,7 @@ export interface RulePattern {
 /** A task. Without `sessionId` a new session is made. */
 export interface RunParams {
   context?: Context;
+  draft?: string;
   limits?: LimitsPatch;
   mode?: "agent" | "plan" | "explore";
   model?: string;
@@ -1091,6 +1092,7 @@ export interface StatusResult {
 
 /** A text for the running turn, or the removal of one that the model has not seen yet. */
 export interface SteerParams {
+  draft?: string;
   remove?: string;
   sessionId: string;
   text?: string;

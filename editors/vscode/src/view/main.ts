@@ -23,7 +23,9 @@ const command = (name: ViewCommand) => (): void => {
 };
 
 const title = h("h1", { id: "title" });
-const facts = h("p", { class: "facts" });
+const doing = h("span", { class: "doing" });
+const used = h("span", { class: "used" });
+const facts = h("p", { class: "facts" }, doing, " ", used);
 const stop = button(
   "Stop",
   () => {
@@ -205,7 +207,8 @@ function showFrame(now: Frame): void {
           : now.running
             ? "running"
             : "idle";
-  facts.textContent = [state, now.title === "" ? "" : spent(now.usage)].filter(Boolean).join(" · ");
+  doing.textContent = state;
+  used.textContent = now.title === "" ? "" : spent(now.usage);
   facts.className = `facts ${now.open.length > 0 ? "waiting" : ""}`;
   stop.hidden = !now.running;
   showPlan(now);

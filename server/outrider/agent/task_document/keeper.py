@@ -59,6 +59,10 @@ class TaskDocument:
         """What was written in the document and is done, and may still stand in it."""
         self._offered: deque[str] = deque(maxlen=PAGES_KNOWN)
         """What was written in it when actions were offered: what is asked for elsewhere takes nothing away here."""
+        self._state = 0
+        """Counts the states that the open document was in: versions are the client's, and begin anew when it is opened again."""
+        self._sent: set[str] = set()
+        """States of which the draft was sent, or is being sent."""
         self._problem = ""
         self._restored = 0
         """How often the page was put back since something happened: not for ever into an editor that garbles it."""
@@ -103,6 +107,7 @@ class TaskDocument:
     def _on_document(self, uri: str) -> None:
         if not uri.endswith(papers.TASK) or self.path is None or uri_key(uri) != uri_key(self.path.as_uri()):
             return
+        self._state += 1
         document = self._services.documents.get(uri)
         is_open, was_open, self._was_open = document is not None, self._was_open, document is not None
         if is_open and not was_open:
@@ -168,6 +173,16 @@ class TaskDocument:
         if self._task is not None:
             self._news.set()
 
+    def take(self, draft: str) -> bool:
+        """Take the draft of a state of the document to send it; False if that was done before."""
+        is_new = draft not in self._sent
+        self._sent.add(draft)
+        return is_new
+
+    def put_back(self, draft: str) -> None:
+        """A draft that was taken could not be sent."""
+        self._sent.discard(draft)
+
     async def close(self) -> None:
         """End."""
         self._unsubscribe()
@@ -176,6 +191,11 @@ class TaskDocument:
             await asyncio.wait([self._task])
 
     # --- what actions are made of --------------------------------------------------------------------------------
+
+    @property
+    def draft(self) -> str:
+        """The draft that stands in the document now, by its place in what became of it."""
+        return str(self._state)
 
     def offers(self, *written: str) -> None:
         """Take note of what the person can have done by an action; when it is done it goes."""
