@@ -6,6 +6,7 @@ An option that is not in the table makes it unknown what runs.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from outrider.permissions.shell.handed import found as handed_by_find
@@ -290,8 +291,8 @@ def _find(argv: Sequence[Word]) -> Inner | Unknown | None:
     for number, word in enumerate(argv[1:], start=1):
         if word.text in {"-exec", "-execdir", "-ok", "-okdir"}:
             inner: list[Word] = []
-            for following in argv[number + 1 :]:
-                if following.text == ";" or (following.text == "+" and inner and inner[-1].text is None):
+            for before, following in pairwise(argv[number:]):
+                if following.text == ";" or (following.text == "+" and before.text == "{}"):
                     break
                 filled = _filled(following, "{}")
                 if following.text == "{}":
