@@ -39,6 +39,7 @@ ROWS = [
     ("here", "find . -maxdepth 1 -type f -name '*.py' -exec cat {} +", "allow", "files that are open"),
     ("hid", "find . -name .hid -exec rg x {} +", "ask", "rg looks into a hidden folder that it is given, where a key lies"),
     (".", "find a.py -exec date +{} + -s -name \\;", "ask", "it sets the clock: behind +{} nothing ends"),
+    ("deep/er", "find ../.. -maxdepth 1 -execdir cat ../x \\;", "ask", "it runs in the folder above, from which the path leads out"),
     # what else is piped into xargs
     ("ls1", "ls sub | xargs rg x", "ask", "a file in the folder is called --pre=sh"),
     ("ls1", "ls | xargs cat", "ask", "the same: a name of any folder may be one here"),
@@ -97,3 +98,24 @@ def test_a_shut_file_that_find_hands_over_wants_a_yes_in_every_mode(workspace, c
         assert "which is shut" in judgement.reason
         rules = [Rule("allow", RUN, "find"), Rule("allow", RUN, "cat"), Rule("allow", RUN, "grep")]
         assert decided(command, workspace, "here", "ask", rules).verdict == "ask"
+
+
+@pytest.mark.parametrize(
+    ("rule", "does", "does_more"),
+    [
+        ("tar", "tar cf x --checkpoint=9 a", "tar xf x --us=y"), ("tar", "tar cf x a*", "tar xf x --inf=y"), ("tar", "tar cf x ./*", "tar cf x *"), ("tar", "tar tf x", "tar cf x a --checkpoint-=exec=y"), ("tar", "tar tf x", "y=--to-command=z; tar xf x $y"),
+        ("tar", "tar cf x src/*", "ls | xargs tar cf x"), ("zip", "zip -r x a", "zip -rTT y x a"), ("zip", "zip x a", "zip x a --unz y"), ("wget", "wget -q x", "wget --use-a=y x"), ("wget", "wget x", "wget --exe=y x"),
+        ("man", "man ls", "man --ht=y ls"), ("man", "man ls", "man --conf=y ls"), ("scp", "scp -r a b:", "scp -D y a b:"), ("ssh", "ssh -v a", "ssh -I y a"), ("make test", "make test -j2", "make test --f=y"), ("make test", "make test", "make test --in=y"),
+        ("make test", "make test A=\"$y\"", "make test \"$y\""), ("git rebase", "git rebase -i x", "git rebase -ix y x"), ("git rebase", "git rebase x", "git rebase --ex y x"), ("git fetch", "git fetch --all", "git fetch --upl=y x"), ("git push", "git push x", "git push --rece=y x"),
+        ("git push", "git push x HEAD:\"$y\"", "git push x $y"), ("git clone", "git clone x", "git clone -c core.sshCommand=y x"), ("git clone", "git clone x", "git clone --conf=a.b=y x"), ("git clone", "git clone --depth=1 x", "git clone -u y x"),
+        ("git commit", "git commit -m \"$y\" *.py", None), ("npm test", "npm test -- -u", "npm test --script-sh=y"), ("pip install", "pip install --pre x", "pip install --index-u=y x"), ("go test", "go test -race ./...", "go test --exec=y"),
+        ("cargo test", "cargo test --all", "cargo test -qZ x"), ("gcc", "gcc -O2 a.c", "gcc @y"), ("gcc", "gcc a.c", "gcc -specs=y a.c"), ("gcc", "gcc -Wl,--as-needed a.c", "gcc -Wl,-plugin,y a.c"),
+    ],
+)  # fmt: skip
+def test_a_rule_does_not_allow_an_option_that_is_cut_short_or_comes_when_it_runs(
+    workspace, rule, does, does_more
+):
+    """Where it has another program run; one that the rule names is another matter (`test_bypasses`)."""
+    rules = [Rule("allow", RUN, rule)]
+    assert decided(does, workspace, mode="ask", rules=rules).verdict == "allow"
+    assert does_more is None or decided(does_more, workspace, mode="ask", rules=rules).verdict == "ask"

@@ -30,6 +30,8 @@ class Inner:
     """Files that it reads itself, for its arguments."""
     is_all: bool = True
     """Whether it does nothing else, so that it need not be looked at itself."""
+    is_elsewhere: bool = False
+    """Whether it runs it in folders that are known only then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +307,7 @@ def _find(argv: Sequence[Word]) -> Inner | Unknown | None:
                 following.text in {"-exec", "-execdir", "-ok", "-okdir"} for following in argv[number + 1 :]
             ):
                 return Unknown("find runs several programs")
-            return Inner(tuple(inner), is_all=False)
+            return Inner(tuple(inner), is_all=False, is_elsewhere=word.text in {"-execdir", "-okdir"})
         if word.text is None and word.may_be_option:
             return Unknown("an argument of find is not known")
     return None
