@@ -30,6 +30,11 @@ ROWS = [
     # a pattern that brings an option with a value of its own
     ("odd", "git for-each-ref --format=*", "ask", "a file is called --format=%(raw), which shows an object as it is"),
     ("odd", "git branch --format=*", "ask", "the same"),
+    # versions
+    (".", "go env GOPATH", "allow", "it tells"),
+    (".", "go env -w GOFLAGS=x", "ask", "it writes"),
+    (".", "go run x", "ask", "it runs"),
+    (".", "node -e", "ask", "no option that tells"),
     # where git goes by -C
     ("deep/er", "git -C .. -C .. log", "allow", "the workspace"),
     ("deep/er", "git -C .. -C .. -C .. log", "ask", "each is inside, and all of them lead out"),
