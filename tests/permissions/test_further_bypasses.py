@@ -47,7 +47,8 @@ ROWS = [
     ("deep/er", "find ../.. -maxdepth 1 -execdir cat ../x \\;", "ask", "it runs in the folder above, from which the path leads out"),
     # what else is piped into xargs
     ("ls1", "ls sub | xargs rg x", "ask", "a file in the folder is called --pre=sh"),
-    ("ls1", "ls | xargs cat", "ask", "the same: a name of any folder may be one here"),
+    ("ls1", "ls | xargs cat", "allow", "of this folder alone, where none is called so"),
+    ("ls1/sub", "ls | xargs cat", "ask", "here one is"),
     ("ls2", "ls *.py | xargs cat", "ask", "of the folder d.py it says the names in it, and a link has such a name here"),
     ("sub", "git ls-files :/ | xargs cat", "ask", "from the top of the repository, which may lie outside"),
     ("sub", "git ls-files ':(top)*' | xargs cat", "ask", "the same, written out"),

@@ -374,14 +374,15 @@ class _Place:
             left -= len(found)
             if left < 0:
                 return "it comes to too many files to look for secrets", None
+            at_top = handed.is_bare and folder == os.path.realpath(self._base)
             for one in found:
                 is_folder = one.is_dir(follow_symlinks=False)
                 fits = handed.name is None or fnmatchcase(one.name, handed.name)
                 if (
                     ((fits or is_folder) and handed.splits and _SPLIT.search(one.name))
-                    or (handed.is_bare and fits and one.name.startswith("-"))
+                    or (at_top and fits and one.name.startswith("-"))
                     # Of a folder for which a pattern stands `ls` says the names in it.
-                    or (handed.is_bare and fits and handed.name is not None and one.is_dir())
+                    or (at_top and fits and handed.name is not None and one.is_dir())
                 ):
                     odd = odd or one.name
                 # Of git's objects it gives the names alone.
@@ -389,12 +390,17 @@ class _Place:
                     waiting.append(one.path)
                 if is_folder or not fits:
                     continue
-                path = os.path.relpath(one.path, self._base)
-                if not one.is_symlink():
-                    if (why := self._why_shut((one.path,))) is not None:
-                        return unsure, f"it comes to {path}, which is shut: {why}"
-                elif not handed.files and (why := self._outside_path(one.path)) is not None:
-                    unsure = unsure or f"it comes to {path}: {why}"
+                if is_link := one.is_symlink():
+                    if handed.files:
+                        continue
+                    why = self._why_shut((one.path, self._resolved(one.path)))
+                else:
+                    why = self._why_shut((one.path,))
+                if why is not None:
+                    path = os.path.relpath(one.path, os.path.realpath(self._base))
+                    return unsure, f"it comes to {path}, which is shut: {why}"
+                if is_link and unsure is None and (why := self._outside_path(one.path)) is not None:
+                    unsure = f"it comes to {why}"
         said = None if odd is None else f"{odd!r} may be taken for something else than the name of a file"
         return said or unsure, None
 
