@@ -5,6 +5,8 @@ import pytest
 from outrider.permissions.guarded import Guarded
 
 PROTECTED = [
+    "lefthook.yml", ".gitconfig", "x/.config/git/hooks/a", ".lazy.lua", ".emacs.d/init.el", ".vs/x.json", ".mcp.json", ".cursor/mcp.json", ".config/fish/conf.d/a.fish",
+    ".mise.toml", "mise.toml", ".ssh/authorized_keys", ".gitlab/ci/a.yml", "azure-pipelines-2.yaml", "cloudbuild.yaml", "buildspec.yml", "go.work.sum", ".terraform.lock.hcl", "a/../.git/hooks/x",
     ".git/config", ".git/hooks/pre-commit", "sub/.git/config", ".gitmodules", ".husky/pre-push", ".vscode/settings.json",
     ".vscode/tasks.json", "app.code-workspace", ".idea/workspace.xml", ".devcontainer/devcontainer.json", ".nvim.lua",
     ".exrc", ".dir-locals.el", ".bashrc", "home/.zshenv", ".profile", ".envrc", "fish/config.fish",

@@ -32,3 +32,16 @@ def test_a_shim_starts_the_version_that_the_project_names(tmp_path):
     folders = folders_of([("work", work.as_uri())])
     assert look_at("python3 --version", folders, work, search_path="/usr/bin").only_reads
     assert not look_at("python3 --version", folders, work, search_path=f"{shims}:/usr/bin").only_reads
+
+
+def test_a_link_to_what_starts_another_version_is_such_a_one(tmp_path):
+    """As `corepack enable` leaves them beside the others."""
+    work, dist, links = tmp_path / "work", tmp_path / "corepack" / "dist", tmp_path / "bin"
+    for folder in (work, dist, links):
+        folder.mkdir(parents=True)
+    (dist / "npm.js").write_text("#!/bin/sh\n")
+    (dist / "npm.js").chmod(0o755)
+    (links / "npm").symlink_to(dist / "npm.js")
+    assert not look_at(
+        "npm --version", folders_of([("work", work.as_uri())]), work, search_path=str(links)
+    ).only_reads

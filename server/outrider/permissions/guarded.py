@@ -22,23 +22,27 @@ if TYPE_CHECKING:
 IGNORE_FILE: Final = ".outriderignore"
 
 _OBEYED: Final = {
-    "it belongs to git": (".git", ".git/*", ".gitmodules", ".githooks/*", ".husky/*", ".pre-commit-config.yaml"),
+    "it belongs to git": (".git", ".git/*", ".gitmodules", ".githooks/*", ".husky/*", ".pre-commit-config.yaml",
+                       "lefthook.y*ml", ".lefthook.y*ml", ".gitconfig", ".config/git/*"),
     "editors obey it": (
         ".vscode/*", ".idea/*", ".zed/*", ".helix/*", ".devcontainer/*", ".devcontainer.json", "*.code-workspace",
         "*.sublime-project", ".dir-locals.el", ".dir-locals-2.el", ".exrc", ".nvimrc", ".nvim.lua", ".vimrc", ".lvimrc",
+        ".lazy.lua", ".gvimrc", "_vimrc", ".vim/vimrc", ".emacs", ".emacs.d/*init.el", ".vs/*", ".ycm_extra_conf.py", ".mcp.json", ".cursor/*",
     ),
     "shells obey it": (
         ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv",
         ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".envrc", "config.fish",
+        ".config/fish/*", "mise.toml", ".mise.toml", ".config/mise/*", ".ssh/*", ".xinitrc", ".xprofile", ".tmux.conf",
     ),
     "it says what runs for others": (
-        ".github/workflows/*", ".github/actions/*", ".gitlab-ci.yml", ".circleci/*", ".buildkite/*", ".travis.yml",
-        ".drone.yml", ".woodpecker.yml", ".woodpecker/*", "azure-pipelines.yml", "bitbucket-pipelines.yml", "jenkinsfile",
+        ".github/workflows/*", ".github/actions/*", ".gitlab-ci.yml", ".gitlab/ci/*", ".circleci/*", ".buildkite/*", ".travis.yml",
+        ".drone.yml", ".woodpecker.yml", ".woodpecker/*", "azure-pipelines*.y*ml", "bitbucket-pipelines.yml", "jenkinsfile",
         ".gitea/workflows/*", ".forgejo/workflows/*", ".cirrus.yml", ".semaphore/*", "appveyor.yml", ".appveyor.yml",
+        "cloudbuild.y*ml", "buildspec.y*ml",
     ),
     "a package manager writes it": (
         "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb", "deno.lock",
-        "poetry.lock", "uv.lock", "pdm.lock", "pipfile.lock", "cargo.lock", "go.sum", "gemfile.lock", "composer.lock",
+        "poetry.lock", "uv.lock", "pdm.lock", "pipfile.lock", "cargo.lock", "go.sum", "go.work.sum", ".terraform.lock.hcl", "gemfile.lock", "composer.lock",
         "flake.lock", "mix.lock", "package.resolved", "packages.lock.json", "gradle.lockfile", "podfile.lock",
         "requirements.lock", "pixi.lock", "conda-lock.yml", "pubspec.lock", "shard.lock", "rebar.lock", "renv.lock", "stack.yaml.lock",
     ),

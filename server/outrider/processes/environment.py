@@ -28,8 +28,6 @@ _KEPT = frozenset(
         "USER",
         "LOGNAME",
         "SHELL",
-        "PWD",
-        "OLDPWD",
         "TZ",
         "LANG",
         "LANGUAGE",

@@ -83,8 +83,9 @@ def look_at(
         shut: list[str | None] = []
         found: dict[str, str] = {}
         for place in where if not line.goes else map(place_of, folders_on_the_way(line, cwd, number)):
-            whys += [place.why_outside(word) for word in within]
             inner = place_of(place.below(within)) if within else place
+            # Each of several goes on from where the one before it went.
+            whys += [place.why_outside(str(place.below(within[: far + 1]))) for far in range(len(within))]
             whys.append(inner.why_not(program))
             shut += [inner.names_shut(program), inner.comes_to_shut(program)]
             for word in runs_scripts(program):
@@ -177,11 +178,12 @@ class _Place:
         self._theirs: dict[str, str | None] = {}
         self._reads = reading
         """By the identity of a program, for as long as its line is looked at."""
+        self._handed: dict[Handed, tuple[str | None, str | None]] = {}
         self._below: dict[Reads, tuple[str | None, str | None]] = {}
 
-    def why_outside(self, word: Word) -> str | None:
-        """Why a word names no place inside the workspace that may be seen, None if it does."""
-        return self._outside(word)
+    def why_outside(self, path: str) -> str | None:
+        """Why a path is no place inside the workspace that may be seen, None if it is."""
+        return self._outside_path(path)
 
     def below(self, within: Sequence[Word]) -> Path:
         """The folder to which git goes first, by the words that name it."""
@@ -238,6 +240,10 @@ class _Place:
                 matches = islice(self._matches(word), MOST_MATCHES + 1)
                 if why := next(filter(None, map(self._named_shut, matches)), None):
                     return why
+            elif (
+                word.handed is not None and word.handed.is_sure and (why := self._handed_over(word.handed)[1])
+            ):
+                return why
         return None
 
     def comes_to_shut(self, program: Program) -> str | None:
@@ -279,6 +285,8 @@ class _Place:
 
     def _look_below(self, reads: Reads) -> tuple[str | None, str | None]:
         left, unsure = MOST_BELOW, None
+        # A hidden folder that another program hands over is named, and so looked at.
+        hidden = reads.hidden or any(word.handed is not None for word in reads.paths)
         for text in [text for word in reads.paths for text in self._texts(word)]:
             waiting = [self._resolved(text)]
             while waiting:
@@ -290,7 +298,7 @@ class _Place:
                 if left < 0:
                     return f"{text} holds too many files to look for secrets", None
                 for one in found:
-                    if one.name.startswith(".") and not reads.hidden:
+                    if one.name.startswith(".") and not hidden:
                         continue
                     if one.is_symlink():
                         if reads.follows:
@@ -335,7 +343,8 @@ class _Place:
         if word.text is not None:
             return self._outside_path(word.text)
         if word.handed is not None:
-            return self._outside_handed(word.handed)
+            unsure, shut = self._handed_over(word.handed)
+            return shut or unsure
         if not word.is_glob or _leads_out(word.source):
             return f"where {word.source} lies is not known"
         matches = list(islice(self._matches(word), MOST_MATCHES + 1))
@@ -345,41 +354,55 @@ class _Place:
             return f"{word.source} stands for a file that is called like an option"
         return next((problem for match in matches if (problem := self._outside_path(match))), None)
 
-    def _outside_handed(self, handed: Handed) -> str | None:
-        """Why a file below some folders may be one outside, or a shut one, or no name at all to what takes it over."""
+    def _handed_over(self, handed: Handed) -> tuple[str | None, str | None]:
+        """Why a file below some folders may be one outside, or no name at all to what takes it over; and which one is shut."""
+        if handed not in self._handed:
+            self._handed[handed] = self._look_handed(handed)
+        return self._handed[handed]
+
+    def _look_handed(self, handed: Handed) -> tuple[str | None, str | None]:
         if problem := next(filter(None, map(self._outside_path, handed.roots)), None):
-            return problem
+            return problem, None
         left, waiting = MOST_BELOW, [self._resolved(root) for root in handed.roots]
         odd = next((root for root in handed.roots if handed.splits and _SPLIT.search(root)), None)
-        while waiting and odd is None:
+        unsure: str | None = None
+        while waiting:
             try:
                 found = list(os.scandir(folder := waiting.pop()))
             except OSError:  # it is no folder, or cannot be read
                 continue
             left -= len(found)
             if left < 0:
-                return "it comes to too many files to look for secrets"
+                return "it comes to too many files to look for secrets", None
             at_top = handed.is_bare and folder == os.path.realpath(self._base)
             for one in found:
                 is_folder = one.is_dir(follow_symlinks=False)
-                if not is_folder and handed.name is not None and not fnmatchcase(one.name, handed.name):
+                fits = handed.name is None or fnmatchcase(one.name, handed.name)
+                if (
+                    ((fits or is_folder) and handed.splits and _SPLIT.search(one.name))
+                    or (at_top and fits and one.name.startswith("-"))
+                    # Of a folder for which a pattern stands `ls` says the names in it.
+                    or (at_top and fits and handed.name is not None and one.is_dir())
+                ):
+                    odd = odd or one.name
+                # Of git's objects it gives the names alone.
+                if is_folder and not (one.name == "objects" and folder.endswith("/.git")):
+                    waiting.append(one.path)
+                if is_folder or not fits:
                     continue
-                if (handed.splits and _SPLIT.search(one.name)) or (at_top and one.name.startswith("-")):
-                    odd = one.name
-                    break
-                if is_folder:
-                    if not (
-                        one.name == "objects" and folder.endswith("/.git")
-                    ):  # of which git alone gives the names
-                        waiting.append(one.path)
-                    continue
-                if not one.is_symlink():
-                    why = self._why_shut((one.path,))
+                if is_link := one.is_symlink():
+                    if handed.files:
+                        continue
+                    why = self._why_shut((one.path, self._resolved(one.path)))
                 else:
-                    why = None if handed.files else self._outside_path(one.path)
+                    why = self._why_shut((one.path,))
                 if why is not None:
-                    return f"it comes to {os.path.relpath(one.path, self._base)}: {why}"
-        return None if odd is None else f"{odd!r} may be taken for something else than the name of a file"
+                    path = os.path.relpath(one.path, os.path.realpath(self._base))
+                    return unsure, f"it comes to {path}, which is shut: {why}"
+                if is_link and unsure is None and (why := self._outside_path(one.path)) is not None:
+                    unsure = f"it comes to {why}"
+        said = None if odd is None else f"{odd!r} may be taken for something else than the name of a file"
+        return said or unsure, None
 
     def _outside_path(self, text: str) -> str | None:
         if text not in self._known:

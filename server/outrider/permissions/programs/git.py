@@ -228,7 +228,7 @@ def _where(arguments: Sequence[Word]) -> Reads | str:
         return f"{other} shows what another repository holds"
     if any(
         _CHECKS.search(word.source if word.text is None else word.text)
-        or (word.text is None and before.text == "--format")
+        or (word.text is None and (before.text == "--format" or word.source.startswith("--format")))
         for before, word in pairwise((Word("", ""), *rest))
     ):
         return "its format has another program look at signatures, or shows an object as it is"

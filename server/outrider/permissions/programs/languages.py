@@ -45,6 +45,10 @@ def sed(arguments: Sequence[Word]) -> Reads | str:
     if isinstance(reads, str):
         return reads
     paths = reads.paths
+    if scripts and not (words[0].text or "").startswith("-"):
+        return (
+            f"{words[0].source} may be the script"  # to a sed that sees no options behind its first operand
+        )
     if not scripts:
         scripts, paths = list(paths[:1]), paths[1:]
     if not all(word.text is not None and _only_shows(word.text) for word in scripts) or not scripts:
@@ -137,8 +141,9 @@ _JQ: Final = Options(
     "aceCjMnrRsS", "", names("compact-output raw-output raw-input null-input slurp sort-keys monochrome-output color-output join-output ascii-output tab exit-status")
 )  # fmt: skip
 _JQ_REACHES: Final = re.compile(
-    r"(?<!\.)\b(?:\$?env|ENV|import|include|inputs?|input_filename|modulemeta|get_search_list|__prog_args)\b"
+    r"(?<!(?<![.\d])\.)\b(?:\$?env|ENV|import|include|inputs?|input_filename|modulemeta|get_search_list|__prog_args)\b"
 )
+"""What reaches further, unless it stands behind a dot as a key; behind two of them, or a number's, it is none."""
 
 
 def jq(arguments: Sequence[Word]) -> Reads | str:
@@ -146,6 +151,9 @@ def jq(arguments: Sequence[Word]) -> Reads | str:
     given, rest = list[Word](), list(arguments)
     while rest:
         word = rest.pop(0)
+        if word.text == "--":  # what follows are files, whatever they are called
+            given += [word, *rest]
+            break
         if word.text in {"--arg", "--argjson"} and len(rest) > 1 and rest[0].is_one and rest[1].is_one:
             del rest[:2]
         else:

@@ -46,7 +46,7 @@ _TABLE: Final[Mapping[str, Options]] = {
               "group-directories-first no-group human-readable si hide indicator-style inode ignore kibibytes numeric-uid-gid literal "
               "hide-control-chars show-control-chars quote-name quoting-style reverse recursive size sort time time-style tabsize width "
               "context zero"),
-        names("ignore hide block-size width tabsize"),
+        names("ignore hide block-size width tabsize"), paths=names("-I -T -w"),  # other systems know no values there
     ),
     "cat": Options("AbeEnstTuv", "", names("show-all number-nonblank show-ends number squeeze-blank show-tabs show-nonprinting")),
     "tac": Options("br", "s", names("before regex separator"), names("separator")),
@@ -59,7 +59,7 @@ _TABLE: Final[Mapping[str, Options]] = {
     "paste": Options("sz", "d", names("delimiters serial zero-terminated"), names("delimiters")),
     "column": Options("teLnJ", "scNoHRTlr", names("table separator columns table-columns output-separator json"), names("separator")),
     "fold": Options("bcs", "w", names("bytes spaces width"), names("width")),
-    "fmt": Options("cstu", "wpg", names("crown-margin split-only uniform-spacing width")),
+    "fmt": Options("cstu", "wpg", names("crown-margin split-only uniform-spacing width"), paths=names("-p -g")),
     "expand": Options("i", "t", names("initial tabs"), names("tabs")),
     "rev": Options(),
     "tr": Options("cCdst", "", names("complement delete squeeze-repeats truncate-set1"), operands="texts"),
@@ -139,8 +139,9 @@ def _find(arguments: Sequence[Word]) -> Reads | str:
         if text is None:
             return f"{word.source} may be an option"
         if text in {"-exec", "-execdir"}:
-            while rest and rest[0].text not in {";", "+"}:
-                if rest.pop(0).text is None:  # it may be the end of what is run
+            while rest and rest[0].text != ";" and (word.text, rest[0].text) != ("{}", "+"):
+                word = rest.pop(0)
+                if word.text is None:  # it may be the end of what is run
                     return f"an argument of {text} is not known"
             rest = rest[1:]
         elif text in _FIND_VALUED:

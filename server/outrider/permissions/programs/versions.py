@@ -35,7 +35,7 @@ _OBEYED: Final[Mapping[str, Sequence[str]]] = {
     "go": _GO,
 }
 """Files of a project by which a program starts another version of itself (rustup and Go toolchain documentation)."""
-_SHIMS: Final = ("/shims/", "/.volta/")
+_SHIMS: Final = ("/shims/", "/.volta/", "/corepack/")
 """Where programs lie that start a version of another one, as a file of the project says."""
 
 
@@ -60,7 +60,8 @@ def why_switched(name: str, file: str | None, folder: str) -> str | None:
     """
     if name not in _TELLS:
         return None
-    if file is not None and any(sign in file for sign in _SHIMS):
+    lies = "" if file is None else f"{file} {os.path.realpath(file)}"
+    if any(sign in lies for sign in _SHIMS):
         return f"{file} starts the version that a file of the project names"
     above = folder
     while name in _OBEYED:

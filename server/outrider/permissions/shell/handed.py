@@ -5,15 +5,22 @@ Such a word may be any file below some folders, which can be looked at before it
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Final
 
 from outrider.permissions.shell.model import Handed, Word
 
-_ODD_TESTS: Final = frozenset({"-o", "-or", ",", "!", "-not", "(", ")"})
+_TESTS: Final = frozenset(
+    {"-name", "-type", "-iname", "-path", "-size", "-maxdepth", "-mindepth", "-mtime", "-mmin", "-newer", "-perm", "-user"}
+)  # fmt: skip
+"""Tests with a value, all of which must hold."""
+_ALONE: Final = frozenset(
+    {"-print", "-print0", "-a", "-and", "-empty", "-depth", "-mount", "-xdev", "-readable", "-executable"}
+)
 _RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _PRINTS_ELSE: Final = _RUNS | {"-printf", "-ls", "-fls", "-fprint", "-fprint0", "-fprintf", "-delete"}
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.*?+-]+")
+_OF_HERE: Final = re.compile(r"\*[A-Za-z0-9_.-]+")
+"""A pattern for names in a folder."""
 _LISTS: Final = {
     "grep": re.compile(r"-[rliwEF]+|--include=.*|--exclude(?:-dir)?=.*"),
     "rg": re.compile(r"-[liwFS]+"),
@@ -32,11 +39,22 @@ def found(argv: Sequence[Word], *, splits: bool = False) -> Handed | None:
         roots.append(texts.pop(0) or "")
     if any(text is None for text in texts):
         return None
-    is_plain = _ODD_TESTS.isdisjoint(text or "" for text in texts)
-    pairs = list(pairwise(texts)) if is_plain else []
-    name = next((value for test, value in pairs if test == "-name"), None)
-    name = name if name is not None and _PLAIN_NAME.fullmatch(name) else None
-    return Handed(tuple(roots or ["."]), name, ("-type", "f") in pairs, splits)
+    tests = _tests([text or "" for text in texts])
+    name = next((value for test, value in tests if test == "-name" and _PLAIN_NAME.fullmatch(value)), None)
+    is_sure = bool(tests) or all(text in _ALONE for text in texts)
+    return Handed(tuple(roots or ["."]), name, ("-type", "f") in tests, splits, is_sure=is_sure)
+
+
+def _tests(texts: list[str]) -> list[tuple[str, str]]:
+    """The tests that all hold of what is found, with their values; none where a word may be something else."""
+    tests: list[tuple[str, str]] = []
+    while texts:
+        if texts[0] in _TESTS and len(texts) > 1:
+            tests.append((texts[0], texts[1]))
+        elif texts[0] not in _ALONE:
+            return []
+        texts = texts[2 if texts[0] in _TESTS else 1 :]
+    return tests
 
 
 def piped(givers: Sequence[Sequence[Word]], options: Sequence[Word]) -> Handed | None:
@@ -52,7 +70,8 @@ def piped(givers: Sequence[Sequence[Word]], options: Sequence[Word]) -> Handed |
     for argv in givers:
         texts = [word.text for word in argv]
         if not _keeps_lines(texts):
-            return _given(argv, texts, by_null=by_null)
+            given = _given(argv, texts, by_null=by_null)
+            return given if given is None or argv is givers[0] else given._replace(is_sure=False)
         if by_null:
             return None
     return None
@@ -98,7 +117,11 @@ def _given(argv: Sequence[Word], texts: Sequence[str | None], *, by_null: bool) 
         case "ls" if not by_null:
             if any(text.startswith("-") and text not in {"-1", "-t", "-S", "-r"} for text in rest):
                 return None
-            return _here([text for text in rest if not text.startswith("-")], splits=True)
+            listed = [text for text in rest if not text.startswith("-")]
+            # Of a folder it says the names in it, which are those of other files here.
+            return (
+                None if any(not _OF_HERE.fullmatch(text) for text in listed) else _here(listed, splits=True)
+            )
         case "grep" | "rg" if not by_null:
             options = [text for text in rest if text.startswith("-")]
             if not any(re.fullmatch(r"-\w*l\w*", text) for text in options):
@@ -114,7 +137,7 @@ def _given(argv: Sequence[Word], texts: Sequence[str | None], *, by_null: bool) 
 
 def _here(names: Sequence[str], *, splits: bool) -> Handed | None:
     """Files below the folder where it runs, without a folder before their names: they may look like options."""
-    if any(name.startswith("/") or ".." in name for name in names):
+    if any(name.startswith(("/", ":")) or ".." in name for name in names):
         return None
-    name = names[0] if len(names) == 1 and re.fullmatch(r"\*[A-Za-z0-9_.-]+", names[0]) else None
+    name = names[0] if len(names) == 1 and _OF_HERE.fullmatch(names[0]) else None
     return Handed((".",), name, splits=splits, is_bare=True)

@@ -23,6 +23,8 @@ class Handed(NamedTuple):
     """Whether what takes them over splits their paths at blanks, and obeys quotes in them."""
     is_bare: bool = False
     """Whether the paths begin without the folder."""
+    is_sure: bool = False
+    """Whether it hands over those of that name, and leaves out few."""
 
 
 class Word(NamedTuple):

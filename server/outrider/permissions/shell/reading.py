@@ -180,6 +180,8 @@ class _Reader:
         outer = program._replace(
             sets=sets, through=(*program.through, name), reads=(*program.reads, *inner.reads)
         )
+        if inner.is_elsewhere:
+            self.problem(f"{name} runs it in other folders")
         if not inner.is_all:
             self._add(program)
             outer = outer._replace(writes=(), reads=())

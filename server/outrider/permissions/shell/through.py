@@ -6,6 +6,7 @@ An option that is not in the table makes it unknown what runs.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from outrider.permissions.shell.handed import found as handed_by_find
@@ -29,6 +30,8 @@ class Inner:
     """Files that it reads itself, for its arguments."""
     is_all: bool = True
     """Whether it does nothing else, so that it need not be looked at itself."""
+    is_elsewhere: bool = False
+    """Whether it runs it in folders that are known only then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,8 +293,8 @@ def _find(argv: Sequence[Word]) -> Inner | Unknown | None:
     for number, word in enumerate(argv[1:], start=1):
         if word.text in {"-exec", "-execdir", "-ok", "-okdir"}:
             inner: list[Word] = []
-            for following in argv[number + 1 :]:
-                if following.text == ";" or (following.text == "+" and inner and inner[-1].text is None):
+            for before, following in pairwise(argv[number:]):
+                if following.text == ";" or (following.text == "+" and before.text == "{}"):
                     break
                 filled = _filled(following, "{}")
                 if following.text == "{}":
@@ -304,7 +307,7 @@ def _find(argv: Sequence[Word]) -> Inner | Unknown | None:
                 following.text in {"-exec", "-execdir", "-ok", "-okdir"} for following in argv[number + 1 :]
             ):
                 return Unknown("find runs several programs")
-            return Inner(tuple(inner), is_all=False)
+            return Inner(tuple(inner), is_all=False, is_elsewhere=word.text in {"-execdir", "-okdir"})
         if word.text is None and word.may_be_option:
             return Unknown("an argument of find is not known")
     return None

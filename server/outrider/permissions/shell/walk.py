@@ -242,7 +242,9 @@ class _Walk:
             self._times *= times
             for value in values or ():
                 self._filled[name] = value
+                self._repeating += value.is_glob  # once for each file that it stands for
                 self.visit(body)
+                self._repeating -= value.is_glob
             del self._filled[name]
             self._times //= times
             return
