@@ -1,7 +1,7 @@
 """Shows the events of the sessions with standard means: progress while a turn runs, a message when it ends."""
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
@@ -102,8 +102,8 @@ class Reporter:
                     running.cost = (running.cost or 0) + cost
                 elif running.limit is not None:
                     self._warn_of_cost(running.model, running.limit)
-                if running.offered and not data["toolCalls"]:
-                    self._warn_of_calls(running, data["text"])
+                if not data["toolCalls"]:
+                    self._look_for_calls(running, data["text"])
                 self._report(turn_id, "")
             case "model.requested" if turn_id and (running := self._turns.get(turn_id)):
                 running.model = data["model"]
@@ -146,8 +146,10 @@ class Reporter:
             running.stretches.remove(stretch)
 
     def _cancel(self, turn_id: str) -> None:
-        cancelling = self._sessions.cancel(turn_id, "cancelled in the editor's progress")
-        task = asyncio.get_running_loop().create_task(cancelling)
+        self._spawn(self._sessions.cancel(turn_id, "cancelled in the editor's progress"))
+
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -170,12 +172,17 @@ class Reporter:
                 f'Set `models."{model}".price`, or a limit of tokens.',
             )
 
-    def _warn_of_calls(self, running: _Running, text: str) -> None:
-        """Say once of a model that it writes calls in another way than they are read."""
-        model = running.model
-        if model in self._unread or len(text) > LONGEST_READ:
+    def _look_for_calls(self, running: _Running, text: str) -> None:
+        if running.model in self._unread or len(text) > LONGEST_READ:
             return
-        if form := handed_on(text, running.offered):
+        if any(tool.name in text for tool in running.offered):
+            self._spawn(self._warn_of_calls(running.model, running.offered, text))
+
+    async def _warn_of_calls(self, model: str, offered: Sequence[ToolSpec], text: str) -> None:
+        """Say once of a model that it writes calls in another way than they are read."""
+        # All formats may be tried, which takes tens of milliseconds.
+        form = await asyncio.to_thread(handed_on, text, offered)
+        if form and model not in self._unread:
             self._unread.add(model)
             self._editor.say(
                 "warning",
