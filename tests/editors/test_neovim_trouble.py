@@ -135,8 +135,8 @@ def test_nonsense_in_the_middle_is_told_and_a_restart_goes_on(plugin, tmp_path, 
     nvim = plugin([EDIT, EDIT, DONE], command=command, setup={"answer_seconds": 1}, version=version).ready()
     nvim.run().until_asked()
     nvim.keys("\\a")
-    # Neovim 0.12 ends such a server by itself; the others read nothing any more, and do not say so.
-    nvim.wait("heard('has ended (signal 15)')" if version == "0.12" else "heard('has not answered for 2 s')")
+    # Neovim 0.12 ends such a server by itself, which may be faster; the others read nothing any more, and do not say so.
+    nvim.wait("heard('has ended (')" if version == "0.12" else "heard('has not answered for 2 s')")
     assert nvim.lua("return heard(':Outrider restart')")
     nvim.ex("Outrider restart")
     nvim.until_done("cancelled")
