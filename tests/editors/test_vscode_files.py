@@ -48,3 +48,28 @@ def test_a_file_with_a_byte_order_mark_in_a_folder_of_an_odd_name(begin: Begin, 
             .replace("hour = 3", "hour = 2  # now")
         )
         assert file.read_bytes() == after.encode()
+
+
+def test_what_cannot_be_saved_is_named_and_the_question_stays(begin: Begin) -> None:
+    cat = {"tool_calls": [{"name": "run_command", "input": {"command": "cat tariff.py"}}]}
+    with begin([edit("* 3", "* 2"), cat, {"text": "Done."}]) as bench:
+        bench.open("tariff.py")
+        give(bench, "Two an hour")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.view.locator(".card button", has_text="Allow once").click()
+        asked(bench, "Run: cat tariff.py")
+        # The editor does not write over what another program wrote there meanwhile.
+        other = f"{BEFORE}\n# by another program\n"
+        (bench.folder / "tariff.py").write_text(other, encoding="utf-8")
+        bench.view.locator(".card button", has_text="Allow once").click()
+        asked(bench, "are not saved")
+        bench.view.locator(".card button", has_text="Save and continue").click()
+        bench.until(
+            lambda: any("could not save tariff.py" in plain(toast) for toast in bench.toasts()),
+            "what happened",
+        )
+        bench.shot("not-saved")
+        assert "needs you" in bench.status()
+        bench.view.locator(".card button", has_text="Run without saving").click()
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+        assert (bench.folder / "tariff.py").read_text(encoding="utf-8") == other
