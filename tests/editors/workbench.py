@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import psutil
 
@@ -371,7 +372,7 @@ def workbench(
         try:
             _wait_for(port, process)
             kind = "folder" if folder.is_dir() else "workspace"
-            with _page(browser, f"?{kind}={folder}") as page:
+            with _page(browser, f"?{kind}={quote(str(folder))}") as page:
                 yield _started(page, folder, data, psutil.Process(process.pid), shots)
         finally:
             os.killpg(process.pid, signal.SIGTERM)

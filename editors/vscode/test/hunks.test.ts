@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { asDiff, countsOf, placeBefore, placesAfter, withHunks, withoutHunks } from "../src/core/hunks.js";
+import {
+  asDiff,
+  countsOf,
+  decoded,
+  placeBefore,
+  placesAfter,
+  withHunks,
+  withMark,
+  withoutHunks,
+  withoutMark,
+} from "../src/core/hunks.js";
 
 const BEFORE = "a\nb\nc\nd\n";
 const HUNKS = [
@@ -28,6 +38,27 @@ test("line ends and a last line without one are kept", () => {
   const hunk = { line: 2, removed: "b", added: "B" };
   assert.equal(withHunks("a\r\nb", [hunk]), "a\r\nB");
   assert.equal(withoutHunks("a\r\nB", [hunk]), "a\r\nb");
+});
+
+test("a byte order mark, which no editor shows, is in the way of no hunk", () => {
+  const hunks = [
+    { line: 1, removed: "\ufeffa\n", added: "\ufeffA\n" },
+    { line: 4, removed: "d\n", added: "D\n" },
+  ];
+  assert.equal(withHunks(BEFORE, hunks), "A\nb\nc\nD\n");
+  assert.equal(withoutHunks("A\nb\nc\nD\n", hunks), BEFORE);
+  const [first] = hunks;
+  assert.ok(first !== undefined);
+  assert.deepEqual(withoutMark(first), { line: 1, removed: "a\n", added: "A\n" });
+  assert.equal(withMark("mine\n", first), "\ufeffmine\n");
+  assert.equal(withMark("mine\n", { line: 4, removed: "d\n", added: "D\n" }), "mine\n");
+});
+
+test("a file is read as the server reads it: UTF-8, or UTF-16 with its mark", () => {
+  assert.equal(decoded(new TextEncoder().encode("\ufeffä\n")), "ä\n");
+  assert.equal(decoded(Uint8Array.of(0xff, 0xfe, 0xe4, 0, 0x0a, 0)), "ä\n");
+  assert.equal(decoded(Uint8Array.of(0xfe, 0xff, 0, 0xe4, 0, 0x0a)), "ä\n");
+  assert.equal(decoded(Uint8Array.of()), "");
 });
 
 test("hunks lie at their lines before and after", () => {
