@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { byFile } from "../src/core/changes.js";
 import type { Entry } from "../src/core/entries.js";
 import { OUTPUT_KEPT, SessionState, aboutOf, canReview, diffsOf } from "../src/core/session.js";
 import type { EditProposed, EventData } from "../src/protocol/types.js";
@@ -333,4 +334,28 @@ test("a call is about the first of what it is given that says it", () => {
   assert.equal(aboutOf({ question: `Wh\u202ey${"?".repeat(300)}` }), `Wh\\u202ey${"?".repeat(195)}…`);
   assert.equal(aboutOf({ path: 3 }), "");
   assert.equal(aboutOf(null), "");
+});
+
+test("what was changed is listed by the names that files have now, each once", () => {
+  const live = new Live();
+  const hunks = [{ line: 1, removed: "x\n", added: "y\n" }];
+  const take = (changeId: string, data: Partial<EventData["edit.applied"]> & { path: string }): Live =>
+    live.take("edit.applied", { changeId, hunks, where: "buffer", ...data });
+  take("chg_1", { path: "a.py" });
+  take("chg_2", { path: "d.py" });
+  take("chg_3", { path: "a.py", to: "b.py", operation: "rename", hunks: [] });
+  take("chg_4", { path: "b.py" });
+  take("chg_5", { path: "a.py", operation: "create" });
+  assert.deepEqual(
+    byFile(live.session.changes.inPlace).map(({ path, before, changes }) => [
+      path,
+      before,
+      changes.map(({ changeId }) => changeId),
+    ]),
+    [
+      ["d.py", "d.py", ["chg_2"]],
+      ["b.py", "a.py", ["chg_1", "chg_3", "chg_4"]],
+      ["a.py", "a.py", ["chg_5"]],
+    ],
+  );
 });

@@ -30,6 +30,26 @@ export function draw(entry: Entry, before: HTMLElement | undefined, openFile: (p
   return element;
 }
 
+/** What the keyboard can be at in an entry, and what can be scrolled. */
+const INNER = "summary, pre, button";
+
+/** Put the element of an entry in the place of the one before: the keyboard stays where it is, and so does what is read. */
+export function replace(before: HTMLElement, after: HTMLElement): void {
+  const [old, now] = [before, after].map((one) => [one, ...one.querySelectorAll<HTMLElement>(INNER)]);
+  const focused = old?.findIndex((one) => one === document.activeElement) ?? -1;
+  // Who is at the end of an output goes along with it.
+  const read = old?.map((one) => ({
+    top: one.scrollTop,
+    isAtEnd: one.scrollHeight - one.scrollTop - one.clientHeight < 4,
+  }));
+  before.replaceWith(after);
+  for (const [index, element] of (now ?? []).entries()) {
+    const was = read?.[index];
+    if (was !== undefined && element.matches("pre")) element.scrollTop = was.isAtEnd ? element.scrollHeight : was.top;
+  }
+  if (focused >= 0) (now?.[focused] ?? after).focus({ preventScroll: true });
+}
+
 function body(entry: Entry, openFile: (path: string) => void): (Node | string)[] {
   switch (entry.kind) {
     case "task":
@@ -145,7 +165,8 @@ function end({ outcome, reason, usage, seconds }: EndEntry): Node[] {
   ];
 }
 
-function labelOf(entry: Entry): string {
+/** How an entry is said to who does not see it. */
+export function labelOf(entry: Entry): string {
   switch (entry.kind) {
     case "task":
       return `Task: ${entry.prompt}`;
