@@ -47,7 +47,7 @@ test("what happens beside the steps has a line each, as serious as it is", () =>
     .take("model.switched", { ...message, model: "a/b", reason: "unread_calls", toolFormat: "hermes" })
     .take("model.switched", { ...message, model: "a/b", reason: "no_tools", toolFormat: "hermes" })
     .take("steering.received", { pendingId: "p1", text: "in coins" })
-    .take("steering.received", { pendingId: "p1", text: "in coins", state: "removed" })
+    .take("steering.received", { pendingId: "p2", text: "in notes", state: "removed" })
     .take("context.compacted", { before: 9, after: 3, reason: "too_long" })
     .take("budget.exhausted", { limit: "steps", allowed: 3, used: 3 })
     .take("job.started", { callId: "c", jobId: "j", command: "npm start", cwd: "/w", sandboxed: true })
@@ -123,8 +123,10 @@ test("thoughts and text grow apart, and the steps are counted by the answers to 
   live.session.stream({ ...frame, kind: "reasoning", text: "Hm." });
   live.session.stream({ ...frame, kind: "text", text: "Yes" });
   assert.deepEqual(live.session.takeChanged(), ["answer:m"]);
+  live.session.stream({ ...frame, kind: "text", text: ", yes" });
+  assert.deepEqual(live.session.takeChanged(), ["answer:m"], "each time anew");
   const answer = live.entry("answer", "answer:m");
-  assert.deepEqual([answer.reasoning, answer.text, answer.done], ["Hm.", "Yes", false]);
+  assert.deepEqual([answer.reasoning, answer.text, answer.done], ["Hm.", "Yes, yes", false]);
   const said = { messageId: "m", text: "Yes.", toolCalls: [], finishReason: "stop" };
   live.take("model.responded", { ...said, reasoning: "Hm. So." });
   assert.deepEqual([answer.reasoning, answer.text, answer.done], ["Hm. So.", "Yes.", true]);
@@ -358,4 +360,22 @@ test("what was changed is listed by the names that files have now, each once", (
       ["a.py", "a.py", ["chg_5"]],
     ],
   );
+});
+
+test("an answer that is withdrawn is empty, and what it cost before it failed or was stopped counts", () => {
+  const live = new Live().take("turn.started", STARTED);
+  const frame = { sessionId: "ses_1", turnId: "turn_1", messageId: "m", offset: 0 };
+  live.session.stream({ ...frame, kind: "reasoning", text: "Hm." });
+  live.session.takeChanged();
+  live.take("model.reset", { messageId: "m", text: "", reason: "cut_stream" });
+  assert.equal(live.entry("answer", "answer:m").reasoning, "");
+  assert.deepEqual(live.session.takeChanged(), ["answer:m"]);
+  const failed = { messageId: "m", kind: "auth", purpose: "main", message: "no" };
+  live.take("model.failed", { ...failed, usage: { inputTokens: 3, cost: 0.5 } });
+  assert.deepEqual(live.session.usage, { inputTokens: 3, outputTokens: 0, cost: 0.5 });
+  const stopped = { messageId: "s", text: "", toolCalls: [], finishReason: "cancelled" };
+  live.take("model.responded", stopped);
+  assert.equal(live.session.usage.cost, 0.5, "nothing had come of it");
+  live.take("model.responded", { ...stopped, finishReason: "stop", text: "Yes." });
+  assert.equal(live.session.usage.cost, 0.5, "what says nothing of its cost is no request");
 });

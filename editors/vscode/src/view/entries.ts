@@ -30,22 +30,20 @@ export function draw(entry: Entry, before: HTMLElement | undefined, openFile: (p
   return element;
 }
 
-/** What the keyboard can be at in an entry, and what can be scrolled. */
-const INNER = "summary, pre, button";
-
 /** Put the element of an entry in the place of the one before: the keyboard stays where it is, and so does what is read. */
 export function replace(before: HTMLElement, after: HTMLElement): void {
-  const [old, now] = [before, after].map((one) => [one, ...one.querySelectorAll<HTMLElement>(INNER)]);
+  const [old, now] = [before, after].map((one) => [one, ...one.querySelectorAll<HTMLElement>("summary, pre, button")]);
   const focused = old?.findIndex((one) => one === document.activeElement) ?? -1;
-  // Who is at the end of an output goes along with it.
-  const read = old?.map((one) => ({
+  // Only of what is unfolded: to ask for a place lays the page out, and there may be many entries.
+  const read = [...before.querySelectorAll("details[open] pre")].map((one) => ({
     top: one.scrollTop,
     isAtEnd: one.scrollHeight - one.scrollTop - one.clientHeight < 4,
   }));
   before.replaceWith(after);
-  for (const [index, element] of (now ?? []).entries()) {
-    const was = read?.[index];
-    if (was !== undefined && element.matches("pre")) element.scrollTop = was.isAtEnd ? element.scrollHeight : was.top;
+  for (const [index, { top, isAtEnd }] of read.entries()) {
+    const element = after.querySelectorAll("details[open] pre")[index];
+    // Who is at the end of an output goes along with it.
+    if (element !== undefined) element.scrollTop = isAtEnd ? element.scrollHeight : top;
   }
   if (focused >= 0) (now?.[focused] ?? after).focus({ preventScroll: true });
 }
