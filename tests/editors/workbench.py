@@ -423,6 +423,11 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def slowness() -> float:
+    """How many times longer things take here because the processors have more to do than they can."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 def plain(text: str) -> str:
     """A text with its white space made one space, as a page may break it anywhere."""
     return re.sub(r"\s+", " ", text)

@@ -76,3 +76,15 @@ test("hunks are counted and shown as a diff", () => {
   assert.deepEqual(countsOf(HUNKS), { added: 3, removed: 1 });
   assert.equal(asDiff({ line: 1, removed: "x\r\n", added: "y\n" }), "-x\n+y");
 });
+
+test("hunks are taken out where those before them put them, in whichever order they are named", () => {
+  const first = { line: 1, removed: "", added: "n\nn\n" };
+  const second = { line: 2, removed: "x\n", added: "a\n" };
+  for (const hunks of [
+    [first, second],
+    [second, first],
+  ])
+    assert.equal(withoutHunks("n\nn\na\na\na\n", hunks), "a\nx\na\n");
+  assert.equal(withoutHunks("y\nq\n", [{ line: 3, removed: "x\n", added: "y\n" }]), "x\nq\n", "it moved up");
+  assert.equal(withoutHunks("p\np\ny\n", [{ line: 1, removed: "x\n", added: "y\n" }]), "p\np\nx\n", "it moved down");
+});
