@@ -31,6 +31,7 @@ from outrider_protocol import (
     OPEN,
     REDO,
     REJECT,
+    RESUME,
     REVIEW,
     RUN,
     RUN_OUTSIDE,
@@ -45,6 +46,7 @@ _INSTRUCTION = re.compile(
 """A comment that is an instruction, in whatever comment signs the language has."""
 _MOST_DIAGNOSTICS = 5
 _LONGEST_PROBLEM = 120
+_SHORT_PROMPT = 40
 _DECISIONS = {
     ALLOW_ONCE: "allow_once",
     RUN_OUTSIDE: "allow_once",
@@ -84,7 +86,8 @@ async def code_actions(
     paper = _paper_at(app, cursor)
     if paper is not None and paper[0].kind == "task":
         sessions = _for_sessions(app, await _hunks_here(app, cursor))
-        return _of_kinds(only, [*task_actions(app, paper[1], cursor.end.line), *sessions])
+        actions = [*task_actions(app, paper[1], cursor.end.line), *sessions, *_for_resting(app, paper[1])]
+        return _of_kinds(only, actions)
     written = [] if paper is None else await _for_paper(app, *paper)
     # A plain yes beside a review that is being written would throw away what the person wrote.
     reviewed = paper[0].item_id if paper is not None and paper[0].kind == "review" and written else None
@@ -96,6 +99,7 @@ async def code_actions(
         *_for_place(app, cursor, diagnostics),
         *await _for_change(app, cursor),
         *_for_sessions(app, await _hunks_here(app, cursor)),
+        *_for_resting(app, ""),
     ]
     return _of_kinds(only, actions)
 
@@ -262,6 +266,22 @@ def _for_sessions(app: App, here: set[tuple[str, bool]]) -> Iterator[dict[str, A
         if (session.id, True) in here or session.record.state.journal.to_redo():
             yield action("redo", ACTION_KIND, REDO, waited_for(app, {"sessionId": session.id}))
             break
+
+
+def _for_resting(app: App, task_text: str) -> Iterator[dict[str, Any]]:
+    """What can be done about the turn that was cut off last, unless the task document shows it and offers that itself."""
+    told = app.task_document.told_in(task_text)
+    for one in app.sessions.resting:
+        if told is None or told.session_id != one.session_id:
+            what, session = short(one.prompt, _SHORT_PROMPT), {"sessionId": one.session_id}
+            yield action(f"resume “{what}”", ACTION_KIND, RESUME, session)
+            yield action(f"cancel “{what}”", ACTION_KIND, CANCEL, {"turnId": one.turn_id})
+            if one.can_undo:
+                argument = waited_for(app, {**session, "scope": "turn"})
+                yield action(f"undo turn “{what}”", ACTION_KIND, UNDO, argument)
+            if one.can_redo:
+                yield action(f"redo “{what}”", ACTION_KIND, REDO, waited_for(app, session))
+            return
 
 
 def _for_open_item(app: App, reviewed: str | None) -> Iterator[dict[str, Any]]:

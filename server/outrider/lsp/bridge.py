@@ -16,6 +16,7 @@ from outrider.lsp.editor import ClientEditor
 from outrider.lsp.errors import CommandError
 from outrider.lsp.lenses import code_lenses
 from outrider.lsp.log import keep_out
+from outrider.lsp.offering import short
 from outrider.lsp.progress import ProgressFactory
 from outrider.lsp.reporter import Reporter
 from outrider.ports.events import LoggedEvent, StreamFrame
@@ -198,6 +199,24 @@ class Bridge:
         if self._app.current.model is not None and (problem := await self._app.model_problem()):
             self._say((problem,))
 
+    async def say_what_was_cut_off(self) -> None:
+        """Say which task the server before this one left in the middle; a client that gets events sees its sessions itself."""
+        if self._app.current.events:
+            return
+        try:
+            await self._app.sessions.look_for_resting()
+        except StoreReadError as error:
+            _log.warning("tasks that were cut off are not looked for: %s", error)
+        if resting := self._app.sessions.resting:
+            latest, more = resting[0], len(resting) - 1
+            how = "still waits for you" if latest.items else "was cut off when the server stopped"
+            answer = "answer, resume" if latest.items else "resume"
+            others = f" So it is with {more} further {'task' if more == 1 else 'tasks'}." if more else ""
+            self._editor.say(
+                "warning",
+                f"Outrider: “{short(latest.prompt)}” {how}. The code actions of any document {answer}, cancel or undo it.{others}",
+            )
+
 
 class ClosedBridge:
     """Stands in where the house could not be built: every command says why."""
@@ -255,4 +274,5 @@ async def start(
     keep_out(keys_of(app.services))
     bridge = Bridge(app, editor, Reporter(editor, progress, app.sessions))
     await bridge.say_about_settings()
+    await bridge.say_what_was_cut_off()
     return bridge

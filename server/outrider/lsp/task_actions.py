@@ -20,6 +20,7 @@ from outrider_protocol import (
     ANSWER,
     CANCEL,
     OPEN,
+    REDO,
     REJECT,
     RESUME,
     REVIEW,
@@ -126,6 +127,9 @@ def _going_on(app: App, told: Conversation | None) -> Iterator[dict[str, Any]]:
     if told.unfinished is not None and not app.sessions.is_elsewhere(told.session_id):
         yield action("resume the task", ACTION_KIND, RESUME, {"sessionId": told.session_id})
         yield action("cancel the task", ACTION_KIND, CANCEL, {"turnId": told.unfinished.turn_id})
-    if told.changed:
+    left = next((one for one in app.sessions.resting if one.session_id == told.session_id), None)
+    if told.changed if left is None else left.can_undo:
         argument = waited_for(app, {"sessionId": told.session_id, "scope": "turn"})
         yield action("undo turn", ACTION_KIND, UNDO, argument)
+    if left is not None and left.can_redo:
+        yield action("redo", ACTION_KIND, REDO, waited_for(app, {"sessionId": told.session_id}))
