@@ -12,10 +12,10 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from outrider.agent import review_paper
-from outrider.agent.papers import FOLDER, Paper, paper_of, written_below
+from outrider.agent.papers import FOLDER, Paper, note_below, paper_of, written_below
 from outrider.agent.review_paper import Unclear, UnderReview
 from outrider.app import App
-from outrider.lsp.offering import action, short, waited_for
+from outrider.lsp.offering import action, cancelled, short, waited_for, with_note
 from outrider.lsp.task_actions import task_actions
 from outrider.ports.text import Place
 from outrider.store.problem import StoreReadError
@@ -136,7 +136,9 @@ async def _for_review(app: App, item_id: str, text: str) -> list[dict[str, Any]]
     except StoreReadError:  # without the log nothing can be approved
         return []
     if edit is None:
-        return []
+        item = next((one for one in app.sessions.waiting if one.id == item_id), None)
+        note = note_below(text)
+        return list(with_note(item, note)) if item is not None and item.kind == "approval" and note else []
     decided = review_paper.read(text, edit)
     no: dict[str, Any] = {"id": item_id, "decision": "reject"}
     if isinstance(decided, Unclear):
@@ -254,7 +256,7 @@ def _for_sessions(app: App, here: set[tuple[str, bool]]) -> Iterator[dict[str, A
     running = app.sessions.running
     for session in reversed(running):
         if turn_id := session.record.state.current:
-            yield action("cancel turn", ACTION_KIND, CANCEL, {"turnId": turn_id})
+            yield action("cancel turn", ACTION_KIND, CANCEL, cancelled(turn_id))
             break
     for session in reversed(running):
         if (session.id, False) in here or session.record.state.journal.to_undo("turn", None):
@@ -275,7 +277,7 @@ def _for_resting(app: App, task_text: str) -> Iterator[dict[str, Any]]:
         if told is None or told.session_id != one.session_id:
             what, session = short(one.prompt, _SHORT_PROMPT), {"sessionId": one.session_id}
             yield action(f"resume “{what}”", ACTION_KIND, RESUME, session)
-            yield action(f"cancel “{what}”", ACTION_KIND, CANCEL, {"turnId": one.turn_id})
+            yield action(f"cancel “{what}”", ACTION_KIND, CANCEL, cancelled(one.turn_id))
             if one.can_undo:
                 argument = waited_for(app, {**session, "scope": "turn"})
                 yield action(f"undo turn “{what}”", ACTION_KIND, UNDO, argument)

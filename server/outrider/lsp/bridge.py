@@ -41,17 +41,17 @@ from outrider_protocol import (
 ALREADY_SENT = "what stands there was sent already; write on, and send that"
 _MOVES_CHANGES = frozenset({"edit.applied", "edit.merged", "workspace.changed", "session.restored"})
 """Events after which changes are elsewhere."""
-_ASKED_FOR: Final[Mapping[str, str | None]] = {
-    RUN: "prompt",
-    EXPLORE: "prompt",
-    STEER: "text",
-    ANSWER: "answer",
-    CANCEL: None,
-    RESUME: None,
-    UNDO: None,
-    REDO: None,
+_ASKED_FOR: Final[Mapping[str, tuple[str, ...]]] = {
+    RUN: ("prompt",),
+    EXPLORE: ("prompt",),
+    STEER: ("text",),
+    ANSWER: ("answer", "note"),
+    CANCEL: (),
+    RESUME: (),
+    UNDO: (),
+    REDO: (),
 }
-"""What a person asks for, with the key of what they may have written for it in the task document."""
+"""What a person asks for, with the keys of what they may have written for it in the task document."""
 
 _log = logging.getLogger(__name__)
 
@@ -125,8 +125,7 @@ class Bridge:
             if isinstance(draft, str):
                 document.put_back(draft)
             raise
-        key = _ASKED_FOR[command]
-        text = given.get(key) if key is not None else None
+        text = next((given[key] for key in _ASKED_FOR[command] if key in given), None)
         document.done(text if isinstance(text, str) else None)
         return result
 
