@@ -15,7 +15,7 @@ FREE = call("ask_user", question="Which name?", called="name")
 FULL = {"permissionMode": "full"}
 QUIET = {**FULL, "events": False}
 """As a client without a plugin has it."""
-CUT = "Outrider: “Go.” was cut off when the server stopped."
+CUT = "Outrider: the server was stopped in “Go.”."
 WAITS = "Outrider: “Go.” still waits for you."
 CUT_OFF = [step(FIX), step(call("run_command", command="sleep 60", called="long")), {"text": "Went on."}]
 
@@ -171,7 +171,7 @@ async def test_a_task_that_was_cut_off_is_told_of_and_undone_and_resumed_from_an
     async with house.server(settings=QUIET) as editor:
         await editor.wait_for(lambda: editor.said, "what happened")
         assert [one.text for one in editor.said] == [
-            f"{CUT} The code actions of any document resume, cancel or undo it."
+            f"{CUT} Code actions resume, cancel or undo it."
         ]
         assert await titles(editor) == ["resume “Go.”", "cancel “Go.”", "undo turn “Go.”"]
         await editor.take_action("Outrider: undo turn “Go.”")
@@ -203,7 +203,7 @@ async def test_what_waits_since_another_server_is_told_of(workspace):
     async with house.server(settings=QUIET) as editor:
         await editor.wait_for(lambda: editor.said, "what waits")
         assert [one.text for one in editor.said] == [
-            f"{WAITS} The code actions of any document answer, resume, cancel or undo it."
+            f"{WAITS} Code actions answer, resume, cancel or undo it."
         ]
 
 

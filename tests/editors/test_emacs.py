@@ -168,6 +168,24 @@ def test_a_task_is_given_as_a_command_and_cancelled_by_code_action(emacs):
     assert editor.buffer == BEFORE
 
 
+def test_after_the_server_was_killed_code_actions_undo_or_cancel_what_was_cut_off(emacs):
+    editor = emacs(EDIT, {"text": "Never said.", "delay": 3600})
+    editor.actions()
+    editor.keys("\r")
+    editor.wait("Choose an option: Reject")
+    editor.keys(CLEAR + "Allow once\r")
+    editor.wait_for_buffer(AFTER)
+    editor.kill_server()
+    editor.wait("Server exited")
+    editor.keys("\x1bxeglot\r")
+    editor.wait("Outrider: the server was stopped in “Do what the comment")
+    editor.take("Outrider: undo turn “Do what")
+    editor.wait_for_buffer(BEFORE)
+    editor.take("Outrider: cancel “Do what")
+    editor.wait("Outrider, cancelled")
+    assert editor.buffer == BEFORE
+
+
 def test_a_task_is_written_in_its_document_and_done_from_there(emacs):
     editor = emacs(EDIT, {"text": "Fixed."})
     editor.take("Outrider: write a task…")

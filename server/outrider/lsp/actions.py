@@ -15,7 +15,7 @@ from outrider.agent import review_paper
 from outrider.agent.papers import FOLDER, Paper, note_below, paper_of, written_below
 from outrider.agent.review_paper import Unclear, UnderReview
 from outrider.app import App
-from outrider.lsp.offering import action, cancelled, short, waited_for, with_note
+from outrider.lsp.offering import SHORT_PROMPT, action, cancelled, short, waited_for, with_note
 from outrider.lsp.task_actions import task_actions
 from outrider.ports.text import Place
 from outrider.store.problem import StoreReadError
@@ -46,7 +46,6 @@ _INSTRUCTION = re.compile(
 """A comment that is an instruction, in whatever comment signs the language has."""
 _MOST_DIAGNOSTICS = 5
 _LONGEST_PROBLEM = 120
-_SHORT_PROMPT = 40
 _DECISIONS = {
     ALLOW_ONCE: "allow_once",
     RUN_OUTSIDE: "allow_once",
@@ -275,7 +274,7 @@ def _for_resting(app: App, task_text: str) -> Iterator[dict[str, Any]]:
     told = app.task_document.told_in(task_text)
     for one in app.sessions.resting:
         if told is None or told.session_id != one.session_id:
-            what, session = short(one.prompt, _SHORT_PROMPT), {"sessionId": one.session_id}
+            what, session = short(one.prompt, SHORT_PROMPT), {"sessionId": one.session_id}
             yield action(f"resume “{what}”", ACTION_KIND, RESUME, session)
             yield action(f"cancel “{what}”", ACTION_KIND, CANCEL, cancelled(one.turn_id))
             if one.can_undo:

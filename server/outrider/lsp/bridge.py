@@ -16,7 +16,7 @@ from outrider.lsp.editor import ClientEditor
 from outrider.lsp.errors import CommandError
 from outrider.lsp.lenses import code_lenses
 from outrider.lsp.log import keep_out
-from outrider.lsp.offering import short
+from outrider.lsp.offering import SHORT_PROMPT, short
 from outrider.lsp.progress import ProgressFactory
 from outrider.lsp.reporter import Reporter
 from outrider.ports.events import LoggedEvent, StreamFrame
@@ -208,13 +208,15 @@ class Bridge:
             _log.warning("tasks that were cut off are not looked for: %s", error)
         if resting := self._app.sessions.resting:
             latest, more = resting[0], len(resting) - 1
-            how = "still waits for you" if latest.items else "was cut off when the server stopped"
+            what = short(latest.prompt, SHORT_PROMPT)
+            how = f"“{what}” still waits for you" if latest.items else f"the server was stopped in “{what}”"
             answer = "answer, resume" if latest.items else "resume"
             others = f" So it is with {more} further {'task' if more == 1 else 'tasks'}." if more else ""
+            # Helix shows one line.
             self._editor.say(
-                "warning",
-                f"Outrider: “{short(latest.prompt)}” {how}. The code actions of any document {answer}, cancel or undo it.{others}",
+                "warning", f"Outrider: {how}. Code actions {answer}, cancel or undo it.{others}"
             )
+
 
 
 class ClosedBridge:

@@ -7,6 +7,9 @@ from outrider.app import App
 from outrider_protocol import ACTION_PREFIX, ALLOW_ONCE, ANSWER, REJECT, RUN_OUTSIDE
 from outrider_protocol.events import Open
 
+SHORT_PROMPT = 40
+"""Characters of a task's prompt in the titles about one that was cut off."""
+
 
 def action(title: str, kind: str, command: str, argument: dict[str, Any], **more: Any) -> dict[str, Any]:
     """A code action that does a command."""
