@@ -170,9 +170,7 @@ async def test_a_task_that_was_cut_off_is_told_of_and_undone_and_resumed_from_an
     _, turn = await killed_at_work(house)
     async with house.server(settings=QUIET) as editor:
         await editor.wait_for(lambda: editor.said, "what happened")
-        assert [one.text for one in editor.said] == [
-            f"{CUT} Code actions resume, cancel or undo it."
-        ]
+        assert [one.text for one in editor.said] == [f"{CUT} Code actions resume, cancel or undo it."]
         assert await titles(editor) == ["resume “Go.”", "cancel “Go.”", "undo turn “Go.”"]
         await editor.take_action("Outrider: undo turn “Go.”")
         assert (workspace / "tariff.py").read_text() == house.before

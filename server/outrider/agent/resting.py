@@ -35,6 +35,8 @@ class Resting:
             prompt=turn.prompt,
             items=tuple(state.open.values()),
             last_seq=state.last_seq,
-            can_undo=bool(state.journal.to_undo("turn", None)),
+            # Whether a change that had begun is in place is looked up when it is to be taken back.
+            can_undo=bool(state.journal.to_undo("turn", None))
+            or any(call.applying for call in turn.calls.values()),
             can_redo=bool(state.journal.to_redo()),
         )

@@ -213,10 +213,7 @@ class Bridge:
             answer = "answer, resume" if latest.items else "resume"
             others = f" So it is with {more} further {'task' if more == 1 else 'tasks'}." if more else ""
             # Helix shows one line.
-            self._editor.say(
-                "warning", f"Outrider: {how}. Code actions {answer}, cancel or undo it.{others}"
-            )
-
+            self._editor.say("warning", f"Outrider: {how}. Code actions {answer}, cancel or undo it.{others}")
 
 
 class ClosedBridge:
