@@ -504,3 +504,16 @@ async def test_the_question_of_trust_is_in_it_as_soon_as_it_is_asked(begin, work
     await take(editor, "Outrider: Stay read-only — ", at="Waits for you: question")
     await editor.wait_for(lambda: "Waits for you" not in head(editor), "the document without the question")
     await has(editor, "> Done.")
+
+
+async def test_an_approval_is_rejected_with_what_is_written_under_it(begin):
+    editor = await begin(MUTE, [step(CHECK), {"text": "I see."}], {"events": False})
+    await opened(editor)
+    editor.type(PATH, "Go.\n")
+    await take(editor, "Outrider: Send “Go.”")
+    await has(editor, "> Run: cat tariff.py")
+    editor.type(PATH, "Read it yourself.\n")
+    await take(editor, "Outrider: Reject, saying “Read it yourself.”", at="Waits for you: approval")
+    await has(editor, "> I see.")
+    assert "reject: Read it yourself." in head(editor)
+    assert tail(editor).strip() == ""

@@ -16,9 +16,10 @@ pytestmark = pytest.mark.skipif(
 
 QUIET = """
 (setq inhibit-startup-screen t make-backup-files nil create-lockfiles nil native-comp-jit-compilation nil)
+(setq eglot-autoreconnect t)
 (add-hook 'python-mode-hook 'eglot-ensure)
 """
-"""So that nothing asks or writes beside the recipe."""
+"""So that nothing asks or writes beside the recipe, and a server is started again also in its first seconds."""
 
 CLEAR = "\x01\x0b"
 """C-a C-k: takes away what the minibuffer holds already."""
@@ -164,6 +165,22 @@ def test_a_task_is_given_as_a_command_and_cancelled_by_code_action(emacs):
     editor.keys(QUIT)
     editor.wait(lambda: "Choose an option" not in editor.text)
     editor.take("Outrider: cancel turn")
+    editor.wait("Outrider, cancelled")
+    assert editor.buffer == BEFORE
+
+
+def test_after_the_server_was_killed_code_actions_undo_or_cancel_what_was_cut_off(emacs):
+    editor = emacs(EDIT, {"text": "Never said.", "delay": 3600})
+    editor.actions()
+    editor.keys("\r")
+    editor.wait("Choose an option: Reject")
+    editor.keys(CLEAR + "Allow once\r")
+    editor.wait_for_buffer(AFTER)
+    editor.kill_server()
+    editor.wait("Outrider: the server was stopped in “Do what the comment")
+    editor.take("Outrider: undo turn “Do what")
+    editor.wait_for_buffer(BEFORE)
+    editor.take("Outrider: cancel “Do what")
     editor.wait("Outrider, cancelled")
     assert editor.buffer == BEFORE
 

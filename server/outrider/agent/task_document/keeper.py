@@ -26,6 +26,8 @@ PAUSE_SECONDS = 0.2
 """Between two times that it is written: what happens meanwhile is written at once."""
 PAGES_KNOWN = 16
 """The latest pages, whose lines are known for ours wherever they turn up, such as after an undo in the editor."""
+DRAFTS_KNOWN = 64
+"""Drafts that are known to be sent: an action that is delivered twice comes twice at once."""
 MOST_RESTORED = 20
 """Times that a page which somebody took away is put back while nothing else happens."""
 PAGE = 2000
@@ -61,8 +63,8 @@ class TaskDocument:
         """What was written in it when actions were offered: what is asked for elsewhere takes nothing away here."""
         self._state = 0
         """Counts the states that the open document was in: versions are the client's, and begin anew when it is opened again."""
-        self._sent: set[str] = set()
-        """States of which the draft was sent, or is being sent."""
+        self._sent: deque[str] = deque(maxlen=DRAFTS_KNOWN)
+        """The latest states of which the draft was sent, or is being sent."""
         self._problem = ""
         self._restored = 0
         """How often the page was put back since something happened: not for ever into an editor that garbles it."""
@@ -176,12 +178,14 @@ class TaskDocument:
     def take(self, draft: str) -> bool:
         """Take the draft of a state of the document to send it; False if that was done before."""
         is_new = draft not in self._sent
-        self._sent.add(draft)
+        if is_new:
+            self._sent.append(draft)
         return is_new
 
     def put_back(self, draft: str) -> None:
         """A draft that was taken could not be sent."""
-        self._sent.discard(draft)
+        if draft in self._sent:  # more may have been sent meanwhile than are known
+            self._sent.remove(draft)
 
     async def close(self) -> None:
         """End."""
