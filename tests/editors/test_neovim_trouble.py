@@ -66,6 +66,26 @@ def test_a_server_that_crashes_at_its_start_is_quoted(plugin, tmp_path):
     nvim.ready()
 
 
+LATE = """
+import os, pathlib, sys, time
+
+while not pathlib.Path(__file__).with_name("gate").exists():
+    time.sleep(0.01)
+os.execv(sys.executable, [sys.executable, "-m", "outrider", "serve"])
+"""
+
+
+def test_a_server_that_is_late_is_told_of_and_waited_for(plugin, tmp_path):
+    nvim = plugin([DONE], command=program(tmp_path, LATE), setup={"start_seconds": 0.3})
+    nvim.run()
+    nvim.wait("heard('Outrider is still starting; try again in a moment')")
+    nvim.wait("heard('has not answered for 0.3 s')")
+    nvim.run()
+    nvim.wait("heard('Outrider is still starting, and late: `:Outrider log`')")
+    (tmp_path / "gate").touch()
+    nvim.ready().run().until_done()
+
+
 def test_a_program_that_is_no_language_server_is_said_to_be_none(plugin, tmp_path):
     nonsense = "import sys, time\nsys.stdin.buffer.read(20)\nprint('Welcome to the shop!\\n\\n', flush=True)\ntime.sleep(60)\n"
     nvim = plugin(command=program(tmp_path, nonsense), setup={"start_seconds": 1})
@@ -217,6 +237,36 @@ def test_buffers_are_saved_for_the_server_and_what_cannot_be_is_named(plugin, tm
     assert told["result"]["failed"][1]["reason"] == "it is not open"
     assert nvim.file.read_text() == AFTER
     assert nvim.file.with_name("locked.py").read_text() == "x = 1\n"
+
+
+def test_a_command_waits_until_what_could_not_be_saved_is_saved(plugin):
+    turns = [EDIT, call("run_command", command="cat tariff.py"), DONE]
+    picks = ["Save and continue", "Save and continue"]
+    nvim = plugin(turns, picks=picks, init={"permissionMode": "auto-edit"}).ready()
+    nvim.ex("setlocal readonly")
+    nvim.run().until_asked()
+    nvim.wait("asks('not saved')")
+    nvim.ex("Outrider answer")
+    nvim.wait("heard('Not saved: ')")
+    assert nvim.lua("return _G.said[#_G.said]") == (
+        f"Not saved: {nvim.file}: E45: 'readonly' option is set (add ! to override)"
+    )
+    assert nvim.file.read_text() == BEFORE
+    assert nvim.lua("return open()") == 1
+    nvim.ex("setlocal noreadonly")
+    nvim.ex("Outrider answer")
+    nvim.until_done()
+    assert nvim.file.read_text() == AFTER
+
+
+def test_a_buffer_that_another_plugin_writes_and_does_not_is_no_saved_one(plugin):
+    nvim = plugin([]).ready()
+    nvim.ex("autocmd BufWriteCmd <buffer> let g:asked = 1")
+    nvim.rpc.request("nvim_buf_set_lines", 0, 0, -1, True, AFTER.splitlines())
+    uri = nvim.file.as_uri()
+    saved = nvim.lua("return require('outrider.editing').on_save({ uris = { ... } })", uri)
+    assert nvim.lua("return vim.g.asked") == 1
+    assert saved["failed"] == [{"uri": uri, "reason": f"{nvim.file}: it is still modified"}]
 
 
 @EVERY_VERSION
