@@ -44,6 +44,26 @@ def test_a_killed_server_is_said_and_its_session_goes_on_after_a_restart(plugin,
     assert line == len(shown), "the window stays at the end"
 
 
+def test_an_answer_that_the_server_did_not_take_before_it_ended_is_none(plugin):
+    nvim = plugin([EDIT, DONE]).ready()
+    nvim.run().until_asked()
+    nvim.lua(
+        "local client_of = require('outrider.client')\n"
+        "local execute = client_of.execute\n"
+        "client_of.execute = function(_, command) client_of.execute, _G.lost = execute, command end"
+    )
+    nvim.keys("\\a")
+    nvim.wait(f"_G.lost == 'outrider.answer' and marks({nvim.buffer})[2][3][2] == 'Outrider ✓ accepted'")
+    os.kill(nvim.server(), signal.SIGKILL)
+    nvim.wait("heard('has ended (signal 9)')")
+    nvim.ex("Outrider restart")
+    nvim.wait(f"open() == 1 and #marks({nvim.buffer}) == 2")
+    assert nvim.marks()[1][2][1].startswith("Outrider \\a accept")
+    nvim.keys("\\a")
+    nvim.until_done()
+    assert nvim.text == AFTER
+
+
 @EVERY_VERSION
 def test_a_missing_server_is_named_with_what_to_do(plugin, version):
     nvim = plugin(command=["no-such-outrider", "serve"], version=version)
@@ -159,9 +179,13 @@ def test_nonsense_in_the_middle_is_told_and_a_restart_goes_on(plugin, tmp_path, 
     nvim.wait("heard('has ended (')" if version == "0.12" else "heard('has not answered for 2 s')")
     assert nvim.lua("return heard(':Outrider restart')")
     nvim.ex("Outrider restart")
-    nvim.until_done("cancelled")
+    # Whether the answer came through before Neovim 0.12 ended the server is chance; if not, it is asked again.
+    nvim.wait(
+        "shows('■ cancelled') or client() ~= nil and client().id > 1 and open() == 1 and session().state ~= 'lost'"
+    )
     assert nvim.text == BEFORE
-    nvim.run("again").until_asked()
+    if not nvim.lua("return open()"):
+        nvim.run("again").until_asked()
     nvim.keys("\\a")
     nvim.until_done()
     assert nvim.text == AFTER

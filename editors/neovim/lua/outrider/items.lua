@@ -351,9 +351,11 @@ function M.refresh(session)
     return
   end
   require('outrider.inline').hide_session(session)
-  if session.state ~= 'lost' then
-    for _, item in ipairs(session.items) do
+  for _, item in ipairs(session.items) do
+    if session.state ~= 'lost' then
       announce(session, item)
+    else
+      require('outrider.review').lost(item)
     end
   end
   for id in pairs(held) do
