@@ -54,9 +54,11 @@ class Emacs(Editor):
 
     @property
     def buffer(self):
-        """What the window shows of the buffer, without Flymake's margin."""
-        (mode_line,) = [number for number, line in enumerate(self.lines) if " F1  tariff.py" in line]
-        lines = [line[2:] for line in self.lines[1:mode_line]]
+        """What the window shows of the buffer, without Flymake's margin; None while a half of the screen is drawn."""
+        found = [number for number, line in enumerate(self.lines) if " F1  tariff.py" in line]
+        if len(found) != 1:
+            return None
+        lines = [line[2:] for line in self.lines[1 : found[0]]]
         return "\n".join(lines).rstrip() + "\n"
 
     def actions(self):

@@ -299,7 +299,7 @@ def test_where_it_cannot_ask_the_whole_task_goes_by_the_document(silent):
     editor.keys("ge")
     editor.wait("> That is all.")
     editor.wait("Completed")
-    assert "the law" not in editor.text.partition("Write below this line")[2]
+    editor.wait(lambda: "the law" not in editor.text.partition("Write below this line")[2])
     editor.take("Outrider: undo turn")
     editor.wait("taken back “tariff.py”: 1 change")
     editor.keys(":buffer-previous" + RETURN)

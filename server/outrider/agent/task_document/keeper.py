@@ -119,7 +119,7 @@ class TaskDocument:
             self._there = None
             self._news.set()
         if document is not None and self._page is not None and not self._writing.takes_edits:
-            self._look_whether_loaded(document.text, self._page)
+            self._look_whether_loaded(document.text)
         elif document is not None and self._is_gone_from(document.text):
             self._restored += 1
             self._news.set()
@@ -128,11 +128,14 @@ class TaskDocument:
         """Whether the page was loaded from the disk as it was before, or taken back in the editor."""
         return self._page is not None and self._restored < MOST_RESTORED and not is_in(self._page, text)
 
-    def _look_whether_loaded(self, text: str, page: Page) -> None:
+    def _look_whether_loaded(self, text: str) -> None:
         """Where the editor takes no edits the old page stands in its buffer, and what was sent, until it loads the file anew."""
-        if self._there is not page and is_in(page, text):
-            self._there = page
-            self._writing.opened_anew()  # an edit that was given up may have come after all
+        found = next((one for one in reversed(self._tried) if is_in(one, text)), None)
+        if found is not None and found != self._there:
+            self._there = found
+            # An edit that was given up may have come after all, late, when there are newer pages already.
+            self._writing.opened_anew()
+            self._news.set()
         if self._taken and not taken_apart(text).written.startswith(self._taken[0]):
             self._taken = ()
 
