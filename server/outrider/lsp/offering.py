@@ -9,6 +9,7 @@ from outrider_protocol.events import Open
 
 SHORT_PROMPT = 40
 """Characters of a task's prompt in the titles about one that was cut off."""
+_IN_THE_EDITOR = "cancelled in the editor"
 
 
 def action(title: str, kind: str, command: str, argument: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -29,7 +30,7 @@ def waited_for(app: App, argument: dict[str, Any]) -> dict[str, Any]:
 
 def cancelled(turn_id: str) -> dict[str, Any]:
     """The turn to cancel, and how it is told: the person took an action and knows of no command."""
-    return {"turnId": turn_id, "reason": "cancelled in the editor"}
+    return {"turnId": turn_id, "reason": _IN_THE_EDITOR}
 
 
 def with_note(item: Open, note: str) -> Iterator[dict[str, Any]]:
