@@ -245,7 +245,7 @@ class ResumeParams(Wire):
 class UndoParams(Wire):
     """What to take back; without `id` the latest of that scope. Without `sessionId` the latest session.
 
-    Without `scope` it is what the id names, and a turn where there is none. `wait` is false for an editor that does
+    Without `scope` it is what the id names, and a turn where there is none; of a redo the session, if that was undone last. `wait` is false for an editor that does
     nothing until the command is answered: the answer is empty, and what was left as it is comes as a message.
     """
 

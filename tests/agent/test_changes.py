@@ -69,6 +69,34 @@ async def test_the_undo_of_a_turn_does_the_rest(begin, ten):
     assert ten.read_text() == TEN
 
 
+async def test_one_redo_brings_back_a_session_that_was_taken_back_and_nothing_that_was_undone_before(
+    begin, ten
+):
+    one, two, three = (
+        call("edit_file", path="ten.txt", old=f"line {n}\n", new=f"line {n}, changed\n") for n in (2, 5, 9)
+    )
+    editor = await begin("stock", [step(one), DONE, step(two), DONE, step(three), DONE], FULL)
+    await editor.run("One.")
+    await editor.run("Two.", sessionId=editor.session_id)
+    without_the_last = ten.read_text()
+    await editor.run("Three.", sessionId=editor.session_id)
+    everything = ten.read_text()
+    await editor.command("outrider.undo", {})
+    assert ten.read_text() == without_the_last
+    await editor.command("outrider.undo", {"scope": "session"})
+    assert ten.read_text() == TEN
+    await editor.command("outrider.redo", {})
+    assert ten.read_text() == without_the_last
+    await editor.command("outrider.redo", {})
+    assert ten.read_text() == everything
+    assert [(one["data"]["scope"], one["data"]["redo"]) for one in editor.events_of("undo.requested")] == [
+        ("turn", False),
+        ("session", False),
+        ("session", True),
+        ("turn", True),
+    ]
+
+
 async def test_an_id_says_by_itself_how_much_it_names(begin, ten):
     editor = await begin(
         "stock", [step(*THREE), step(call("write_file", path="b.txt", content="b\n")), DONE], FULL

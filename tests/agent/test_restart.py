@@ -12,6 +12,12 @@ from outrider.testing.scenario import scripted, start_session
 RANDOM = {"testing": {"ids": None}}
 COLOUR = call("ask_user", question="Which colour?", options=["red", "blue"], called="colour")
 FREE = call("ask_user", question="Which name?", called="name")
+FULL = {"permissionMode": "full"}
+QUIET = {**FULL, "events": False}
+"""As a client without a plugin has it."""
+CUT = "Outrider: the server was stopped in “Go.”."
+WAITS = "Outrider: “Go.” still waits for you."
+CUT_OFF = [step(FIX), step(call("run_command", command="sleep 60", called="long")), {"text": "Went on."}]
 
 
 class House:
@@ -21,10 +27,11 @@ class House:
         self.workspace = workspace
         self.model = scripted(workspace, turns)
         self.events = []
+        self.before = (workspace / "tariff.py").read_text()
 
-    def server(self, *, answers=None, settings=None, profile="stock"):
+    def server(self, *, answers=None, settings=None, profile="stock", **how):
         given = {**RANDOM, **(settings or {})}
-        return start_session(profile, self.workspace, self.model, given, answers=answers)
+        return start_session(profile, self.workspace, self.model, given, answers=answers, **how)
 
     async def whole(self, editor, session_id):
         """The log of a session, as the server tells it; it must be well formed."""
@@ -137,6 +144,65 @@ async def test_a_parked_turn_of_the_log_is_cancelled(workspace):
     async with house.server() as editor:
         assert (await editor.command("outrider.cancel", {"turnId": turn}))["outcome"] == "cancelled"
         assert (await editor.wait_turn(turn))["outcome"] == "cancelled"
+
+
+async def killed_at_work(house):
+    """Run a task that edits, and kill the server in the middle of the command after it."""
+    async with house.server(settings=FULL, connection="stdio") as editor:
+        started = await editor.command("outrider.run", {"prompt": "Go."})
+        await editor.wait_for(lambda: len(editor.events_of("tool.started")) == 2, "the command")
+        editor.connection.kill()
+        await editor.wait_for(lambda: editor.ended, "its end")
+    assert (house.workspace / "tariff.py").read_text() != house.before
+    return started["sessionId"], started["turnId"]
+
+
+async def titles(editor):
+    """What the code actions of a document offer about the task that was cut off."""
+    offered = [
+        action["title"].removeprefix("Outrider: ") for action in await editor.code_actions("README.md")
+    ]
+    return [title for title in offered if title.partition(" ")[0] in {"resume", "cancel", "undo", "redo"}]
+
+
+async def test_a_task_that_was_cut_off_is_told_of_and_undone_and_resumed_from_any_document(workspace):
+    house = House(workspace, CUT_OFF)
+    _, turn = await killed_at_work(house)
+    async with house.server(settings=QUIET) as editor:
+        await editor.wait_for(lambda: editor.said, "what happened")
+        assert [one.text for one in editor.said] == [f"{CUT} Code actions resume, cancel or undo it."]
+        assert await titles(editor) == ["resume “Go.”", "cancel “Go.”", "undo turn “Go.”"]
+        await editor.take_action("Outrider: undo turn “Go.”")
+        assert (workspace / "tariff.py").read_text() == house.before
+        assert await titles(editor) == ["resume “Go.”", "cancel “Go.”", "redo “Go.”"]
+        await editor.take_action("Outrider: redo “Go.”")
+        assert await titles(editor) == ["resume “Go.”", "cancel “Go.”", "undo turn “Go.”"]
+        await editor.take_action("Outrider: resume “Go.”")
+        assert (await editor.wait_turn(turn))["summary"] == "Went on."
+        assert await titles(editor) == ["undo turn"]
+
+
+async def test_a_task_that_was_cut_off_is_cancelled_from_any_document_and_not_told_of_again(workspace):
+    house = House(workspace, CUT_OFF)
+    _, turn = await killed_at_work(house)
+    async with house.server(settings=QUIET) as editor:
+        await titles(editor)
+        await editor.take_action("Outrider: cancel “Go.”")
+        assert (await editor.wait_turn(turn))["outcome"] == "cancelled"
+        assert await titles(editor) == ["undo turn"]
+    async with house.server(settings=QUIET) as editor:
+        assert await titles(editor) == []
+        assert editor.said == []
+
+
+async def test_what_waits_since_another_server_is_told_of(workspace):
+    house = House(workspace, [step(FIX), DONE])
+    await parked(house)
+    async with house.server(settings=QUIET) as editor:
+        await editor.wait_for(lambda: editor.said, "what waits")
+        assert [one.text for one in editor.said] == [
+            f"{WAITS} Code actions answer, resume, cancel or undo it."
+        ]
 
 
 async def test_a_question_that_is_on_the_screen_when_the_editor_ends_stays_open(workspace):

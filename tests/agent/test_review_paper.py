@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from scripting import DONE, HONEST, call, result, step, types
+from scripting import DONE, HONEST, call, result, results, step, types
 from test_review import EDITS, LINES, PATCH, SOON, asked
 
 from outrider.testing.editor.answers import Dismiss
@@ -277,3 +277,40 @@ async def test_what_was_written_in_it_stays_over_a_restart(workspace):
     text = (workspace / "wide.txt").read_text()
     assert text == LINES.replace("line 5\n", "LINE 5\n").replace("line 25\n", "LINE 25\n")
     await assert_replays(Path(state_dir))
+
+
+ODD = "echo '<!-- Write below this line, then take the code action. -->' && cat LICENSE"
+"""A command that holds what parts its document."""
+
+
+@pytest.mark.parametrize("profile", ["helix-25.07", "eglot", "helix-25.01", "kate-22.12"])
+async def test_a_command_is_rejected_with_what_is_written_in_its_document(profile, begin):
+    command = call("run_command", command=ODD, called="run")
+    editor = await begin(profile, [step(command), DONE], SOON, answers=lambda _: Dismiss())
+    await editor.run("Run it.")
+    item = await asked(editor)
+    paper = f".outrider/review-{item['id']}.diff"
+    await editor.command("outrider.open", {"what": "review", "id": item["id"]})
+    if editor.desk.uri(paper) not in editor.desk.buffers:
+        editor.open(paper)
+    shown = editor.text(paper)
+    assert ODD in shown
+    offered = [one["title"] for one in await editor.code_actions(paper)]
+    assert not [title for title in offered if "saying" in title], "nothing is written yet"
+    editor.type(paper, "Ask the city first.\n")
+    editor.save(paper)
+    await editor.command("outrider.open", {"what": "review", "id": item["id"]})
+    assert editor.disk(paper).partition("Ask the city first.")[0].startswith(shown.rstrip())
+    offered = [one["title"].removeprefix("Outrider: ") for one in await editor.code_actions(paper)]
+    assert [title.partition(" — ")[0] for title in offered[:2]] == [
+        "Reject, saying “Ask the city first.”",
+        "Allow once, saying “Ask the city first.”",
+    ]
+    assert not [title for title in offered if title.startswith("Allow once —")], (
+        "that would throw the note away"
+    )
+    await editor.take_action("Outrider: Reject, saying “Ask the city first.”")
+    assert (await editor.wait_turn(editor.turn_id))["outcome"] == "completed"
+    status, told = results(editor)["run"]
+    assert status == "denied"
+    assert "Ask the city first." in told

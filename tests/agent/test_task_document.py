@@ -8,6 +8,7 @@ import pytest
 from scripting import FIX, call, step
 
 from outrider.agent.task_document import keeper, writing
+from outrider.lsp import profile as profiles
 from outrider.testing.editor.answers import Never
 from outrider.testing.editor.profiles import (
     BAD_EDITS,
@@ -123,6 +124,20 @@ async def test_where_no_edit_is_taken_the_whole_task_goes_by_the_file(profile, b
     assert tail(editor).strip() == ""
     await take(editor, "Outrider: undo turn")
     await on_disk(editor, "taken back “tariff.py”: 1 change")
+
+
+async def test_an_editor_that_tells_of_its_edits_late_is_not_given_up_for_ever(begin, monkeypatch):
+    monkeypatch.setattr(profiles, "_SETTLE_SECONDS", 0.05)
+    editor = await begin(MUTE, [{"text": "Done."}], {"events": False})
+    await opened(editor)
+    editor.auto_settle = False
+    await editor.run("Go.")
+    await until(lambda: "takes no edits" in disk_head(editor))
+    editor.auto_settle = True
+    editor.settle()
+    await editor.run("Go on.")
+    await has(editor, "> Go on.")
+    assert "takes no edits" not in head(editor)
 
 
 async def test_unsaved_text_comes_into_the_file_and_what_was_sent_is_not_offered_again(begin):
@@ -504,3 +519,16 @@ async def test_the_question_of_trust_is_in_it_as_soon_as_it_is_asked(begin, work
     await take(editor, "Outrider: Stay read-only — ", at="Waits for you: question")
     await editor.wait_for(lambda: "Waits for you" not in head(editor), "the document without the question")
     await has(editor, "> Done.")
+
+
+async def test_an_approval_is_rejected_with_what_is_written_under_it(begin):
+    editor = await begin(MUTE, [step(CHECK), {"text": "I see."}], {"events": False})
+    await opened(editor)
+    editor.type(PATH, "Go.\n")
+    await take(editor, "Outrider: Send “Go.”")
+    await has(editor, "> Run: cat tariff.py")
+    editor.type(PATH, "Read it yourself.\n")
+    await take(editor, "Outrider: Reject, saying “Read it yourself.”", at="Waits for you: approval")
+    await has(editor, "> I see.")
+    assert "reject: Read it yourself." in head(editor)
+    assert tail(editor).strip() == ""

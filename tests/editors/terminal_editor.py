@@ -1,6 +1,8 @@
 """What the tests of Emacs, Helix and Vim share: a file with an instruction comment, a script for the model, an end."""
 
 import json
+import os
+import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +47,22 @@ class Editor(Terminal):
 
     def wait_for_buffer(self, text):
         self.wait(lambda: self.buffer == text)
+
+    def kill_server(self):
+        """Kill the server that the editor started."""
+        (server,) = _servers_below(self.process.pid)
+        os.kill(server, signal.SIGKILL)
+
+
+def _servers_below(pid):
+    """The servers among the processes that a process started, or one of those."""
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            words = Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
+            if words[1:4] == [b"-m", b"outrider", b"serve"]:
+                yield int(child)
+            else:
+                yield from _servers_below(child)
 
 
 def starting(make):

@@ -16,9 +16,10 @@ pytestmark = pytest.mark.skipif(
 
 QUIET = """
 (setq inhibit-startup-screen t make-backup-files nil create-lockfiles nil native-comp-jit-compilation nil)
+(setq eglot-autoreconnect t)
 (add-hook 'python-mode-hook 'eglot-ensure)
 """
-"""So that nothing asks or writes beside the recipe."""
+"""So that nothing asks or writes beside the recipe, and a server is started again also in its first seconds."""
 
 CLEAR = "\x01\x0b"
 """C-a C-k: takes away what the minibuffer holds already."""
@@ -53,9 +54,11 @@ class Emacs(Editor):
 
     @property
     def buffer(self):
-        """What the window shows of the buffer, without Flymake's margin."""
-        (mode_line,) = [number for number, line in enumerate(self.lines) if " F1  tariff.py" in line]
-        lines = [line[2:] for line in self.lines[1:mode_line]]
+        """What the window shows of the buffer, without Flymake's margin; None while a half of the screen is drawn."""
+        found = [number for number, line in enumerate(self.lines) if " F1  tariff.py" in line]
+        if len(found) != 1:
+            return None
+        lines = [line[2:] for line in self.lines[1 : found[0]]]
         return "\n".join(lines).rstrip() + "\n"
 
     def actions(self):
@@ -164,6 +167,22 @@ def test_a_task_is_given_as_a_command_and_cancelled_by_code_action(emacs):
     editor.keys(QUIT)
     editor.wait(lambda: "Choose an option" not in editor.text)
     editor.take("Outrider: cancel turn")
+    editor.wait("Outrider, cancelled")
+    assert editor.buffer == BEFORE
+
+
+def test_after_the_server_was_killed_code_actions_undo_or_cancel_what_was_cut_off(emacs):
+    editor = emacs(EDIT, {"text": "Never said.", "delay": 3600})
+    editor.actions()
+    editor.keys("\r")
+    editor.wait("Choose an option: Reject")
+    editor.keys(CLEAR + "Allow once\r")
+    editor.wait_for_buffer(AFTER)
+    editor.kill_server()
+    editor.wait("Outrider: the server was stopped in “Do what the comment")
+    editor.take("Outrider: undo turn “Do what")
+    editor.wait_for_buffer(BEFORE)
+    editor.take("Outrider: cancel “Do what")
     editor.wait("Outrider, cancelled")
     assert editor.buffer == BEFORE
 

@@ -222,6 +222,29 @@ def test_a_task_is_given_as_a_command_and_cancelled_by_code_action(asking):
     assert editor.buffer == BEFORE
 
 
+HANGS = {"text": "Never said.", "delay": 3600}
+
+
+def test_after_the_server_was_killed_it_is_said_and_code_actions_undo_or_cancel_what_was_cut_off(asking):
+    editor = asking(EDIT, HANGS)
+    editor.take(DO)
+    editor.wait(lambda: shows_the_question(editor))
+    editor.keys(NEXT + RETURN)
+    editor.wait_for_buffer(AFTER)
+    editor.kill_server()
+    editor.keys(":lsp-restart" + RETURN)
+    editor.wait("Outrider: the server was stopped in “Do what the comment")
+    editor.wait("Code actions resume, cancel or undo it.")
+    editor.take("Outrider: undo turn “Do what")
+    editor.wait_for_buffer(BEFORE)
+    editor.take("Outrider: redo “Do what")
+    editor.wait_for_buffer(AFTER)
+    editor.take("Outrider: cancel “Do what")
+    editor.wait("Outrider, cancelled")
+    editor.take("Outrider: undo turn")
+    editor.wait_for_buffer(BEFORE)
+
+
 def test_a_problem_that_another_server_found_is_a_task(beside_another):
     told = {"messages_contain": ["three is too much", "tariff.py"]}
     editor = beside_another(EDIT | {"expect": told}, {"text": "Fixed."})
@@ -276,7 +299,7 @@ def test_where_it_cannot_ask_the_whole_task_goes_by_the_document(silent):
     editor.keys("ge")
     editor.wait("> That is all.")
     editor.wait("Completed")
-    assert "the law" not in editor.text.partition("Write below this line")[2]
+    editor.wait(lambda: "the law" not in editor.text.partition("Write below this line")[2])
     editor.take("Outrider: undo turn")
     editor.wait("taken back “tariff.py”: 1 change")
     editor.keys(":buffer-previous" + RETURN)

@@ -91,6 +91,17 @@ def test_checkhealth_says_what_is_there(plugin, version):
     assert "ERROR" not in report.replace("ERROR log", "")
 
 
+def test_checkhealth_says_what_was_taken_out_of_the_configuration(plugin):
+    nvim = plugin([DONE]).ready()
+    nvim.lua("client().flags.debounce_text_changes, client().config.init_options.events = 150, false")
+    nvim.ex("set noautoread")
+    nvim.ex("checkhealth outrider")
+    report = nvim.text_of_current()
+    assert "set debounce_text_changes = 0 in it" in report
+    assert "Do not replace `init_options.events`" in report
+    assert "vim.o.autoread = true" in report
+
+
 def test_options_that_do_not_exist_are_named(plugin):
     nvim = plugin([DONE], setup={"asks": "inline", "view": {"layout": "left"}})
     nvim.wait("heard('there is no option `asks`') and heard('`view.layout` is \"left\"')")

@@ -252,7 +252,7 @@ def test_what_was_rejected_or_amended_stays_so_where_the_text_changed_and_it_is_
         "Outrider 2/3 \\a accept · \\r reject · \\n why not · \\e amend",
         "Outrider 3/3 ✓ accepted as amended",
     ]
-    assert nvim.lua("return heard('what you rejected or amended stays so')")
+    assert nvim.lua("return heard('The text has changed, so Outrider asks again: Edit tariff.py (+3 −2)')")
     assert "* 3  # mine" in nvim.text, "nothing before the person has seen it as it is now"
     nvim.keys("\\a")
     nvim.until_done()

@@ -300,8 +300,8 @@ def test_sessions_are_found_and_gone_on_with(plugin):
     nvim.ex("Outrider sessions")
     nvim.wait("#_G.asked == 1")
     assert {row.split("  ")[2] for row in nvim.lua("return _G.asked[1][1] and _G.asked[1][2]")} == {
-        "first (1)",
-        "second (1)",
+        "first (1 task)",
+        "second (1 task)",
     }
     assert nvim.lua("return require('outrider.commands').complete('se', 'Outrider se')") == ["sessions"]
     assert first in nvim.lua("return vim.fn.getcompletion('Outrider resume ', 'cmdline')")

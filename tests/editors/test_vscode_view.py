@@ -1,7 +1,7 @@
 """The session view of VS Code: by keyboard, by screen reader, in every theme, with odd and with very long sessions."""
 
 from editors.parking import BEFORE, IN_THE_WORKBENCH, WHOLE_TASK, Begin, asked, chord, edit, give
-from editors.workbench import plain
+from editors.workbench import plain, slowness
 
 pytestmark = IN_THE_WORKBENCH
 
@@ -72,6 +72,96 @@ def test_a_question_is_answered_in_the_view_by_keyboard(begin: Begin) -> None:
         bench.until(lambda: "You said: no" in bench.view_text(), "the answer")
         bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
         assert (bench.folder / "tariff.py").read_text(encoding="utf-8") == BEFORE
+
+
+COUNT = """
+import time
+from pathlib import Path
+
+print("begun", flush=True)
+for number, name in enumerate(["first", "second", "third"], 1):
+    while not Path(name).exists():
+        time.sleep(0.02)
+    for line in range(100 * number, 100 * number + 100):
+        print("line", line, flush=True)
+"""
+"""Prints a hundred lines more as soon as a file is there."""
+
+
+def test_each_key_of_the_view_does_what_the_page_says(begin: Begin) -> None:
+    asks = {"question": "Which currency?", "options": ["Euro", "Franc"]}
+    turns = [
+        {"tool_calls": [{"name": "read_file", "input": {"path": "tariff.py"}}]},
+        {"tool_calls": [{"name": "ask_user", "input": asks}]},
+        edit("* 3", "* 2") | {"expect": {"last_message_contains": "Franc"}},
+        edit("* 2", "* 4", "second"),
+        edit("* 4", "* 5", "third"),
+        {"tool_calls": [{"name": "run_command", "input": {"command": "python3 count.py"}}]},
+        {"text": "Done."},
+    ]
+    with begin(turns) as bench:
+        (bench.folder / "count.py").write_text(COUNT, encoding="utf-8")
+        give(bench, "Give it a currency")
+        asked(bench, "Which currency?")
+        card = bench.view.locator(".card")
+
+        # Through the steps, and one of them folded open.
+        feed = bench.view.locator("#feed")
+        feed.focus()
+        focused = lambda: plain(bench.view.locator("body").evaluate(FOCUSED))  # noqa: E731
+        for key, step in (
+            ("k", "ask_user Which currency?, running"),
+            ("k", "read_file tariff.py, done"),
+            ("ArrowUp", "Task: Give it a currency"),
+            ("k", "Task: Give it a currency"),
+            ("j", "read_file tariff.py, done"),
+            ("ArrowDown", "ask_user Which currency?, running"),
+            ("Home", "Task: Give it a currency"),
+            ("End", "ask_user Which currency?, running"),
+            ("ArrowUp", "read_file tariff.py, done"),
+        ):
+            bench.page.keyboard.press(key)
+            assert focused() == step, key
+        bench.page.keyboard.press("Enter")
+        assert bench.view.locator("details[open] pre.output").count() == 1
+        bench.page.keyboard.press("Enter")
+        assert bench.view.locator("details[open] pre.output").count() == 0
+
+        # Through what is asked.
+        card.press("2")
+        bench.until(lambda: "You answered: Franc" in bench.view_text(), "the answer by its digit")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        card.press("d")
+        bench.page.locator(".tab.active", has_text="tariff.py (proposed)").wait_for()
+        card.press("a")
+        bench.until(lambda: bench.view_text().count("You said: yes, once") == 1, "the yes by its key")
+        bench.until(lambda: card.count() == 1, "the second question")
+        card.press("s")
+        bench.until(lambda: "You said: yes, for this session" in bench.view_text(), "the yes for the session")
+        asked(bench, "Run: python3 count.py")
+        assert "You said: yes, once" in bench.view_text()
+
+        # What is read of a command stays in sight while it prints on, and who is at its end goes along.
+        card.press("w")
+        always = bench.page.locator(".quick-input-list .monaco-list-row", has_text="Always in this workspace")
+        always.first.click()
+        call = feed.locator(".entry.call", has_text="run_command")
+        call.locator("summary").focus()
+        call.locator("summary").press("Enter")
+        output = call.locator("pre.output")
+        at_end = "pre => pre.scrollHeight - pre.scrollTop - pre.clientHeight < 4 && pre.scrollTop > 0"
+        (bench.folder / "first").touch()
+        bench.until(lambda: "line 199" in output.inner_text(), "more output than has room")
+        assert output.evaluate(at_end)
+        assert call.locator("summary").evaluate("one => one === document.activeElement")
+        output.evaluate("pre => { pre.scrollTop = 20; }")
+        (bench.folder / "second").touch()
+        bench.until(lambda: "line 299" in output.inner_text(), "more of it")
+        assert output.evaluate("pre => pre.scrollTop") == 20
+        (bench.folder / "third").touch()
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+        said = bench.view.locator("[role=status].unseen")
+        bench.until(lambda: said.inner_text().startswith("Completed: "), "the end, said")
 
 
 THEMES = {
@@ -186,25 +276,31 @@ LAG = """
 
 def test_a_session_of_100_000_lines_can_be_looked_through_while_it_runs(begin: Begin) -> None:
     lines = "".join(f"line {number}\n\n" for number in range(100_000))
+    # What needs no process of its own: the steps come faster than a model could ask for them.
     reads = [
-        {"name": "search", "input": {"pattern": f"nothing {number}"}, "id": f"c{number}"}
-        for number in range(1700)
+        {
+            "name": "read_file",
+            "input": {"path": "many.txt", "start_line": line, "end_line": line},
+            "id": f"c{line}",
+        }
+        for line in range(1, 1701)
     ]
     steps = [{"tool_calls": reads[at : at + 50]} for at in range(0, len(reads), 50)]
     turns = [*steps, {"text": lines, "chunk": 5_000, "delay": 0.01}]
     many = {"outrider.limits": {"steps": 100, "toolCalls": 2000}}
     with begin(turns, settings=many) as bench:
+        (bench.folder / "many.txt").write_text("a line\n" * 1700, encoding="utf-8")
         bench.command("Outrider: Show Session View")
         bench.view.locator("#root").evaluate(LAG)
         give(bench, "Go on and on")
-        bench.view.get_by_text("characters before").first.wait_for()
+        bench.view.get_by_text("characters before").first.wait_for(timeout=120_000)
         bench.view.locator("#task").fill("I can write meanwhile")
         bench.shot("long-running")
         bench.view.locator(".entry.end").wait_for(timeout=120_000)
         bench.shot("long")
         feed = bench.view.locator("#feed")
         entries = feed.locator(".entry")
-        assert feed.evaluate("() => window.lag") < 1500
+        assert feed.evaluate("() => window.lag") < 1500 * slowness()
         assert feed.evaluate("() => performance.memory.usedJSHeapSize") < 400e6
         assert max(process.memory_info().rss for process in bench.extension_hosts()) < 800e6
         assert bench.view.locator("#task").input_value() == "I can write meanwhile"
@@ -227,3 +323,12 @@ def test_a_session_of_100_000_lines_can_be_looked_through_while_it_runs(begin: B
         bench.view.get_by_role("button", name="Go to the latest").click()
         bench.view.locator(".entry.end").wait_for()
         assert task.count() == 0
+
+        # A view that was hidden is loaded anew, from nothing to the end of the session.
+        bench.page.keyboard.press("Control+b")
+        bench.until(lambda: bench.page.locator(".part.sidebar").is_hidden(), "no side bar")
+        bench.command("Outrider: Show Session View")
+        bench.view.locator(".entry.end").wait_for()
+        opened = bench.view.locator("body").evaluate("() => performance.now()")
+        assert opened < 2000 * slowness()
+        assert bench.view.locator("#task").input_value() == "I can write meanwhile"

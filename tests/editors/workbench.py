@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import psutil
 
@@ -371,7 +372,7 @@ def workbench(
         try:
             _wait_for(port, process)
             kind = "folder" if folder.is_dir() else "workspace"
-            with _page(browser, f"?{kind}={folder}") as page:
+            with _page(browser, f"?{kind}={quote(str(folder))}") as page:
                 yield _started(page, folder, data, psutil.Process(process.pid), shots)
         finally:
             os.killpg(process.pid, signal.SIGTERM)
@@ -420,6 +421,11 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def slowness() -> float:
+    """How many times longer things take here because the processors have more to do than they can."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def plain(text: str) -> str:

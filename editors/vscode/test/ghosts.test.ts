@@ -31,3 +31,9 @@ test("what has no room is counted, and nothing hides in it", () => {
   assert.equal(ghostsOf(hunk(2, "", "a\u202eb\n"))[0]?.text, "→ a\\u202eb");
   assert.equal(ghostsOf(hunk(1, "a\n".repeat(5000), "b\n".repeat(5000))).length, MOST_GHOSTS);
 });
+
+test("a line that has no room is cut at a hundred columns", () => {
+  const [ghost] = ghostsOf(hunk(1, "a\n", `${"x".repeat(101)}\n`));
+  assert.equal(ghost?.text, `→ ${"x".repeat(99)}…`);
+  assert.equal(ghostsOf(hunk(1, "a\n", `${"x".repeat(100)}\n`))[0]?.text, `→ ${"x".repeat(100)}`);
+});

@@ -161,3 +161,67 @@ test("what is decided is there again in the next window, until the item is answe
   next.keepOnly([]);
   assert.equal(stored, "[]");
 });
+
+test("a hunk that was rewritten and then left out is left out, and told of once", () => {
+  const [edit, reviews] = [item(EDIT), new Reviews()];
+  reviews.rewrite(edit, hunk(edit, "chg_1#1"), "mine\n");
+  reviews.decide(edit, hunk(edit, "chg_1#1"), "reject", "  ");
+  assert.equal(reviews.said(edit), "Of 2 hunks 0 taken, 1 left out, 1 open. Allow once takes what is open.");
+  assert.deepEqual(reviews.answer(edit).review, [{ id: "chg_1#1", decision: "reject" }]);
+});
+
+test("a hunk that is rewritten to what stands there already is left out, but for a file that is made empty", () => {
+  const [edit, reviews] = [item(EDIT), new Reviews()];
+  reviews.rewrite(edit, hunk(edit, "chg_1#1"), "a\r");
+  assert.deepEqual(reviews.answer(edit), {
+    id: "open_1",
+    decision: "allow_once",
+    review: [{ id: "chg_1#1", decision: "reject" }],
+  });
+  const made = item({ ...EDIT, operation: "create", hunks: [{ line: 1, removed: "", added: "a\n" }] });
+  reviews.rewrite(made, hunk(made, "chg_1#1"), "");
+  assert.deepEqual(reviews.answer(made).review, [{ id: "chg_1#1", decision: "take", text: "" }]);
+});
+
+test("what makes or deletes a file is one hunk, with its lines", () => {
+  const lines = { line: 1, removed: "", added: "a\n" };
+  assert.deepEqual(
+    hunksOf(item({ ...EDIT, operation: "create", hunks: [lines, lines] })).map((one) => one.hunk),
+    [lines],
+  );
+  assert.deepEqual(
+    hunksOf(item(RENAME)).map((one) => one.hunk),
+    [{ line: 1, removed: "", added: "" }],
+  );
+});
+
+test("each file of an edit is shown with its own hunks", () => {
+  const other = { changeId: "chg_3", path: "d.py", hunks: [{ line: 2, removed: "b\n", added: "B\n" }] };
+  assert.deepEqual(asDecided(new Reviews(), item(EDIT, other), "chg_3"), other.hunks);
+});
+
+test("who looks back where nothing is named begins at the last hunk", () => {
+  assert.equal(nextOf(hunksOf(item(EDIT, RENAME)), undefined, -1)?.number, 3);
+});
+
+test("what is kept is what was decided last, of twenty items, and is written only where something changed", () => {
+  const written: (readonly Kept[])[] = [];
+  const reviews = new Reviews([], (kept) => written.push(kept));
+  for (let number = 1; number <= 21; number++) {
+    const one = { ...item(EDIT), id: `open_${String(number)}` };
+    reviews.decide(one, hunk(one, "chg_1#1"), "take");
+  }
+  assert.deepEqual(
+    [written.length, written.at(-1)?.length, written.at(-1)?.[0]?.id, written.at(-1)?.at(-1)?.id],
+    [21, 20, "open_2", "open_21"],
+  );
+  const untouched = item(EDIT);
+  reviews.keepOnly([...Array.from({ length: 21 }, (_, index) => `open_${String(index + 1)}`), "other"]);
+  reviews.keepOnly(Array.from({ length: 21 }, (_, index) => `open_${String(index + 1)}`));
+  assert.equal(written.length, 21, "nothing was decided about what is gone");
+  assert.equal(reviews.hasBegun(untouched.id), true);
+  const again = new Reviews(written.at(-1));
+  assert.equal(again.hasBegun("open_21"), true);
+  const empty = new Reviews([{ id: "open_1", decided: [], texts: [] }]);
+  assert.equal(empty.hasBegun("open_1"), false);
+});

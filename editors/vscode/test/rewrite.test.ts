@@ -101,3 +101,17 @@ test("a long text with many hunks is found again at once", () => {
   assert.equal(rewritten(before, hunks, now.replace("line 1\n", "line one\n")), undefined);
   assert.ok(performance.now() - began < 2000);
 });
+
+test("of places that are alike the nearest to where the lines were is taken, before and behind it", () => {
+  const shown = (added: string): Shown[] => [
+    { hunk: { line: 1, removed: "x\n", added }, isFree: true },
+    { hunk: { line: 3, removed: "y\n", added: "C\n" }, isFree: true },
+  ];
+  const texts = (now: string): string[] | undefined => rewritten("x\nm\ny\n", shown("A\nA\n"), now);
+  assert.deepEqual(texts("A\nA\nm\nm\nC\n"), ["A\nA\n", "m\nC\n"], "right there");
+  assert.deepEqual(texts("A\nm\nB\nB\nm\nC\n"), ["A\n", "B\nB\nm\nC\n"], "before it");
+  assert.deepEqual(texts("A\nA\nA\nm\nB\nB\nm\nC\n"), ["A\nA\nA\n", "B\nB\nm\nC\n"], "behind it");
+  assert.deepEqual(texts("m\nC\n"), ["", "C\n"], "at the very beginning");
+  assert.deepEqual(texts("A\r\nm\r\nC\r\n"), ["A\r\n", "C\r\n"], "with other line ends");
+  assert.equal(texts("A\nC\n"), undefined, "nowhere");
+});

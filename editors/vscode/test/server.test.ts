@@ -163,3 +163,38 @@ test("a partner that is no server, or speaks another version, is refused in word
   assert.match(problemOf(answer("pylsp", undefined))?.problem ?? "", /pylsp/);
   assert.match(problemOf(undefined)?.problem ?? "", /not an Outrider server/);
 });
+
+test("a server of the settings is a program by its path, or by a name on PATH with its arguments", async () => {
+  const there = machine({
+    programs: { "/usr/bin/mine": "/usr/bin/mine", "C:/bin/outrider.exe": "C:/bin/outrider.exe" },
+  });
+  assert.deepEqual(await findServer(there.fake, ["mine", "--log-level", "debug"], OWN), {
+    command: ["/usr/bin/mine", "--log-level", "debug"],
+    from: "setting",
+  });
+  assert.deepEqual(await findServer(there.fake, ["C:/bin/outrider.exe"], OWN), {
+    command: ["C:/bin/outrider.exe"],
+    from: "setting",
+  });
+  const bare = machine({ programs: { "/usr/bin/./mine": "/usr/bin/mine" } });
+  assert.deepEqual(await findServer(bare.fake, ["./mine"], OWN), {
+    problem: "The server ./mine (setting outrider.server.command) is not on PATH; give an absolute path.",
+  });
+  assert.deepEqual(await findServer(bare.fake, ["/opt/mine"], OWN), {
+    problem: "The server /opt/mine (setting outrider.server.command) is not there, or cannot be run.",
+  });
+});
+
+test("a Python is found by whichever of its names it has", async () => {
+  for (const name of ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python"]) {
+    const path = `/usr/bin/${name}`;
+    const { fake } = machine({ programs: { [path]: path }, versions: { [path]: "3.12.1" } });
+    assert.deepEqual(await findPython(fake, ""), { path, version: "3.12.1" });
+  }
+});
+
+test("nothing that a project says of Python reaches the server", () => {
+  const names = ["PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__"];
+  const env = Object.fromEntries(names.map((name) => [name, "/project"]));
+  assert.deepEqual(serverEnvironment({ ...env, HOME: "/home/me", EMPTY: undefined }, {}), { HOME: "/home/me" });
+});

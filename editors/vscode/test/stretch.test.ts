@@ -39,3 +39,19 @@ test("one can look back to the first one and on to the last, with a bounded numb
   }
   assert.deepEqual(stretch.range(TOTAL + 1), { first: TOTAL + 1 - MOST, end: TOTAL + 1 });
 });
+
+test("three hundred come at a time, fifteen hundred at most, and who goes to the latest goes along again", () => {
+  const stretch = new Stretch();
+  stretch.latest(3000);
+  assert.deepEqual(stretch.range(3000), { first: 2700, end: 3000 });
+  for (let look = 0; look < 4; look++) stretch.earlier(3000);
+  assert.deepEqual(stretch.range(3000), { first: 1500, end: 3000 });
+  stretch.earlier(3000);
+  assert.deepEqual(stretch.range(4000), { first: 1200, end: 2700 });
+  stretch.later(4000);
+  assert.deepEqual(stretch.range(4000), { first: 1500, end: 3000 });
+  stretch.latest(4000);
+  assert.deepEqual(stretch.range(4100), { first: 3700, end: 4100 });
+  const few = new Stretch();
+  assert.deepEqual(few.range(2), { first: 0, end: 2 });
+});

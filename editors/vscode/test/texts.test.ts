@@ -4,6 +4,7 @@ import { test } from "node:test";
 
 import { parse } from "../src/core/markdown.js";
 import { frameOf } from "../src/core/messages.js";
+import { type Said, configuration, initializationOptions } from "../src/core/settings.js";
 import { locate } from "../src/core/paths.js";
 import { Reviews } from "../src/core/review.js";
 import { SessionState } from "../src/core/session.js";
@@ -61,13 +62,25 @@ test("the ids of the extension's commands are none of the server's", () => {
   );
 });
 
-test("settings that widen cannot be set by a workspace", () => {
+test("a workspace can set what it can narrow and nothing else, and what the person sets reaches the server", () => {
   const { contributes } = JSON.parse(readFileSync("package.json", "utf8")) as {
     contributes: { configuration: { properties: Record<string, { scope: string }> } };
   };
-  const { properties } = contributes.configuration;
-  for (const key of ["providers", "stateDir", "server.command", "server.python"])
-    assert.equal(properties[`outrider.${key}`]?.scope, "machine", key);
+  const settings = Object.entries(contributes.configuration.properties).map(([name, { scope }]) => ({
+    key: name.replace("outrider.", ""),
+    scope,
+  }));
+  const keys = (...scopes: string[]): string[] =>
+    settings.filter(({ scope }) => scopes.includes(scope)).map(({ key }) => key);
+  assert.deepEqual(keys("window").sort(), ["codeLens", "limits", "model", "permissionMode", "sandbox"]);
+  assert.deepEqual(keys("application"), ["messages"]);
+  assert.equal(keys("machine").length, settings.length - 6);
+  const inspect = (key: string): Said => ({ global: `own ${key}`, workspace: "of the repository" });
+  const { events, trusted, extensions, ...given } = initializationOptions(inspect, true);
+  const ours = keys("window", "machine").filter((key) => !key.startsWith("server."));
+  assert.deepEqual(given, Object.fromEntries(ours.map((key) => [key, `own ${key}`])));
+  assert.deepEqual([events, trusted, extensions.length], [true, true, 3]);
+  assert.deepEqual(Object.keys(configuration(inspect, undefined)).sort(), keys("window").sort());
 });
 
 test("paths are found in one folder, in several, absolute and without a file", () => {
@@ -161,4 +174,33 @@ test("the list of sessions says what each is at, and where", () => {
   assert.equal(doing({ ...one, state: "closed" }), "cut off");
   assert.equal(doing({ ...one, state: "closed", outcome: "budget_exhausted" }), "budget spent");
   assert.equal(doing({ ...one, state: "idle", turns: 0 }), "");
+});
+
+test("the status bar and what is said at it name the model, the mode and the cost", () => {
+  assert.deepEqual(statusText("starting", undefined, NEXT, []), {
+    text: "$(loading~spin) Outrider",
+    tooltip: "The server is starting",
+    calls: false,
+    running: false,
+  });
+  assert.deepEqual(statusText("failed", undefined, NEXT, []), {
+    text: "$(error) Outrider",
+    tooltip: "The server is not running: something is wrong",
+    calls: true,
+    running: false,
+  });
+  assert.equal(
+    statusText("running", undefined, NEXT, []).tooltip,
+    "Idle\nModel: that of the settings file\nPermission: ask\nUsed: nothing yet",
+  );
+  const log = new Log();
+  const session = new SessionState("ses_1");
+  session.apply(log.add("turn.started", { prompt: "How?", mode: "plan", model: `my/${"m".repeat(25)}` }, "turn_1"));
+  const planning = statusText("running", session, NEXT, []);
+  assert.equal(planning.text, `$(loading~spin) Outrider: plan · step 1 · ${"m".repeat(23)}… · ask`);
+  assert.match(planning.tooltip, /^How\?\nModel: my\/m{25}\n/);
+  const open = [{ title: "Edit a.py" }, { title: "Edit b.py" }];
+  const asked = statusText("running", session, NEXT, open);
+  assert.equal(asked.text, "$(bell-dot) Outrider needs you (2)");
+  assert.match(asked.tooltip, /^Edit a\.py\nModel: /);
 });

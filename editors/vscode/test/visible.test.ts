@@ -70,3 +70,20 @@ test("a session of a hundred thousand steps is taken in, and the view gets its e
   assert.equal(session.entries.length, 50_001);
   assert.ok(Date.now() - before < 5000, "it must not grow with the square of the steps");
 });
+
+test("a view without a session has nothing around its steps, and what an item does not say it may not do", () => {
+  const empty = frameOf("starting", undefined, NEXT, new Reviews());
+  assert.deepEqual([empty.parked, empty.running, empty.usage, empty.plan, empty.open], [false, false, {}, [], []]);
+  const session = new SessionState("ses_1");
+  const log = new Log();
+  session.apply(log.add("turn.started", { prompt: "Go", mode: "agent", model: "m" }, "turn_1"));
+  assert.equal(frameOf("running", session, NEXT, new Reviews()).parked, false);
+  const item = { id: "t", kind: "tool", turnId: "turn_1", title: "Look" } as const;
+  const detail = Array.from({ length: 401 }, () => "x".repeat(1001)).join("\n");
+  session.apply(log.add("turn.parked", { open: [{ ...item, detail }] }, "turn_1"));
+  const [open] = frameOf("running", session, NEXT, new Reviews()).open;
+  assert.deepEqual([open?.options, open?.allowFreeForm, open?.canReview], [[], false, false]);
+  assert.match(open?.detail ?? "", /^x{1000}…\n[^]*\n… 1 more lines; Review… shows them all\.$/);
+  session.apply(log.add("turn.parked", { open: [{ ...item, detail: Array(400).fill("y").join("\n") }] }, "turn_1"));
+  assert.match(frameOf("running", session, NEXT, new Reviews()).open[0]?.detail ?? "", /y$/);
+});

@@ -19,6 +19,8 @@ TASK = "task.md"
 _CONVERSATION = "task.session"
 """Names the session that the task document is about, as nobody may have saved the document."""
 _SHORT = 1000
+_LONGEST_NOTE = 10 * 1024 * 1024
+_NOTE_HELP = "To say something about it to the model, write below this line: code actions there reject it, or allow it, with that."
 MARK = "<!-- Write below this line, then take the code action. -->"
 
 _TASK_TEXT = f"""\
@@ -52,6 +54,11 @@ def written_below(text: str) -> str:
     return text.partition(MARK)[2].strip() if MARK in text else text.strip()
 
 
+def note_below(text: str) -> str:
+    """What the person wrote into the document of an item that is no edit; what it shows may hold a mark as well."""
+    return text.rpartition(MARK)[2].strip() if MARK in text else ""
+
+
 async def task_paper(folders: Folders) -> Path | str:
     """The task document, made where it is missing; a text says why it cannot be."""
     return await _write(folders, TASK, _TASK_TEXT, keep=True)
@@ -75,10 +82,15 @@ async def answer_paper(folders: Folders, item: Open) -> Path | str:
 
 
 async def review_paper(folders: Folders, item: Open, edit: UnderReview | None) -> Path | str:
-    """The document that shows an item in full; an edit is reviewed in it, and what was written in it stays."""
+    """The document that shows an item in full; an edit is reviewed in it, and what was written in it stays.
+
+    Of another item that is what stands below the mark: above it is always what is asked for.
+    """
     name = f"review-{item.id}.diff"
     if edit is None:
-        return await _write(folders, name, f"{item.title}\n\n{item.detail}", keep=False)
+        shown = f"{item.title}\n\n{item.detail}".rstrip()
+        before = await asyncio.to_thread(_below_in, folders, name)
+        return await _write(folders, name, f"{shown}\n\n{_NOTE_HELP}\n{MARK}\n\n{before}", keep=False)
     return await _write(folders, name, await asyncio.to_thread(written, edit), keep=True)
 
 
@@ -103,6 +115,15 @@ async def both_papers(
             return paper
         papers.append(paper)
     return papers
+
+
+def _below_in(folders: Folders, name: str) -> str:
+    """What was written below the mark of a document, if there is one. Blocks."""
+    if not folders.folders:
+        return ""
+    content = read_bytes(folders.folders[0].path / FOLDER / name, _LONGEST_NOTE)
+    note = "" if isinstance(content, DiskProblem) else note_below(content.decode("utf-8", "replace"))
+    return f"{note}\n" if note else ""
 
 
 async def _write(folders: Folders, name: str, text: str, *, keep: bool, anew: bool = False) -> Path | str:

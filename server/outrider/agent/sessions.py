@@ -15,6 +15,7 @@ from outrider.agent.masking import masking_for
 from outrider.agent.open_items import Refusal
 from outrider.agent.record import Record
 from outrider.agent.renames import Renamed, event_of, known_files
+from outrider.agent.resting import Resting
 from outrider.agent.review_paper import UnderReview
 from outrider.agent.services import Services
 from outrider.agent.session import Refused, Session
@@ -72,8 +73,8 @@ class Sessions:
         """Sessions that are open for an undo alone, as their turn was cut off and stays so."""
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """Who opens a session from the log has its lock meanwhile, and for the whole time that it is aside."""
-        self._resting: dict[str, list[Open]] = {}
-        """Open items of parked sessions that no process runs."""
+        self._resting: dict[str, Resting] = {}
+        """Sessions whose turn has not ended and that no process runs, the latest first."""
         self._elsewhere: dict[str, list[Open]] = {}
         """Open items of sessions that another process runs, and asks there."""
 
@@ -89,8 +90,13 @@ class Sessions:
         return [
             *asked,
             *self._services.trust.open,
-            *(item for items in self._resting.values() for item in items),
+            *(item for one in self._resting.values() for item in one.items),
         ]
+
+    @property
+    def resting(self) -> list[Resting]:
+        """The sessions whose turn was cut off or is parked and that no process runs, the latest first, as far as was looked."""
+        return list(self._resting.values())
 
     def is_elsewhere(self, session_id: str) -> bool:
         """Whether another process runs a session with something open, as far as it was looked for."""
@@ -270,8 +276,8 @@ class Sessions:
             if session.record.was_resolved(params.id):
                 return Refused("already_resolved", f"{params.id} was answered already")
         await self.look_for_resting()
-        for session_id, items in self._resting.items():
-            if any(item.id == params.id for item in items):
+        for session_id, resting in self._resting.items():
+            if any(item.id == params.id for item in resting.items):
                 session = await self.resume(session_id)
                 if isinstance(session, Refused):
                     return session
@@ -420,8 +426,8 @@ class Sessions:
             StoreReadError: the log cannot be read.
         """
         states = [session.record.state for session in self.running]
-        resting = [key for key, items in self._resting.items() if any(item.id == item_id for item in items)]
-        states += [await self._fold(session_id) for session_id in resting]
+        resting = [one for one in self.resting if any(item.id == item_id for item in one.items)]
+        states += [await self._fold(one.session_id) for one in resting]
         for state in states:
             item = state.open.get(item_id)
             call = state.turn.calls.get(item.call_id or "") if item is not None and state.turn else None
@@ -478,18 +484,32 @@ class Sessions:
         return by_log, None
 
     async def look_for_resting(self) -> None:
-        """Find the open items of this workspace's parked sessions that no process runs now."""
+        """Find the sessions of this workspace whose turn has not ended and that no process runs now."""
         folders = {folder.uri for folder in self._services.folders.folders}
+        resting: dict[str, Resting] = {}
+        elsewhere: dict[str, list[Open]] = {}
         for row in await self._services.store.sessions():
-            resting = row.last_turn_state in {"parked", "running"} and bool(folders & set(row.folders))
-            if resting and row.session_id not in self._open and row.session_id not in self._resting:
-                lock = self._services.store.lock(row.session_id)
-                items = list((await self._fold(row.session_id)).open.values())
-                if lock is None:
-                    self._elsewhere[row.session_id] = items
-                else:
+            session_id = row.session_id
+            if row.last_turn_state not in {"parked", "running"} or not folders & set(row.folders):
+                continue
+            known = self._resting.get(session_id)
+            # What this process opens now is locked by itself; what nobody wrote to is as it was.
+            if known is not None and (known.last_seq == row.last_seq or self._is_locked_here(session_id)):
+                resting[session_id] = known
+            elif session_id not in self._open:
+                lock = self._services.store.lock(session_id)
+                if lock is not None:
                     lock.release()
-                    self._resting[row.session_id] = items
+                state = await self._fold(session_id)
+                if lock is None:
+                    elsewhere[session_id] = list(state.open.values())
+                elif state.turn is not None:
+                    resting[session_id] = Resting.of(state, state.turn)
+        self._resting = {key: one for key, one in resting.items() if key not in self._open}
+        self._elsewhere = elsewhere
+
+    def _is_locked_here(self, session_id: str) -> bool:
+        return session_id in self._aside or session_id in self._opening
 
     def _doing(self, row: SessionRow) -> tuple[Literal["idle", "running", "parked", "closed"], bool]:
         """What a session is at, and whether another process is."""
@@ -505,7 +525,7 @@ class Sessions:
 
     def _is_elsewhere(self, session_id: str) -> bool:
         """Whether another process has a session open."""
-        if session_id in self._aside or session_id in self._opening:
+        if self._is_locked_here(session_id):
             return False
         lock = self._services.store.lock(session_id)
         if lock is not None:

@@ -324,7 +324,7 @@ def redo(
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
 ) -> None:
-    """Bring back what an undo took back, by default the turn that was undone last.
+    """Bring back what an undo took back, by default what was undone last: a turn, or the session.
 
     Exit code 0: all is brought back, 1: something was left as it is or cannot be redone, 2: there is no such session.
     """

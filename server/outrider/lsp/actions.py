@@ -12,10 +12,10 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from outrider.agent import review_paper
-from outrider.agent.papers import FOLDER, Paper, paper_of, written_below
+from outrider.agent.papers import FOLDER, Paper, note_below, paper_of, written_below
 from outrider.agent.review_paper import Unclear, UnderReview
 from outrider.app import App
-from outrider.lsp.offering import action, short, waited_for
+from outrider.lsp.offering import SHORT_PROMPT, action, cancelled, short, waited_for, with_note
 from outrider.lsp.task_actions import task_actions
 from outrider.ports.text import Place
 from outrider.store.problem import StoreReadError
@@ -31,6 +31,7 @@ from outrider_protocol import (
     OPEN,
     REDO,
     REJECT,
+    RESUME,
     REVIEW,
     RUN,
     RUN_OUTSIDE,
@@ -84,7 +85,8 @@ async def code_actions(
     paper = _paper_at(app, cursor)
     if paper is not None and paper[0].kind == "task":
         sessions = _for_sessions(app, await _hunks_here(app, cursor))
-        return _of_kinds(only, [*task_actions(app, paper[1], cursor.end.line), *sessions])
+        actions = [*task_actions(app, paper[1], cursor.end.line), *sessions, *_for_resting(app, paper[1])]
+        return _of_kinds(only, actions)
     written = [] if paper is None else await _for_paper(app, *paper)
     # A plain yes beside a review that is being written would throw away what the person wrote.
     reviewed = paper[0].item_id if paper is not None and paper[0].kind == "review" and written else None
@@ -96,6 +98,7 @@ async def code_actions(
         *_for_place(app, cursor, diagnostics),
         *await _for_change(app, cursor),
         *_for_sessions(app, await _hunks_here(app, cursor)),
+        *_for_resting(app, ""),
     ]
     return _of_kinds(only, actions)
 
@@ -132,7 +135,9 @@ async def _for_review(app: App, item_id: str, text: str) -> list[dict[str, Any]]
     except StoreReadError:  # without the log nothing can be approved
         return []
     if edit is None:
-        return []
+        item = next((one for one in app.sessions.waiting if one.id == item_id), None)
+        note = note_below(text)
+        return list(with_note(item, note)) if item is not None and item.kind == "approval" and note else []
     decided = review_paper.read(text, edit)
     no: dict[str, Any] = {"id": item_id, "decision": "reject"}
     if isinstance(decided, Unclear):
@@ -250,7 +255,7 @@ def _for_sessions(app: App, here: set[tuple[str, bool]]) -> Iterator[dict[str, A
     running = app.sessions.running
     for session in reversed(running):
         if turn_id := session.record.state.current:
-            yield action("cancel turn", ACTION_KIND, CANCEL, {"turnId": turn_id})
+            yield action("cancel turn", ACTION_KIND, CANCEL, cancelled(turn_id))
             break
     for session in reversed(running):
         if (session.id, False) in here or session.record.state.journal.to_undo("turn", None):
@@ -262,6 +267,22 @@ def _for_sessions(app: App, here: set[tuple[str, bool]]) -> Iterator[dict[str, A
         if (session.id, True) in here or session.record.state.journal.to_redo():
             yield action("redo", ACTION_KIND, REDO, waited_for(app, {"sessionId": session.id}))
             break
+
+
+def _for_resting(app: App, task_text: str) -> Iterator[dict[str, Any]]:
+    """What can be done about the turn that was cut off last, unless the task document shows it and offers that itself."""
+    told = app.task_document.told_in(task_text)
+    for one in app.sessions.resting:
+        if told is None or told.session_id != one.session_id:
+            what, session = short(one.prompt, SHORT_PROMPT), {"sessionId": one.session_id}
+            yield action(f"resume “{what}”", ACTION_KIND, RESUME, session)
+            yield action(f"cancel “{what}”", ACTION_KIND, CANCEL, cancelled(one.turn_id))
+            if one.can_undo:
+                argument = waited_for(app, {**session, "scope": "turn"})
+                yield action(f"undo turn “{what}”", ACTION_KIND, UNDO, argument)
+            if one.can_redo:
+                yield action(f"redo “{what}”", ACTION_KIND, REDO, waited_for(app, session))
+            return
 
 
 def _for_open_item(app: App, reviewed: str | None) -> Iterator[dict[str, Any]]:

@@ -16,6 +16,7 @@ from outrider.lsp.editor import ClientEditor
 from outrider.lsp.errors import CommandError
 from outrider.lsp.lenses import code_lenses
 from outrider.lsp.log import keep_out
+from outrider.lsp.offering import SHORT_PROMPT, short
 from outrider.lsp.progress import ProgressFactory
 from outrider.lsp.reporter import Reporter
 from outrider.ports.events import LoggedEvent, StreamFrame
@@ -45,17 +46,17 @@ _MOVES_CHANGES = frozenset(
 """Events after which changes are elsewhere."""
 _GOES_BY_NAMES: Final = frozenset({CHANGES, REDO, RUN, UNDO})
 """Commands that wait until what was renamed before is followed."""
-_ASKED_FOR: Final[Mapping[str, str | None]] = {
-    RUN: "prompt",
-    EXPLORE: "prompt",
-    STEER: "text",
-    ANSWER: "answer",
-    CANCEL: None,
-    RESUME: None,
-    UNDO: None,
-    REDO: None,
+_ASKED_FOR: Final[Mapping[str, tuple[str, ...]]] = {
+    RUN: ("prompt",),
+    EXPLORE: ("prompt",),
+    STEER: ("text",),
+    ANSWER: ("answer", "note"),
+    CANCEL: (),
+    RESUME: (),
+    UNDO: (),
+    REDO: (),
 }
-"""What a person asks for, with the key of what they may have written for it in the task document."""
+"""What a person asks for, with the keys of what they may have written for it in the task document."""
 
 _log = logging.getLogger(__name__)
 
@@ -133,8 +134,7 @@ class Bridge:
             if isinstance(draft, str):
                 document.put_back(draft)
             raise
-        key = _ASKED_FOR[command]
-        text = given.get(key) if key is not None else None
+        text = next((given[key] for key in _ASKED_FOR[command] if key in given), None)
         document.done(text if isinstance(text, str) else None)
         return result
 
@@ -211,6 +211,23 @@ class Bridge:
         if self._app.current.model is not None and (problem := await self._app.model_problem()):
             self._say((problem,))
 
+    async def say_what_was_cut_off(self) -> None:
+        """Say which task the server before this one left in the middle; a client that gets events sees its sessions itself."""
+        if self._app.current.events:
+            return
+        try:
+            await self._app.sessions.look_for_resting()
+        except StoreReadError as error:
+            _log.warning("tasks that were cut off are not looked for: %s", error)
+        if resting := self._app.sessions.resting:
+            latest, more = resting[0], len(resting) - 1
+            what = short(latest.prompt, SHORT_PROMPT)
+            how = f"“{what}” still waits for you" if latest.items else f"the server was stopped in “{what}”"
+            answer = "answer, resume" if latest.items else "resume"
+            others = f" So it is with {more} further {'task' if more == 1 else 'tasks'}." if more else ""
+            # Helix shows one line.
+            self._editor.say("warning", f"Outrider: {how}. Code actions {answer}, cancel or undo it.{others}")
+
 
 class ClosedBridge:
     """Stands in where the house could not be built: every command says why."""
@@ -271,4 +288,5 @@ async def start(
     keep_out(keys_of(app.services))
     bridge = Bridge(app, editor, Reporter(editor, progress, app.sessions))
     await bridge.say_about_settings()
+    await bridge.say_what_was_cut_off()
     return bridge

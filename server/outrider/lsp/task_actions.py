@@ -9,7 +9,7 @@ from typing import Any
 
 from outrider.agent.task_document.conversation import Conversation
 from outrider.app import App
-from outrider.lsp.offering import action, short, waited_for
+from outrider.lsp.offering import action, cancelled, short, waited_for, with_note
 from outrider_protocol import (
     ACTION_KIND,
     ALLOW_ONCE,
@@ -20,6 +20,7 @@ from outrider_protocol import (
     ANSWER,
     CANCEL,
     OPEN,
+    REDO,
     REJECT,
     RESUME,
     REVIEW,
@@ -80,6 +81,8 @@ def _answers(item: Open, written: str) -> Iterator[dict[str, Any]]:
         for option in item.options:
             yield action(f"{short(option)} — {what}", ACTION_KIND, ANSWER, {"id": item.id, "answer": option})
         return
+    if written:
+        yield from with_note(item, written)
     for option in item.options:
         for title in (ALWAYS_HERE, ALWAYS_EVERYWHERE) if option == ALWAYS_ALLOW else (option,):
             if title in _DECISIONS:
@@ -125,7 +128,10 @@ def _going_on(app: App, told: Conversation | None) -> Iterator[dict[str, Any]]:
         return
     if told.unfinished is not None and not app.sessions.is_elsewhere(told.session_id):
         yield action("resume the task", ACTION_KIND, RESUME, {"sessionId": told.session_id})
-        yield action("cancel the task", ACTION_KIND, CANCEL, {"turnId": told.unfinished.turn_id})
-    if told.changed:
+        yield action("cancel the task", ACTION_KIND, CANCEL, cancelled(told.unfinished.turn_id))
+    left = next((one for one in app.sessions.resting if one.session_id == told.session_id), None)
+    if told.changed if left is None else left.can_undo:
         argument = waited_for(app, {"sessionId": told.session_id, "scope": "turn"})
         yield action("undo turn", ACTION_KIND, UNDO, argument)
+    if left is not None and left.can_redo:
+        yield action("redo", ACTION_KIND, REDO, waited_for(app, {"sessionId": told.session_id}))

@@ -53,6 +53,9 @@ function M.why_none()
   if #M.all() > 1 then
     return 'Several Outrider servers run, and none belongs to this buffer: go to a file of the project you mean.'
   end
+  if lifecycle.late() then
+    return 'Outrider is still starting, and late: `:Outrider log` may say why, `:Outrider restart` tries again.'
+  end
   if lifecycle.starting() then
     return 'Outrider is still starting; try again in a moment.'
   end

@@ -359,11 +359,12 @@ commands.sessions = {
         prompt = 'Sessions ',
         kind = 'outrider_sessions',
         format_item = function(one)
-          return ('%s  %s  %s (%d)'):format(
+          return ('%s  %s  %s (%d %s)'):format(
             one.lastAt:sub(1, 16):gsub('T', ' '),
             one.elsewhere and one.state .. ' elsewhere' or one.state,
             drawing.short(one.title, 80),
-            one.turns
+            one.turns,
+            one.turns == 1 and 'task' or 'tasks'
           )
         end,
       }, function(one)

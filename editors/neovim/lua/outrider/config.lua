@@ -14,7 +14,7 @@ local defaults = {
   --- A server at work that has not answered for twice as many seconds is reported.
   answer_seconds = 5,
   view = {
-    --- `right`, `below` or `float`.
+    --- `right` (below the text where the editor is narrow), `below` or `float`.
     layout = 'right',
     --- Share of the editor that it takes.
     size = 0.4,

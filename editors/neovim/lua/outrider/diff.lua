@@ -11,6 +11,7 @@ local namespace = vim.api.nvim_create_namespace('outrider.diff')
 
 ---@class outrider.DiffTab
 ---@field tab integer
+---@field from integer the tab that the person came from
 ---@field now? integer the buffer on the left
 ---@field proposed integer the buffer on the right
 ---@field change? outrider.EditProposed nil where only the title and the detail are shown
@@ -64,17 +65,19 @@ local function bar(item)
     add('reason', 'why not')
     add('amend', 'amend')
   end
+  add('close', 'close')
   if count > 1 then
     add('allow', 'accept rest')
     add('reject_all', 'reject rest')
   end
-  add('close', 'close')
   return ('%s — %s%%<'):format(table.concat(parts, ' · '), title)
 end
 
 ---@param item outrider.Item
 ---@param one outrider.DiffTab
 local function open_tab(item, one)
+  local earlier = (tabs[item.id] or {})[1]
+  one.from = earlier and earlier.from or vim.api.nvim_get_current_tabpage()
   vim.cmd.tabnew()
   local empty = vim.api.nvim_get_current_buf()
   vim.api.nvim_win_set_buf(0, one.proposed)
@@ -299,6 +302,10 @@ function M.close(id)
         vim.api.nvim_win_call(window, function()
           vim.cmd('diffoff')
         end)
+      end
+      -- Neovim would go to the next tab, whatever that is.
+      if vim.api.nvim_get_current_tabpage() == tab and vim.api.nvim_tabpage_is_valid(one.from) then
+        vim.api.nvim_set_current_tabpage(one.from)
       end
       if #vim.api.nvim_list_tabpages() > 1 then
         vim.cmd.tabclose({ args = { tostring(vim.api.nvim_tabpage_get_number(tab)) } })

@@ -51,10 +51,9 @@ function M.save(buffer)
     vim.cmd('silent update')
   end)
   if not ok then
-    return ('%s: %s'):format(
-      vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buffer), ':.'),
-      (tostring(why):gsub('^.-(E%d+:)', '%1'))
-    )
+    -- Behind the first line is where in the plugin it happened.
+    local said = tostring(why):match('^[^\n]*'):gsub('^.-(E%d+:)', '%1')
+    return ('%s: %s'):format(vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buffer), ':.'), said)
   end
   return vim.bo[buffer].modified and vim.api.nvim_buf_get_name(buffer) .. ': it is still modified' or nil
 end

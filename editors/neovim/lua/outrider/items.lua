@@ -20,6 +20,8 @@ local LOOK = 'Look at it first'
 local BY_HUNK = 'Hunk by hunk…'
 local OTHER = 'Another answer…'
 local SAVE = 'Save and continue'
+--- What a message keeps of a title, in characters, however narrow the editor is.
+local SHORTEST = 12
 
 --- Requests of the server that wait until their item is resolved.
 ---@type table<string, thread[]>
@@ -284,7 +286,15 @@ local function release(id)
   end
 end
 
-local function announce(session, item)
+--- Tell that something is asked, on one line: a longer message would stop the editor, and take a key of what is typed.
+local function tell(item, is_again)
+  local said = is_again and 'The text has changed, so Outrider asks again: %s'
+    or 'Outrider asks: %s (:Outrider answer)'
+  local room = vim.v.echospace - #said:format('')
+  log.say('info', said:format(drawing.short(item.title, math.max(room, SHORTEST))))
+end
+
+local function announce(session, item, is_again)
   -- What was answered long ago is in a log that is read; only what is still open at its end is told.
   if not item or item.kind == 'tool' or sessions.is_reading(session.id) then
     return
@@ -297,7 +307,7 @@ local function announce(session, item)
     end)
   end
   require('outrider.inline').show(session, item)
-  log.say('info', ('Outrider asks: %s (:Outrider answer)'):format(drawing.short(item.title, 200)))
+  tell(item, is_again)
 end
 
 --- Follow a session.
@@ -306,10 +316,7 @@ end
 function M.event(session, event)
   if event.type == 'approval.requested' or event.type == 'question.asked' then
     local item = session:item(event.data.id)
-    if item and require('outrider.review').recall(item) then
-      log.say('info', 'The text has changed, so Outrider asks again; what you rejected or amended stays so.')
-    end
-    announce(session, item)
+    announce(session, item, item and require('outrider.review').recall(item))
   elseif event.type == 'tool.finished' then
     require('outrider.review').finish(event.data.callId)
   elseif
@@ -344,9 +351,11 @@ function M.refresh(session)
     return
   end
   require('outrider.inline').hide_session(session)
-  if session.state ~= 'lost' then
-    for _, item in ipairs(session.items) do
+  for _, item in ipairs(session.items) do
+    if session.state ~= 'lost' then
       announce(session, item)
+    else
+      require('outrider.review').lost(item)
     end
   end
   for id in pairs(held) do

@@ -12,7 +12,7 @@ local STOP_MILLISECONDS = 4000
 
 --- Clients that were started and have not answered yet, clients that are being stopped, and what a client that
 --- has ended was started with.
----@type table<integer|string, boolean>
+---@type table<string, 'started'|'late'>
 local starting = {}
 ---@type table<integer, fun()|true>
 local stopping = {}
@@ -30,6 +30,12 @@ local running = {}
 ---@return boolean
 function M.starting()
   return next(starting) ~= nil
+end
+
+--- Whether a server on its way takes longer than it should: it may come all the same.
+---@return boolean
+function M.late()
+  return vim.list_contains(vim.tbl_values(starting), 'late')
 end
 
 --- Whether the last server has ended by itself.
@@ -56,10 +62,10 @@ function M.before_init(params, client_config)
   end
   params.initializationOptions = options
   local key = tostring(client_config)
-  starting[key] = true
+  starting[key] = 'started'
   vim.defer_fn(function()
     if starting[key] then
-      starting[key] = nil
+      starting[key] = 'late'
       log.say(
         'warning',
         ('The server of Outrider (%s) has not answered for %g s. `:Outrider log` may say why, `:checkhealth outrider` '):format(

@@ -152,6 +152,14 @@ function M.forget(id, call)
   end
 end
 
+--- The server ended. An answer that is all decided and still open was not taken: nothing of it counts as decided.
+---@param item outrider.Item
+function M.lost(item)
+  if #M.left(item) == 0 then
+    M.forget(item.id)
+  end
+end
+
 --- A call has come to its end, and asks no more.
 ---@param call string
 function M.finish(call)

@@ -395,13 +395,13 @@ function M.item_at_cursor()
   return session.items[1]
 end
 
---- Show a session in a window, without taking the cursor there unless asked to.
+--- Show a session in a window of this tab, without taking the cursor there unless asked to.
 ---@param session outrider.Session
 ---@param enter boolean
 function M.open(session, enter)
   local view = view_of(session)
-  local window = vim.fn.win_findbuf(view.buffer)[1]
-  if not window then
+  local window = vim.fn.bufwinid(view.buffer)
+  if window == -1 then
     window = require('outrider.window').open(view.buffer)
     vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(view.buffer), 0 })
   end

@@ -3,6 +3,9 @@ local config = require('outrider.config')
 
 local M = {}
 
+--- Columns of the editor below which there is no room for a window beside the text: there it stands below.
+local NARROWEST = 75
+
 local function set_options(window)
   local options = {
     wrap = true,
@@ -51,7 +54,7 @@ function M.open(buffer)
       border = 'rounded',
       title = ' Outrider ',
     })
-  elseif view.layout == 'below' then
+  elseif view.layout == 'below' or vim.o.columns < NARROWEST then
     window = vim.api.nvim_open_win(
       buffer,
       false,

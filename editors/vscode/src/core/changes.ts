@@ -76,6 +76,27 @@ export class Changes {
   }
 }
 
+/** A file as it is called now, with all that was done to it under whichever name. */
+export interface ChangedFile {
+  readonly path: string;
+  /** As it was called at first. */
+  readonly before: string;
+  readonly changes: readonly Done[];
+}
+
+/** Changes file by file. */
+export function byFile(changes: readonly Done[]): ChangedFile[] {
+  const files = new Map<string, ChangedFile>();
+  for (const change of changes) {
+    const path = change.to ?? change.path;
+    const known = files.get(change.path) ?? { before: change.path, changes: [] };
+    // What has another name now is not shown under the one before as well.
+    files.delete(change.path);
+    files.set(path, { path, before: known.before, changes: [...known.changes, change] });
+  }
+  return [...files.values()];
+}
+
 function numbers(change: Known | undefined): number[] {
   return Array.from({ length: Math.max(1, change?.done.hunks.length ?? 0) }, (_, index) => index + 1);
 }

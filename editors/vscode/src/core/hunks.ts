@@ -7,6 +7,26 @@ export function linesOf(text: string): string[] {
   return text.match(/[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+$/g) ?? [];
 }
 
+const MARK = "\ufeff";
+
+/** A hunk as an editor shows the file: the byte order mark, which the server has in the first line, is kept from sight. */
+export function withoutMark<Hunk extends WireHunk>(hunk: Hunk): Hunk {
+  const bare = (text: string): string => (text.startsWith(MARK) ? text.slice(MARK.length) : text);
+  return hunk.line === 1 ? { ...hunk, removed: bare(hunk.removed), added: bare(hunk.added) } : hunk;
+}
+
+/** What the person wrote in the place of a hunk, with the byte order mark that it was shown without. */
+export function withMark(text: string, { added }: WireHunk): string {
+  return added.startsWith(MARK) ? MARK + text : text;
+}
+
+/** The text of a file as an editor shows it: the server reads the same, UTF-8, or UTF-16 with its mark. */
+export function decoded(bytes: Uint8Array): string {
+  const [first, second] = bytes;
+  const is16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+  return new TextDecoder(is16 ? (first === 0xff ? "utf-16le" : "utf-16be") : "utf-8").decode(bytes);
+}
+
 /**
  * The text with the hunks put in.
  *
@@ -14,7 +34,7 @@ export function linesOf(text: string): string[] {
  */
 export function withHunks(text: string, hunks: readonly WireHunk[]): string | undefined {
   const lines = linesOf(text);
-  for (const hunk of [...hunks].sort((one, other) => other.line - one.line)) {
+  for (const hunk of hunks.map(withoutMark).sort((one, other) => other.line - one.line)) {
     const removed = linesOf(hunk.removed);
     const start = hunk.line - 1;
     if (lines.slice(start, start + removed.length).join("") !== hunk.removed) return undefined;
@@ -33,7 +53,7 @@ export function withoutHunks(text: string, hunks: readonly WireHunk[]): string |
   let lines = linesOf(text);
   let shift = 0;
   const placed: { start: number; count: number; removed: string }[] = [];
-  for (const hunk of [...hunks].sort((one, other) => one.line - other.line)) {
+  for (const hunk of hunks.map(withoutMark).sort((one, other) => one.line - other.line)) {
     const added = linesOf(hunk.added);
     const start = nearest(lines, added, hunk.line - 1 + shift);
     if (start === undefined) return undefined;

@@ -155,10 +155,17 @@ export class Answers {
   async answer(id: string, answer: string): Promise<void> {
     const session = this.book.all.find((session) => session.open.has(id));
     if (answer === SAVE_AND_CONTINUE && session !== undefined) {
+      const unsaved: string[] = [];
       for (const path of session.changes.touched) {
         const uri = uriOf(path);
-        // What is not saved the server asks about again.
-        if (uri !== undefined) await saveOne(uri);
+        if (uri !== undefined && !(await isOnDisk(uri))) unsaved.push(path);
+      }
+      if (unsaved.length > 0) {
+        // The server would wait for it without a word of why; so the question stays.
+        void vscode.window.showWarningMessage(
+          `Outrider: the editor could not save ${unsaved.join(", ")}. Save it in another way and choose again, or run without saving.`,
+        );
+        return;
       }
     }
     await this.send({ id, answer });
@@ -242,6 +249,13 @@ export class Answers {
       throw error;
     }
   }
+}
+
+/** Whether what is on the disk is what the editor shows, saved now if need be. */
+async function isOnDisk(uri: vscode.Uri): Promise<boolean> {
+  const problem = await saveOne(uri);
+  const document = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
+  return problem === undefined || document?.isDirty !== true || document.isUntitled;
 }
 
 function wants(isShown: boolean): boolean {

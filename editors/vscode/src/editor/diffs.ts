@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import { withHunks } from "../core/hunks.js";
+import { withHunks, withMark, withoutMark } from "../core/hunks.js";
 import { type ItemHunk, type Reviews, asDecided, hunksOf } from "../core/review.js";
 import { type Shown, rewritten } from "../core/rewrite.js";
 import type { OpenItem } from "../core/session.js";
@@ -79,7 +79,9 @@ export class Diffs implements vscode.FileSystemProvider {
     if (proposed === undefined || made === undefined) return false;
     const texts = rewritten(made.before, made.hunks, document.getText());
     if (texts === undefined) return undefined;
-    const news = made.free.map((hunk, index) => this.reviews.rewrite(proposed.item, hunk, texts[index] ?? ""));
+    const news = made.free.map((hunk, index) =>
+      this.reviews.rewrite(proposed.item, hunk, withMark(texts[index] ?? "", hunk.hunk)),
+    );
     return news.includes(true);
   }
 
@@ -159,7 +161,9 @@ export class Diffs implements vscode.FileSystemProvider {
 
   private isFree(uri: vscode.Uri): boolean {
     const proposed = this.find(uri);
-    return proposed !== undefined && !isBefore(uri) && proposed.change.operation !== "delete";
+    // One that is decided is saved once more before it is closed: an editor refuses that where it can only be read.
+    if (proposed === undefined) return this.made.has(uri.toString());
+    return !isBefore(uri) && proposed.change.operation !== "delete";
   }
 
   /** Have the editor think that nothing is unsaved in a diff that is to be closed. */
@@ -188,7 +192,7 @@ export class Diffs implements vscode.FileSystemProvider {
   ): { text: string | undefined; made?: Made } {
     const before = change.operation === "create" ? "" : text;
     if (isBefore(uri) || before === undefined) return { text: before };
-    const hunks = asDecided(this.reviews, item, change.changeId);
+    const hunks = asDecided(this.reviews, item, change.changeId).map(withoutMark);
     const ours = hunksOf(item).filter((hunk) => hunk.change.changeId === change.changeId);
     const isOut = (hunk: ItemHunk | undefined): boolean =>
       hunk !== undefined && this.reviews.verdict(item, hunk) === "left out";

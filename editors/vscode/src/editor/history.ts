@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import { withoutHunks } from "../core/hunks.js";
-import type { Done } from "../core/changes.js";
+import { byFile } from "../core/changes.js";
 import { doing } from "../core/words.js";
 import type { SessionSummary, UndoResult } from "../protocol/types.js";
 import { CommandFailure } from "./connection.js";
@@ -18,7 +18,7 @@ const AGAIN_MILLISECONDS = 500;
 export class Befores implements vscode.TextDocumentContentProvider {
   private readonly texts = new Map<string, string>();
 
-  /** Keep a text of a file, and give the document that shows it: with the file's path, as else it looks renamed. */
+  /** Keep a text of a file, and give the document that shows it: with the path it had, as else it looks renamed. */
   keep(file: vscode.Uri, text: string): vscode.Uri {
     const uri = vscode.Uri.from({ scheme: BEFORE, path: file.path, query: String(this.texts.size) });
     this.texts.set(uri.toString(), text);
@@ -56,14 +56,9 @@ function told(result: UndoResult, done: string): string {
 
 /** All that the session changed, as one diff: what it would be without, and what it is. */
 async function review(house: House, befores: Befores): Promise<void> {
-  const byPath = new Map<string, Done[]>();
-  for (const change of house.book.current?.changes.inPlace ?? []) {
-    const path = change.to ?? change.path;
-    byPath.set(path, [...(byPath.get(change.path) ?? byPath.get(path) ?? []), change]);
-  }
   const shown: [vscode.Uri, vscode.Uri, vscode.Uri][] = [];
   const lost: string[] = [];
-  for (const [path, changes] of byPath) {
+  for (const { path, before: first, changes } of byFile(house.book.current?.changes.inPlace ?? [])) {
     const uri = uriOf(path);
     const text = uri === undefined ? undefined : await textOf(uri);
     let before: string | undefined = text ?? "";
@@ -77,7 +72,10 @@ async function review(house: House, befores: Befores): Promise<void> {
               : withoutHunks(before, change.hunks);
     }
     if (uri === undefined || before === undefined) lost.push(path);
-    else shown.push([uri, befores.keep(uri, before), text === undefined ? befores.keep(uri, "") : uri]);
+    else {
+      const old = befores.keep(uriOf(first) ?? uri, before);
+      shown.push([uri, old, text === undefined ? befores.keep(uri, "") : uri]);
+    }
   }
   if (shown.length > 0)
     await vscode.commands.executeCommand("vscode.changes", "Outrider: changes of this session", shown);

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { decoded } from "../core/hunks.js";
 import { type Folder, locate } from "../core/paths.js";
 
 /** The folders that the server knows. */
@@ -25,7 +26,7 @@ export async function textOf(uri: vscode.Uri): Promise<string | undefined> {
   const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
   if (open !== undefined) return open.getText();
   try {
-    return new TextDecoder().decode(await vscode.workspace.fs.readFile(uri));
+    return decoded(await vscode.workspace.fs.readFile(uri));
   } catch {
     return undefined;
   }

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { SessionBook } from "../core/book.js";
 import { ghostsOf } from "../core/ghosts.js";
-import { type Place, asDiff, countsOf, placeBefore, placesAfter } from "../core/hunks.js";
+import { type Place, asDiff, countsOf, placeBefore, placesAfter, withoutMark } from "../core/hunks.js";
 import { type ItemHunk, type Reviews, asDecided, hunksOf } from "../core/review.js";
 import { type OpenItem, diffsOf } from "../core/session.js";
 import { visible } from "../core/visible.js";
@@ -220,7 +220,9 @@ export class Proposals implements vscode.CodeLensProvider {
       if (editor.document.uri.scheme === PROPOSAL) continue;
       const hunks = this.standing(editor.document)
         .filter(({ item, hunk }) => this.reviews.verdict(item, hunk) !== "left out")
-        .map(({ item, hunk }) => ({ ...hunk.hunk, added: this.reviews.textOf(item, hunk) ?? hunk.hunk.added }));
+        .map(({ item, hunk }) =>
+          withoutMark({ ...hunk.hunk, added: this.reviews.textOf(item, hunk) ?? hunk.hunk.added }),
+        );
       const taken = hunks.filter((hunk) => hunk.removed !== "");
       const places = taken.map((hunk) => ({ range: rangeOf(hunk), hoverMessage: hover(hunk) }));
       editor.setDecorations(this.removed, places);

@@ -1328,7 +1328,7 @@ export interface UndoFinished {
   undone: UndonePath[];
 }
 
-/** What to take back; without `id` the latest of that scope. Without `sessionId` the latest session.  Without `scope` it is what the id names, and a turn where there is none. `wait` is false for an editor that does nothing until the command is answered: the answer is empty, and what was left as it is comes as a message. */
+/** What to take back; without `id` the latest of that scope. Without `sessionId` the latest session.  Without `scope` it is what the id names, and a turn where there is none; of a redo the session, if that was undone last. `wait` is false for an editor that does nothing until the command is answered: the answer is empty, and what was left as it is comes as a message. */
 export interface UndoParams {
   id?: string;
   scope?: "hunk" | "step" | "turn" | "session";

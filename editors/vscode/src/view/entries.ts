@@ -30,6 +30,24 @@ export function draw(entry: Entry, before: HTMLElement | undefined, openFile: (p
   return element;
 }
 
+/** Put the element of an entry in the place of the one before: the keyboard stays where it is, and so does what is read. */
+export function replace(before: HTMLElement, after: HTMLElement): void {
+  const [old, now] = [before, after].map((one) => [one, ...one.querySelectorAll<HTMLElement>("summary, pre, button")]);
+  const focused = old?.findIndex((one) => one === document.activeElement) ?? -1;
+  // Only of what is unfolded: to ask for a place lays the page out, and there may be many entries.
+  const read = [...before.querySelectorAll("details[open] pre")].map((one) => ({
+    top: one.scrollTop,
+    isAtEnd: one.scrollHeight - one.scrollTop - one.clientHeight < 4,
+  }));
+  before.replaceWith(after);
+  for (const [index, { top, isAtEnd }] of read.entries()) {
+    const element = after.querySelectorAll("details[open] pre")[index];
+    // Who is at the end of an output goes along with it.
+    if (element !== undefined) element.scrollTop = isAtEnd ? element.scrollHeight : top;
+  }
+  if (focused >= 0) (now?.[focused] ?? after).focus({ preventScroll: true });
+}
+
 function body(entry: Entry, openFile: (path: string) => void): (Node | string)[] {
   switch (entry.kind) {
     case "task":
@@ -145,7 +163,8 @@ function end({ outcome, reason, usage, seconds }: EndEntry): Node[] {
   ];
 }
 
-function labelOf(entry: Entry): string {
+/** How an entry is said to who does not see it. */
+export function labelOf(entry: Entry): string {
   switch (entry.kind) {
     case "task":
       return `Task: ${entry.prompt}`;

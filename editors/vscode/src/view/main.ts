@@ -4,7 +4,7 @@ import type { Frame, FromView, ToView, ViewCommand } from "../core/messages.js";
 import { shortModel } from "../core/status.js";
 import { type Mode, spent } from "../core/words.js";
 import { button, h } from "./dom.js";
-import { draw } from "./entries.js";
+import { draw, labelOf, replace } from "./entries.js";
 import { card } from "./open.js";
 import { type Kept, type Outcome, Sending, keptFrom } from "../core/sending.js";
 
@@ -158,7 +158,6 @@ function showState(message: Extract<ToView, { type: "state" }>): void {
   }
   for (const { at, entry } of message.entries) {
     const before = drawn.get(entry.key);
-    const hadFocus = before !== undefined && before === document.activeElement;
     const element = draw(entry, before, (path) => {
       send({ type: "file", path });
     });
@@ -166,8 +165,8 @@ function showState(message: Extract<ToView, { type: "state" }>): void {
     element.setAttribute("aria-setsize", "-1");
     drawn.set(entry.key, element);
     if (before === undefined) feed.append(element);
-    else before.replaceWith(element);
-    if (hadFocus) element.focus();
+    else replace(before, element);
+    if (entry.kind === "end" && !message.reset) said.textContent = labelOf(entry);
   }
   for (let first = feed.firstElementChild; first instanceof HTMLElement; first = feed.firstElementChild) {
     if (Number(first.getAttribute("aria-posinset")) > message.before) break;
@@ -231,7 +230,6 @@ function showFrame(now: Frame): void {
   const [first] = now.open;
   if (first !== undefined && before?.open[0]?.id !== first.id) said.textContent = `Outrider needs you: ${first.title}`;
   else if (now.server === "failed" && before?.server !== "failed") said.textContent = "The server is not running.";
-  else if (before?.running === true && !now.running) said.textContent = "The turn has ended.";
 }
 
 const AWAY = {

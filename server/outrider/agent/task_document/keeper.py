@@ -26,6 +26,8 @@ PAUSE_SECONDS = 0.2
 """Between two times that it is written: what happens meanwhile is written at once."""
 PAGES_KNOWN = 16
 """The latest pages, whose lines are known for ours wherever they turn up, such as after an undo in the editor."""
+DRAFTS_KNOWN = 64
+"""Drafts that are known to be sent: an action that is delivered twice comes twice at once."""
 MOST_RESTORED = 20
 """Times that a page which somebody took away is put back while nothing else happens."""
 PAGE = 2000
@@ -61,8 +63,8 @@ class TaskDocument:
         """What was written in it when actions were offered: what is asked for elsewhere takes nothing away here."""
         self._state = 0
         """Counts the states that the open document was in: versions are the client's, and begin anew when it is opened again."""
-        self._sent: set[str] = set()
-        """States of which the draft was sent, or is being sent."""
+        self._sent: deque[str] = deque(maxlen=DRAFTS_KNOWN)
+        """The latest states of which the draft was sent, or is being sent."""
         self._problem = ""
         self._restored = 0
         """How often the page was put back since something happened: not for ever into an editor that garbles it."""
@@ -117,7 +119,7 @@ class TaskDocument:
             self._there = None
             self._news.set()
         if document is not None and self._page is not None and not self._writing.takes_edits:
-            self._look_whether_loaded(document.text, self._page)
+            self._look_whether_loaded(document.text)
         elif document is not None and self._is_gone_from(document.text):
             self._restored += 1
             self._news.set()
@@ -126,11 +128,14 @@ class TaskDocument:
         """Whether the page was loaded from the disk as it was before, or taken back in the editor."""
         return self._page is not None and self._restored < MOST_RESTORED and not is_in(self._page, text)
 
-    def _look_whether_loaded(self, text: str, page: Page) -> None:
+    def _look_whether_loaded(self, text: str) -> None:
         """Where the editor takes no edits the old page stands in its buffer, and what was sent, until it loads the file anew."""
-        if self._there is not page and is_in(page, text):
-            self._there = page
-            self._writing.opened_anew()  # an edit that was given up may have come after all
+        found = next((one for one in reversed(self._tried) if is_in(one, text)), None)
+        if found is not None and found != self._there:
+            self._there = found
+            # An edit that was given up may have come after all, late, when there are newer pages already.
+            self._writing.opened_anew()
+            self._news.set()
         if self._taken and not taken_apart(text).written.startswith(self._taken[0]):
             self._taken = ()
 
@@ -176,12 +181,14 @@ class TaskDocument:
     def take(self, draft: str) -> bool:
         """Take the draft of a state of the document to send it; False if that was done before."""
         is_new = draft not in self._sent
-        self._sent.add(draft)
+        if is_new:
+            self._sent.append(draft)
         return is_new
 
     def put_back(self, draft: str) -> None:
         """A draft that was taken could not be sent."""
-        self._sent.discard(draft)
+        if draft in self._sent:  # more may have been sent meanwhile than are known
+            self._sent.remove(draft)
 
     async def close(self) -> None:
         """End."""

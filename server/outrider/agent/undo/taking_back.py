@@ -24,7 +24,15 @@ from outrider.workspace.disk import beside
 from outrider.workspace.editing import UNSAVED
 from outrider.workspace.encoding import BOM
 from outrider.workspace.history.histories import FileHistory, Histories
-from outrider.workspace.history.journal import ChangeRecord, Journal, Lasting, Part, are_a_move, hunk_id
+from outrider.workspace.history.journal import (
+    ChangeRecord,
+    Journal,
+    Lasting,
+    Part,
+    Stands,
+    are_a_move,
+    hunk_id,
+)
 from outrider.workspace.history.shown import Shown
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import IS_LINK, Located, PathProblem, is_link
@@ -72,15 +80,22 @@ async def take_back(
         StoreReadError: the log is damaged or cannot be read.
     """
     journal = state.journal
-    scope = params.scope or journal.scope_of(params.id)
-    choose = journal.to_redo if redo else journal.to_undo
+    named = params.scope or journal.scope_of(params.id)
+    is_as_it_was_undone = redo and params.scope is None and params.id is None
+    scope = journal.scope_of_redo() if is_as_it_was_undone else named
+
+    def choose(stands: Stands | None = None) -> list[Part]:
+        if redo:
+            return journal.to_redo(None if is_as_it_was_undone else scope, params.id, stands)
+        return journal.to_undo(scope, params.id, stands)
+
     if looked is None or not looked.is_latest or looked.state is not state:
         looked = await standing(services, state)
     folded = looked.files
     # Where the texts leave nothing to do, what the log names is passed over, and that is no error.
     below = await below_documents(services, journal, folded)
-    parts = choose(scope, params.id, with_those(below, stands_in(folded))) or choose(scope, params.id)
-    by_hand = gone_by_hand(journal, folded, parts, choose(scope, params.id), params, redo=redo)
+    parts = choose(with_those(below, stands_in(folded))) or choose()
+    by_hand = gone_by_hand(journal, folded, parts, choose(), params, redo=redo)
     parts = [one for one in parts if one not in by_hand] if redo else parts
     left = [] if redo else journal.left_by_undo(scope, params.id, parts)
     if not (parts or left or by_hand):
@@ -92,8 +107,8 @@ async def take_back(
     stays = [] if redo else [below[one.record.change_id] for one in parts if one.record.change_id in below]
     reason = NOT_BY_UNDO if redo else NOT_THERE
     stays += [NotUndoable(what=folded.path_of(one.record), reason=reason) for one in by_hand]
-    named = {(one.what, one.reason): one for one in [*lasting(left), *stays, *result.not_undoable]}
-    result = result.model_copy(update={"not_undoable": list(named.values())})
+    told = {(one.what, one.reason): one for one in [*lasting(left), *stays, *result.not_undoable]}
+    result = result.model_copy(update={"not_undoable": list(told.values())})
     context.record(
         UndoFinished(undone=result.undone, conflicts=result.conflicts, not_undoable=result.not_undoable)
     )

@@ -131,6 +131,8 @@ class Journal:
         self._put: dict[str, int] = {}
         """Of each change the seq of the event that put hunks of it into the text last."""
         self._redoing = False
+        self._asked: list[tuple[int, Scope]] = []
+        """The seq of each undo that somebody asked for, and how much it took."""
         self._given_up: set[str] = set()
         """The changes that their own call took back, because it could not do all that it was to do."""
         self._lasting: list[Lasting] = []
@@ -158,6 +160,8 @@ class Journal:
             self._edit(event, event.data, state)
         elif event.type in {"undo.requested", "undo.finished", "session.restored"}:
             self._redoing = event.type == "undo.requested" and event.data.get("redo", False)
+            if event.type == "undo.requested" and not self._redoing:
+                self._asked.append((event.seq, event.data["scope"]))
         elif event.type == "workspace.changed" and "changeId" in event.data:
             if "modeAfter" in event.data:
                 mode, after = event.data["mode"], event.data["modeAfter"]
@@ -452,12 +456,13 @@ class Journal:
 
     def to_redo(
         self,
-        scope: Scope = "turn",
+        scope: Scope | None = None,
         id: str | None = None,  # noqa: A002 - as on the wire
         stands: Stands | None = None,
     ) -> list[Part]:
         """What to bring back, the earliest first. Without an id it is about what was undone last.
 
+        Without a scope it is what `scope_of_redo` says: of a session what its last undo took, and not what was undone before.
         Nobody tells when an editor took something away: that counts as if it were when it was put there.
         """
         gone = {one.change_id: self._gone(one, stands) for one in self.roots()}
@@ -465,15 +470,34 @@ class Journal:
             Part(one, tuple(sorted(numbers))) for one in self.roots() if (numbers := gone[one.change_id])
         ]
         if id is not None:
-            found = self._chosen(undone, scope, id) or self._named(scope, id)
-            return found[::-1] if scope == "hunk" else found
+            much = scope or self.scope_of(id)
+            found = self._chosen(undone, much, id) or self._named(much, id)
+            return found[::-1] if much == "hunk" else found
         if not undone:
             return []
+        if scope is None and (asked := self._whole_undo()) is not None:
+            since = [
+                Part(one.record, tuple(n for n in one.hunks if gone[one.record.change_id][n] > asked))
+                for one in undone
+            ]
+            if found := [one for one in since if one.hunks]:
+                return found
+        scope = scope or "turn"
         last = max(undone, key=lambda one: max(gone[one.record.change_id].values()))
         if scope == "hunk":
             seqs = gone[last.record.change_id]
             return [Part(last.record, (max(last.hunks, key=lambda number: (seqs[number], -number)),))]
         return _like(undone, last, scope)
+
+    def scope_of_redo(self) -> Scope:
+        """How much a redo brings back that names nothing: a session that was taken back as a whole, else a turn."""
+        return "turn" if self._whole_undo() is None else "session"
+
+    def _whole_undo(self) -> int | None:
+        """The seq of the undo that took what is undone last, if that was one of the whole session."""
+        last = max((seq for hunks in self._undone.values() for seq in hunks.values()), default=0)
+        asked = next(((seq, scope) for seq, scope in reversed(self._asked) if seq < last), None)
+        return asked[0] if asked is not None and asked[1] == "session" else None
 
     def _gone(self, record: ChangeRecord, stands: Stands | None) -> dict[int, int]:
         """The hunks of a change that are not in the text, and since when, as far as the log knows."""

@@ -1,0 +1,381 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { byFile } from "../src/core/changes.js";
+import type { Entry } from "../src/core/entries.js";
+import { OUTPUT_KEPT, SessionState, aboutOf, canReview, diffsOf } from "../src/core/session.js";
+import type { EditProposed, EventData } from "../src/protocol/types.js";
+import { Log } from "./events.js";
+
+/** A session that takes its events one by one, as the server tells them. */
+class Live {
+  readonly log = new Log();
+  readonly session = new SessionState(this.log.sessionId);
+
+  take<T extends keyof EventData>(type: T, data: EventData[T], turnId: string | undefined = "turn_1"): this {
+    this.session.apply(this.log.add(type, data, turnId));
+    return this;
+  }
+
+  asking(): this {
+    for (const event of this.log.asking().events) this.session.apply(event);
+    return this;
+  }
+
+  entry<K extends Entry["kind"]>(kind: K, key: string): Extract<Entry, { kind: K }> {
+    const entry = this.session.entry(key);
+    assert.equal(entry?.kind, kind);
+    return entry as Extract<Entry, { kind: K }>;
+  }
+
+  /** What the notes say, with their levels. */
+  get notes(): string[] {
+    return this.session.entries.flatMap((one) => (one.kind === "note" ? [`${one.level}: ${one.text}`] : []));
+  }
+}
+
+const STARTED = { prompt: "Fix it", mode: "agent", model: "my/model" } as const;
+
+test("what happens beside the steps has a line each, as serious as it is", () => {
+  const live = new Live().take("turn.started", STARTED);
+  const message = { messageId: "m" };
+  live
+    .take("settings.changed", { permissionMode: "read-only" })
+    .take("model.failed", { ...message, kind: "connection", purpose: "main", message: "no route" })
+    .take("model.retried", { ...message, model: "a/b", attempt: 2, reason: "rate_limit" })
+    .take("model.fellBack", { ...message, from: "a/b", to: "c/d", reason: "overloaded" })
+    .take("model.switched", { ...message, model: "a/b", reason: "unread_calls", toolFormat: "hermes" })
+    .take("model.switched", { ...message, model: "a/b", reason: "no_tools", toolFormat: "hermes" })
+    .take("steering.received", { pendingId: "p1", text: "in coins" })
+    .take("steering.received", { pendingId: "p2", text: "in notes", state: "removed" })
+    .take("context.compacted", { before: 9, after: 3, reason: "too_long" })
+    .take("budget.exhausted", { limit: "steps", allowed: 3, used: 3 })
+    .take("job.started", { callId: "c", jobId: "j", command: "npm start", cwd: "/w", sandboxed: true })
+    .take("job.finished", { jobId: "j", status: "killed_idle" })
+    .take("job.finished", { jobId: "other", status: "exited", exitCode: 0 })
+    .take("error", { code: "x", message: "the disk is full" });
+  assert.deepEqual(live.notes, [
+    "info: The permission mode is read-only from now on.",
+    "warning: The model gave no answer: no route",
+    "info: Asked a/b again: rate limit.",
+    "warning: Went on with c/d in place of a/b.",
+    "info: a/b writes calls that were not read: its calls are text.",
+    "info: a/b takes no tools: its calls are text.",
+    "info: You said: in coins",
+    "info: Older messages were replaced by a summary.",
+    "warning: The budget steps is spent.",
+    "info: Runs in the background: npm start",
+    "info: Ended in the background (killed idle): npm start",
+    "info: Ended in the background (code 0): other",
+    "error: the disk is full",
+  ]);
+});
+
+test("the permission mode is that of the start, of a change, and of the log that is opened again", () => {
+  const live = new Live().take("session.started", { folders: [], permissionMode: "auto-edit", version: "0" });
+  assert.equal(live.session.permissionMode, "auto-edit");
+  assert.equal(live.take("settings.changed", { permissionMode: "ask" }).session.permissionMode, "ask");
+  live.take("session.restored", { folders: [], permissionMode: "full" });
+  assert.equal(live.session.permissionMode, "full");
+});
+
+test("a task that waits for its turn says so, and is the same entry once it runs", () => {
+  const live = new Live().take("turn.queued", STARTED);
+  assert.deepEqual(live.entry("task", "task:turn_1"), {
+    kind: "task",
+    key: "task:turn_1",
+    prompt: "Fix it",
+    mode: "agent",
+    model: "my/model",
+    queued: true,
+  });
+  assert.equal(live.session.running, undefined);
+  live.take("turn.started", STARTED);
+  assert.equal(live.entry("task", "task:turn_1").queued, false);
+  assert.equal(live.session.entries.length, 1);
+  assert.deepEqual(live.session.running, {
+    turnId: "turn_1",
+    mode: "agent",
+    model: "my/model",
+    parked: false,
+    steps: 0,
+  });
+});
+
+test("the output of a call grows as it comes, to a bound, and only that of calls", () => {
+  const live = new Live().asking();
+  const frame = { sessionId: "ses_1", turnId: "turn_1", kind: "output" as const, offset: 0 };
+  live.session.takeChanged();
+  live.session.stream({ ...frame, callId: "c1", text: "12 " });
+  live.session.stream({ ...frame, callId: "c1", text: "passed" });
+  assert.equal(live.entry("call", "call:c1").output, "12 passed");
+  assert.deepEqual(live.session.takeChanged(), ["call:c1"]);
+  live.session.stream({ ...frame, callId: "c1", text: "x".repeat(OUTPUT_KEPT) });
+  assert.equal(live.entry("call", "call:c1").output, "x".repeat(OUTPUT_KEPT));
+  live.session.stream({ ...frame, callId: "nobody", text: "lost" });
+  assert.equal(live.session.entry("call:nobody"), undefined);
+});
+
+test("thoughts and text grow apart, and the steps are counted by the answers to the task alone", () => {
+  const live = new Live().take("turn.started", STARTED);
+  const frame = { sessionId: "ses_1", turnId: "turn_1", messageId: "m", offset: 0 };
+  live.session.takeChanged();
+  live.session.stream({ ...frame, kind: "reasoning", text: "Hm." });
+  live.session.stream({ ...frame, kind: "text", text: "Yes" });
+  assert.deepEqual(live.session.takeChanged(), ["answer:m"]);
+  live.session.stream({ ...frame, kind: "text", text: ", yes" });
+  assert.deepEqual(live.session.takeChanged(), ["answer:m"], "each time anew");
+  const answer = live.entry("answer", "answer:m");
+  assert.deepEqual([answer.reasoning, answer.text, answer.done], ["Hm.", "Yes, yes", false]);
+  const said = { messageId: "m", text: "Yes.", toolCalls: [], finishReason: "stop" };
+  live.take("model.responded", { ...said, reasoning: "Hm. So." });
+  assert.deepEqual([answer.reasoning, answer.text, answer.done], ["Hm. So.", "Yes.", true]);
+  live.take("model.responded", { ...said, messageId: "t", purpose: "compaction", usage: { inputTokens: 4 } });
+  assert.equal(live.session.entry("answer:t"), undefined);
+  assert.deepEqual([live.session.running?.steps, live.session.usage.inputTokens], [1, 4]);
+});
+
+test("the server is at work as long as a turn runs and nobody is asked", () => {
+  const live = new Live();
+  assert.equal(live.session.isAtWork, false);
+  live.take("turn.started", STARTED);
+  assert.equal(live.session.isAtWork, true);
+  live.take("turn.parked", { open: [] });
+  assert.deepEqual([live.session.isAtWork, live.session.running?.parked], [false, true]);
+  live.take("turn.resumed", { id: "open_1" });
+  assert.deepEqual([live.session.isAtWork, live.session.running?.parked], [true, false]);
+  live.take("question.asked", { id: "q", question: "Which?" });
+  assert.equal(live.session.isAtWork, false);
+  live.take("question.answered", { id: "q", answer: "Both" });
+  assert.equal(live.session.isAtWork, true);
+  live.session.away = "elsewhere";
+  assert.equal(live.session.isAtWork, false);
+});
+
+test("a question is open with its options until it is answered, and the result of a tool likewise", () => {
+  const live = new Live().take("turn.started", STARTED);
+  live.take("question.asked", {
+    id: "q1",
+    question: "Which\u202e?",
+    options: ["Euro"],
+    callId: "c",
+    allowFreeForm: false,
+  });
+  live.take("question.asked", { id: "q2", question: "Why?" });
+  assert.deepEqual(
+    [...live.session.open.values()],
+    [
+      {
+        id: "q1",
+        kind: "question",
+        turnId: "turn_1",
+        title: "Which\\u202e?",
+        options: ["Euro"],
+        allowFreeForm: false,
+        proposals: [],
+        callId: "c",
+      },
+      { id: "q2", kind: "question", turnId: "turn_1", title: "Why?", options: [], allowFreeForm: true, proposals: [] },
+    ],
+  );
+  live.take("question.answered", { id: "q1", answer: "Euro" });
+  live.take("turn.parked", {
+    open: [{ id: "t1", kind: "tool", turnId: "turn_1", title: "Look it up", detail: "a\u202eb" }],
+  });
+  assert.deepEqual([...live.session.open.keys()], ["q2", "t1"]);
+  assert.equal(live.session.open.get("t1")?.detail, "a\\u202eb");
+  live.take("tool.answered", { id: "t1", callId: "c", content: "found", status: "ok" });
+  assert.deepEqual([...live.session.open.keys()], ["q2"]);
+  assert.deepEqual(live.notes, ["info: You answered: Euro"]);
+});
+
+test("an answer of the person is told with their words, and what holds for the session is kept", () => {
+  const answer = { id: "open_1", callId: "c1" } as const;
+  const said = (data: Omit<EventData["approval.resolved"], "id" | "callId">): [string[], readonly string[]] => {
+    const live = new Live().asking().take("approval.resolved", { ...answer, ...data });
+    assert.equal(live.session.open.size, 0);
+    return [live.notes, live.session.grants];
+  };
+  assert.deepEqual(said({ decision: "allow_session", by: "person", grant: "edit:file:///w/a.py" }), [
+    ["info: You said: yes, for this session"],
+    ["edit:file:///w/a.py"],
+  ]);
+  assert.deepEqual(said({ decision: "allow_session", by: "person" })[1], ["open_1"]);
+  assert.deepEqual(said({ decision: "allow_always", by: "person" }), [["info: You said: yes, always"], []]);
+  assert.deepEqual(said({ decision: "choose", by: "person" })[0], ["info: You said: to be chosen in the editor"]);
+  const review = [{ id: "chg_1#1", decision: "reject" as const }];
+  assert.deepEqual(said({ decision: "reject", by: "person", note: "No.", review })[0], ["info: You said: no: No."]);
+  const own = [{ id: "chg_1#1", decision: "take" as const, text: "z\n" }];
+  assert.deepEqual(said({ decision: "allow_once", by: "person", review: own })[0], ["info: You said: yes, once"]);
+  assert.deepEqual(said({ decision: "allow_session", by: "rule" }), [[], []]);
+});
+
+test("an approval keeps its rules and its detail when the turn is parked, and takes what that tells anew", () => {
+  const live = new Live().asking();
+  live.take("approval.requested", {
+    id: "open_2",
+    callId: "c2",
+    digest: "d",
+    title: "Run: npm test",
+    detail: "in /w",
+    options: ["Always allow…"],
+    always: [{ tool: "run_command", command: "npm test" }],
+  });
+  assert.deepEqual(live.session.open.get("open_2")?.always, [{ tool: "run_command", command: "npm test" }]);
+  assert.equal("always" in (live.session.open.get("open_1") ?? {}), false);
+  const item = { kind: "approval", turnId: "turn_1", title: "Run: npm\u200btest" } as const;
+  live.take("turn.parked", { open: [{ ...item, id: "open_2" }] });
+  assert.deepEqual(
+    [live.session.open.get("open_2")?.detail, live.session.open.get("open_2")?.title],
+    ["in /w", "Run: npm\\u200btest"],
+  );
+  live.take("turn.parked", { open: [{ ...item, id: "open_2", detail: "in /v" }] });
+  assert.equal(live.session.open.get("open_2")?.detail, "in /v");
+});
+
+test("a change has its file and its lines, also one that was merged or gives a file another name", () => {
+  const live = new Live();
+  const hunks = [{ line: 1, removed: "x\n", added: "y\nz\n" }];
+  live.take("edit.applied", { changeId: "chg_1", path: "a.py", hunks, where: "buffer" });
+  live.take("edit.merged", { changeId: "chg_2", path: "b.py", hunks, operation: "create" });
+  live.take("edit.applied", {
+    changeId: "chg_3",
+    path: "b.py",
+    to: "c.py",
+    hunks: [],
+    operation: "rename",
+    where: "disk",
+  });
+  const lines = { added: 2, removed: 1, undone: false };
+  assert.deepEqual(live.session.entries, [
+    { kind: "edit", key: "edit:chg_1", path: "a.py", operation: "edit", ...lines, merged: false },
+    { kind: "edit", key: "edit:chg_2", path: "b.py", operation: "create", ...lines, merged: true },
+    {
+      kind: "edit",
+      key: "edit:chg_3",
+      path: "c.py",
+      operation: "rename",
+      added: 0,
+      removed: 0,
+      undone: false,
+      merged: false,
+    },
+  ]);
+  live.session.takeChanged();
+  live.take("edit.applied", { changeId: "chg_4", path: "a.py", hunks, undoes: "chg_1", where: "buffer" });
+  assert.deepEqual(live.session.takeChanged(), ["edit:chg_1"]);
+  live.take("edit.applied", { changeId: "chg_5", path: "x.py", hunks, undoes: "of a log that is gone", where: "disk" });
+  assert.equal(live.session.entries.length, 3);
+  assert.deepEqual(live.session.changes.touched, ["a.py", "b.py"]);
+});
+
+test("the end of a turn says how long it took, and ends only what was its own", () => {
+  const live = new Live().asking();
+  const usage = { inputTokens: 5 };
+  const end = { outcome: "failed", reason: "auth", summary: "", usage } as const;
+  live.take("turn.finished", end, "turn_0");
+  assert.equal(live.entry("end", "end:turn_0").seconds, 0);
+  assert.deepEqual([live.session.running?.turnId, live.session.open.size], ["turn_1", 1]);
+  live.take("turn.finished", end);
+  assert.deepEqual(live.entry("end", "end:turn_1"), {
+    kind: "end",
+    key: "end:turn_1",
+    outcome: "failed",
+    reason: "auth",
+    usage,
+    seconds: 6,
+  });
+});
+
+test("a call that was told of is waiting, then runs, and has no time where it never began", () => {
+  const live = new Live().asking();
+  assert.deepEqual(live.entry("call", "call:c1"), {
+    kind: "call",
+    key: "call:c1",
+    name: "edit_file",
+    about: "a.py",
+    status: "asked",
+    output: "",
+  });
+  live.take("tool.requested", { callId: "c2", name: "search", input: { pattern: "x" } });
+  live.take("tool.started", { callId: "c1" });
+  assert.equal(live.entry("call", "call:c1").status, "running");
+  live.take("tool.finished", { callId: "c2", name: "search", status: "denied", content: "no" });
+  assert.deepEqual(
+    [live.entry("call", "call:c2").seconds, live.entry("call", "call:c2").output, live.entry("call", "call:c2").status],
+    [undefined, "no", "denied"],
+  );
+});
+
+test("the plan is the latest", () => {
+  const live = new Live().take("plan.updated", { items: [{ text: "Look" }] });
+  live.take("plan.updated", { items: [{ text: "Look", status: "done" }] });
+  assert.deepEqual(live.session.plan, [{ text: "Look", status: "done" }]);
+});
+
+test("a long title is cut", () => {
+  const live = new Live().take("turn.started", { ...STARTED, prompt: "x".repeat(90) });
+  assert.equal(live.session.title, `${"x".repeat(79)}…`);
+  live.take("session.titled", { model: "my/small", title: "y".repeat(90) });
+  assert.equal(live.session.title, `${"y".repeat(79)}…`);
+});
+
+test("a diff shows what is more than a name, and a document of the server the rest", () => {
+  const change = { changeId: "chg_1", path: "a.py", hunks: [] };
+  const renamed: EditProposed = { ...change, operation: "rename", to: "b.py" };
+  const item = { id: "open_1", kind: "approval", turnId: "t", title: "Edit", proposals: [renamed] } as const;
+  assert.deepEqual(diffsOf({ proposals: [renamed, change] }), [change]);
+  assert.equal(canReview(item), false);
+  assert.equal(canReview({ ...item, options: ["Allow once", "Review…"] }), true);
+  assert.equal(canReview({ ...item, proposals: [change] }), true);
+});
+
+test("a call is about the first of what it is given that says it", () => {
+  assert.equal(aboutOf({ path: "a.py", pattern: "x" }), "a.py");
+  assert.equal(aboutOf({ limit: 3, from: "a.py", question: "Why?" }), "a.py");
+  assert.equal(aboutOf({ question: `Wh\u202ey${"?".repeat(300)}` }), `Wh\\u202ey${"?".repeat(195)}…`);
+  assert.equal(aboutOf({ path: 3 }), "");
+  assert.equal(aboutOf(null), "");
+});
+
+test("what was changed is listed by the names that files have now, each once", () => {
+  const live = new Live();
+  const hunks = [{ line: 1, removed: "x\n", added: "y\n" }];
+  const take = (changeId: string, data: Partial<EventData["edit.applied"]> & { path: string }): Live =>
+    live.take("edit.applied", { changeId, hunks, where: "buffer", ...data });
+  take("chg_1", { path: "a.py" });
+  take("chg_2", { path: "d.py" });
+  take("chg_3", { path: "a.py", to: "b.py", operation: "rename", hunks: [] });
+  take("chg_4", { path: "b.py" });
+  take("chg_5", { path: "a.py", operation: "create" });
+  assert.deepEqual(
+    byFile(live.session.changes.inPlace).map(({ path, before, changes }) => [
+      path,
+      before,
+      changes.map(({ changeId }) => changeId),
+    ]),
+    [
+      ["d.py", "d.py", ["chg_2"]],
+      ["b.py", "a.py", ["chg_1", "chg_3", "chg_4"]],
+      ["a.py", "a.py", ["chg_5"]],
+    ],
+  );
+});
+
+test("an answer that is withdrawn is empty, and what it cost before it failed or was stopped counts", () => {
+  const live = new Live().take("turn.started", STARTED);
+  const frame = { sessionId: "ses_1", turnId: "turn_1", messageId: "m", offset: 0 };
+  live.session.stream({ ...frame, kind: "reasoning", text: "Hm." });
+  live.session.takeChanged();
+  live.take("model.reset", { messageId: "m", text: "", reason: "cut_stream" });
+  assert.equal(live.entry("answer", "answer:m").reasoning, "");
+  assert.deepEqual(live.session.takeChanged(), ["answer:m"]);
+  const failed = { messageId: "m", kind: "auth", purpose: "main", message: "no" };
+  live.take("model.failed", { ...failed, usage: { inputTokens: 3, cost: 0.5 } });
+  assert.deepEqual(live.session.usage, { inputTokens: 3, outputTokens: 0, cost: 0.5 });
+  const stopped = { messageId: "s", text: "", toolCalls: [], finishReason: "cancelled" };
+  live.take("model.responded", stopped);
+  assert.equal(live.session.usage.cost, 0.5, "nothing had come of it");
+  live.take("model.responded", { ...stopped, finishReason: "stop", text: "Yes." });
+  assert.equal(live.session.usage.cost, 0.5, "what says nothing of its cost is no request");
+});
