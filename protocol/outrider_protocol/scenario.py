@@ -200,6 +200,14 @@ class Close(ScriptWire):
     path: str
 
 
+class Rename(ScriptWire):
+    """Rename or move a file, or a folder, in the editor, which tells the server of it if it tells any."""
+
+    do: Literal["rename"]
+    path: str
+    to: str
+
+
 class EditorUndo(ScriptWire):
     """Undo, or redo, in the editor."""
 
@@ -247,7 +255,7 @@ class ReadLog(ScriptWire):
 
 
 Step = Annotated[
-    Run | Wait | Until | Reply | Steer | Cancel | Action | Command | OpenFile | Type | Save | Close | EditorUndo
+    Run | Wait | Until | Reply | Steer | Cancel | Action | Command | OpenFile | Type | Save | Close | Rename | EditorUndo
     | Undo | Write | Configure | Restart | ReadLog,
     Field(discriminator="do"),
 ]  # fmt: skip

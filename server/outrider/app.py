@@ -15,6 +15,7 @@ from outrider import __version__
 from outrider.agent import papers
 from outrider.agent.prompt import Briefing
 from outrider.agent.recording import Recordings
+from outrider.agent.renames import Renames
 from outrider.agent.services import Services
 from outrider.agent.sessions import Sessions
 from outrider.agent.state import SessionState
@@ -84,6 +85,7 @@ class App:
 
     services: Services
     sessions: Sessions
+    renames: Renames
     outside: Outside
     base: Settings
     """The settings without what the workspace says."""
@@ -159,6 +161,7 @@ class App:
 
     async def close(self, reason: str) -> None:
         """Let go of everything: turns, processes, connections, and the log last."""
+        await self.renames.close()
         await self.sessions.close(reason)
         await self.task_document.close()
         await self.recordings.close()
@@ -304,6 +307,7 @@ async def start(
     app = App(
         services,
         sessions,
+        Renames(services, sessions.follow),
         around,
         settings,
         settings,

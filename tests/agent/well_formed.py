@@ -45,7 +45,9 @@ class _Log:
             assert event["seq"] == self.seq + 1, f"seq {event['seq']} after {self.seq}"
         self.seq = event["seq"]
         EVENT_TYPES[kind].from_wire(data)
-        assert not self.closed or kind == "session.restored", f"{kind} after session.closed"
+        assert not self.closed or kind in {"session.restored", "workspace.renamed"}, (
+            f"{kind} after session.closed"
+        )
         handler = getattr(self, "on_" + kind.replace(".", "_"), None)
         if handler:
             handler(event.get("turnId"), data)

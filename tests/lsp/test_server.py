@@ -42,7 +42,10 @@ async def test_what_initialize_says():
             "codeActionKinds": ["quickfix", "refactor.rewrite", "source", "source.outrider"]
         },
         "executeCommandProvider": {"commands": list(COMMAND_NAMES), "workDoneProgress": True},
-        "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
+        "workspace": {
+            "workspaceFolders": {"supported": True, "changeNotifications": True},
+            "fileOperations": {"didRename": {"filters": [{"scheme": "file", "pattern": {"glob": "**"}}]}},
+        },
         "experimental": {"outrider": {"protocolVersion": 1, "extensions": ["ask", "diagnostics", "save"]}},
     }
 

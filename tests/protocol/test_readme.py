@@ -42,6 +42,7 @@ VALUES: dict[str, type[Wire]] = {
     "SessionSummary": commands.SessionSummary,
     "GoingFolder": events.GoingFolder,
     "TouchedFile": events.TouchedFile,
+    "RenamedFile": events.RenamedFile,
     "NotSaved": events.NotSaved,
     "JobInfo": commands.JobInfo,
     "FolderTrust": commands.FolderTrust,

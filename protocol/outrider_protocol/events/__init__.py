@@ -31,6 +31,7 @@ from outrider_protocol.events.edits import (
     NotSaved,
     NotUndoable,
     Operation,
+    RenamedFile,
     TouchedFile,
     UndoAsked,
     UndoFinished,
@@ -39,6 +40,7 @@ from outrider_protocol.events.edits import (
     UndoScope,
     WireHunk,
     WorkspaceChanged,
+    WorkspaceRenamed,
     WorkspaceSaved,
     WorkspaceTouched,
 )
@@ -155,6 +157,7 @@ __all__ = [
     "QuestionAsked",
     "Range",
     "ReadText",
+    "RenamedFile",
     "ReviewedHunk",
     "RouteCandidate",
     "RulePattern",
@@ -194,6 +197,7 @@ __all__ = [
     "WireProviderData",
     "WireToolCall",
     "WorkspaceChanged",
+    "WorkspaceRenamed",
     "WorkspaceSaved",
     "WorkspaceTouched",
 ]
@@ -206,7 +210,7 @@ EVENTS: tuple[type[EventData], ...] = (
     ToolRequested, ToolStarted, ToolFinished,
     ApprovalRequested, ApprovalResolved, QuestionAsked, QuestionAnswered, ToolAsked, ToolAnswered,
     EditProposed, EditApplying, EditApplied, EditRejected, EditMerged, UndoRequested, UndoAsked,
-    UndoFinished, WorkspaceChanged, WorkspaceTouched, WorkspaceSaved, JobStarted, JobFinished,
+    UndoFinished, WorkspaceChanged, WorkspaceTouched, WorkspaceRenamed, WorkspaceSaved, JobStarted, JobFinished,
     PlanUpdated, InstructionsFound, MapDrawn, ContextCompacted, ContextPruned, ContextTrimmed, BudgetExhausted, SteeringReceived, ErrorRaised,
 )  # fmt: skip
 

@@ -251,6 +251,29 @@ class WorkspaceTouched(EventData):
     """Why it is not known what else it changed; absent where all was looked at."""
 
 
+class RenamedFile(Wire):
+    """A file that has another path, and what a session knows of it goes on there."""
+
+    path: str
+    to: str
+    place: str | None = None
+    """Its real path before, where `path` in the session's folders does not tell it, as for an edit."""
+    to_place: str | None = None
+    """Its real path now, where `to` does not tell it."""
+
+
+class WorkspaceRenamed(EventData):
+    """A file, or a folder, was renamed or moved in the editor: what the session knows of it follows."""
+
+    TYPE = "workspace.renamed"
+    path: str
+    to: str
+    files: list[RenamedFile]
+    """The files that the session knows, of a folder those in it."""
+    told: str
+    """What the model is told of it with the next request."""
+
+
 class NotSaved(Wire):
     """A document that the client did not save."""
 

@@ -29,6 +29,7 @@ async def look_around(services: Services, record: Record, turn_id: str) -> None:
         record: The session's log.
         turn_id: The turn that is about to ask the model.
     """
+    record.let_in()
     seen = record.state.seen
     sights = {
         path: sight for path in seen if (sight := seen.get(path)) is not None and not is_secret_file(path)

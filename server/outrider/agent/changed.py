@@ -120,7 +120,7 @@ class Places:
         Raises:
             StoreReadError: the log is damaged or cannot be read.
         """
-        roots = [one for one in journal.roots() if path in {one.path, one.to} and one.operation != "rename"]
+        roots = _may_be_at(journal, path)
         if not roots:
             return None
         async with self._looking:
@@ -140,7 +140,7 @@ class Places:
         Raises:
             StoreReadError: the log is damaged or cannot be read.
         """
-        roots = [one for one in journal.roots() if path in {one.path, one.to} and one.operation != "rename"]
+        roots = _may_be_at(journal, path)
         if not roots:
             return []
         async with self._looking:
@@ -173,6 +173,13 @@ class Places:
                 self._known.clear()
             known = self._known[session_id] = made, await histories_of(self._services, journal)
         return known[1]
+
+
+def _may_be_at(journal: Journal, path: str) -> list[ChangeRecord]:
+    """The changes that may be of the file at a path: none, where nothing was ever there."""
+    came = any(one.by_person and one.to == path for one in journal.records)
+    edits = [one for one in journal.roots() if one.operation != "rename"]
+    return edits if came else [one for one in edits if path in {one.path, one.to}]
 
 
 def _seen(
@@ -235,7 +242,7 @@ def _info(
         turn_id=record.turn_id,
         step=record.step,
         call_id=record.call_id,
-        path=record.path,
+        path=folded.path_of(record),
         to=record.to,
         operation=record.operation,
         hunks=hunks,

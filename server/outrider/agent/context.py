@@ -371,6 +371,9 @@ class TurnContext:
         ends = {_hash(one) for one in (on_disk, plain, plain.replace("\r\n", "\n"))}
         wanted: str | None = _hash(text)
         for record in reversed(self._record.state.journal.records):
+            if record.by_person and record.to == path:
+                path = record.path
+                continue
             if record.state != "applied" or record.path != path:
                 continue
             if record.operation != "edit" or wanted != record.after or record.planned != record.after:

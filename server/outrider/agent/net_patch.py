@@ -94,7 +94,7 @@ async def _without_text(services: Services, journal: Journal, turn_id: str | Non
     left_out: list[LeftOut] = []
     for one in [*journal.lasting(turn_id), *journal.modes(turn_id)]:
         if one.mode is not None:
-            now = await mode_now(services, one.path)
+            now = await mode_now(services, journal.path_now(one.path, one.number))
             if now is None or now == one.mode or _is_program(now) != _is_program(one.mode):
                 continue
         left_out.append(LeftOut(path=one.path, reason=one.reason))
@@ -218,11 +218,12 @@ def _file_then(
     """The file of the history that was at a real path when so many changes had begun."""
     for one in reversed(records[:number]):
         if one.state == "applied" and place in {one.place, one.to_place}:
-            is_gone = one.after is None or (one.operation == "rename" and place == one.place)
+            is_gone = place == one.place if one.operation == "rename" else one.after is None
             return None if is_gone else folded.of(one.change_id)
     for one in records[number:]:
         if one.state == "applied" and place in {one.place, one.to_place}:
-            return folded.of(one.change_id) if place == one.place and one.before is not None else None
+            was_there = place == one.place and (one.by_person or one.before is not None)
+            return folded.of(one.change_id) if was_there else None
     return None
 
 

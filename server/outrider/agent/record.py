@@ -1,6 +1,6 @@
 """The pen of a session: gives events their place in the log, folds them, and hands them to the store."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from outrider.agent.state import SessionState
@@ -32,6 +32,8 @@ class Record:
         """The secrets of the session."""
         self.stored: set[str] = set(state.requested)
         """Content hashes that the store is known to have."""
+        self._coming: list[Callable[[], EventData | None]] = []
+        """What happened outside, and has not come into the log yet."""
 
     def append(
         self, data: EventData, *, turn_id: str | None = None, blobs: Mapping[str, bytes] | None = None
@@ -51,6 +53,30 @@ class Record:
         self._store.append(event, blobs=blobs or {})
         if blobs:
             self.stored.update(blobs)
+        self._let_in_when_waiting()
+
+    def bring(self, make: Callable[[], EventData | None]) -> None:
+        """Append what happened outside: at once, or as soon as a turn that runs waits for somebody, or looks around.
+
+        In between a request may be put together, which would lack it, and so would all later ones.
+
+        Args:
+            make: Gives the event, once its time has come; None for none.
+        """
+        self._coming.append(make)
+        self._let_in_when_waiting()
+
+    def let_in(self) -> None:
+        """Append what happened outside meanwhile."""
+        coming, self._coming = self._coming, []
+        for make in coming:
+            if (data := make()) is not None:
+                self.append(data, turn_id=self.state.current)
+
+    def _let_in_when_waiting(self) -> None:
+        state = self.state
+        if self._coming and (state.current is None or state.awaiting or state.open):
+            self.let_in()
 
     def _learn(self, data: EventData, wire: Mapping[str, Any], blobs: Mapping[str, bytes]) -> None:
         """Take in the values of files that are called like those of secrets: their texts come with the events that name them."""

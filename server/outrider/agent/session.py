@@ -14,6 +14,7 @@ from outrider.agent.context import TurnContext
 from outrider.agent.inbox import Channel, Inbox
 from outrider.agent.open_items import Refusal, decision_title
 from outrider.agent.record import Record
+from outrider.agent.renames import Following, Renamed
 from outrider.agent.services import Services
 from outrider.agent.titling import Titling
 from outrider.agent.turn import Turn
@@ -370,6 +371,11 @@ class Session:
                 return Refused("nothing_to_undo", message)
             problem = await self._record.settled()
             return Refused("store_failed", problem) if problem else result
+
+    async def renamed(self, renamed: Renamed) -> None:
+        """Follow what was renamed in the editor; an undo that runs is brought to its end first."""
+        async with self._undoing:
+            await Following(self._services, self._record, self._touched).follow(renamed)
 
     # --- what there is to see ------------------------------------------------------------------------------------
 

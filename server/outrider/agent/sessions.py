@@ -1,8 +1,10 @@
 """The sessions of a workspace: those that run in this process, and those that are only in the log."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
+from pathlib import PurePath
 from typing import Any, Literal, get_args
 from weakref import WeakValueDictionary
 
@@ -12,6 +14,7 @@ from outrider.agent.inbox import Channel
 from outrider.agent.masking import masking_for
 from outrider.agent.open_items import Refusal
 from outrider.agent.record import Record
+from outrider.agent.renames import Renamed, event_of, known_files
 from outrider.agent.resting import Resting
 from outrider.agent.review_paper import UnderReview
 from outrider.agent.services import Services
@@ -43,6 +46,8 @@ from outrider_protocol.commands import (
 from outrider_protocol.events import Open, Outcome
 from outrider_protocol.notifications import Event
 from outrider_protocol.settings import BY_TIERS, Tiers
+
+log = logging.getLogger(__name__)
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 MOST_IDLE = 8
@@ -96,6 +101,10 @@ class Sessions:
     def is_elsewhere(self, session_id: str) -> bool:
         """Whether another process runs a session with something open, as far as it was looked for."""
         return session_id in self._elsewhere and session_id not in {*self._open, *self._resting}
+
+    def runs(self, session_id: str) -> bool:
+        """Whether a session is open in this process."""
+        return session_id in self._open
 
     def get(self, session_id: str) -> Session | Refused:
         """The open session of that id."""
@@ -290,10 +299,9 @@ class Sessions:
 
     async def list(self) -> SessionsResult:
         """The sessions of this workspace, the latest first."""
-        folders = {folder.uri for folder in self._services.folders.folders}
         listed: list[SessionSummary] = []
         for row in await self._services.store.sessions():
-            if folders and not folders & set(row.folders):
+            if not self._is_here(row):
                 continue
             state, elsewhere = self._doing(row)
             listed.append(
@@ -335,6 +343,46 @@ class Sessions:
             if params.id is not None and not _names(session.record.state, params.id):
                 return _unknown_change(params.id, session_id)
             return await session.undo(params, looked, redo=redo)
+
+    async def follow(self, renamed: Renamed) -> None:
+        """Have the sessions of this workspace follow what was renamed: those that are open, and those that changed it.
+
+        Not those that another process runs, nor sessions at rest that only read it.
+
+        Raises:
+            StoreReadError: the log is damaged or cannot be read.
+        """
+        await self._opened()
+        for session in self.running:
+            await session.renamed(renamed)
+        for row in await self._services.store.sessions():
+            if self._is_here(row) and row.session_id not in self._open:
+                async with self._lock_of(row.session_id):
+                    if row.session_id not in self._open:
+                        await self._follow_at_rest(row.session_id, renamed)
+
+    async def _follow_at_rest(self, session_id: str, renamed: Renamed) -> None:
+        store = self._services.store
+        if not await store.changed(session_id, PurePath(renamed.path).name):
+            return
+        lock = store.lock(session_id)
+        if lock is None:
+            log.info("another process runs %s, which does not follow a rename", session_id)
+            return
+        try:
+            state = await self._fold(session_id)
+            links = await asyncio.to_thread(renamed.links, known_files(state))
+            if (event := event_of(state, renamed, links)) is not None:
+                record = Record(store, self._services.clock, state, masking_for(self._services, state))
+                record.append(event)
+                await record.settled()
+        finally:
+            lock.release()
+
+    def _is_here(self, row: SessionRow) -> bool:
+        """Whether a session is of this workspace."""
+        folders = {folder.uri for folder in self._services.folders.folders}
+        return not folders or bool(folders & set(row.folders))
 
     async def changes(self, params: ChangesParams) -> ChangesResult | Refused:
         """What a session changed, whoever runs it; without an id, the latest one that changed something, else the latest."""

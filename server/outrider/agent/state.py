@@ -484,6 +484,7 @@ _FOLDS = {
     "steering.received": _steering,
     "workspace.changed": _changed,
     "workspace.touched": _changed,
+    "workspace.renamed": _told,
     "instructions.found": _told,
     "map.drawn": _mapped,
     "context.compacted": _rewritten,

@@ -291,6 +291,11 @@ class Renderer:
             case "workspace.changed":
                 way = _WAYS.get(data.get("by", ""), "by someone else")
                 self._line(f"  {one_line(data['path'])} {_became(data)} {way}", "yellow")
+            case "workspace.renamed":
+                self._line(
+                    f"  {one_line(data['path'])} was renamed to {one_line(data['to'])} in the editor",
+                    "yellow",
+                )
             case "workspace.touched":
                 for one in data["files"]:
                     how = "got another mode" if one["how"] == "mode" else f"was {one['how']}"

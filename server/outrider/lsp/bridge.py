@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, cast
 
@@ -27,6 +27,7 @@ from outrider.workspace.documents import DocumentStore
 from outrider_protocol import (
     ANSWER,
     CANCEL,
+    CHANGES,
     EVENTS,
     EXPLORE,
     REDO,
@@ -39,8 +40,12 @@ from outrider_protocol import (
 )  # fmt: skip
 
 ALREADY_SENT = "what stands there was sent already; write on, and send that"
-_MOVES_CHANGES = frozenset({"edit.applied", "edit.merged", "workspace.changed", "session.restored"})
+_MOVES_CHANGES = frozenset(
+    {"edit.applied", "edit.merged", "workspace.changed", "workspace.renamed", "session.restored"}
+)
 """Events after which changes are elsewhere."""
+_GOES_BY_NAMES: Final = frozenset({CHANGES, REDO, RUN, UNDO})
+"""Commands that wait until what was renamed before is followed."""
 _ASKED_FOR: Final[Mapping[str, tuple[str, ...]]] = {
     RUN: ("prompt",),
     EXPLORE: ("prompt",),
@@ -73,6 +78,8 @@ class Bridge:
         app.services.store.subscribe(self._on_event)
 
     def _on_event(self, event: LoggedEvent) -> None:
+        if event.type == "workspace.renamed" and not self._app.sessions.runs(event.session_id):
+            return  # clients take who tells of a session for the one that runs it
         if (held := self._held.get(event.session_id)) is not None:
             held.append(event)
         else:
@@ -99,6 +106,8 @@ class Bridge:
 
     async def execute(self, command: str, argument: Any, work_done_token: str | int | None) -> Any:
         """Do a command of the command table. Raises CommandError."""
+        if command in _GOES_BY_NAMES:
+            await self._app.renames.settled()
         if command == WAIT and work_done_token is not None and isinstance(argument, dict):
             turn_id = str(cast("dict[str, Any]", argument).get("turnId", ""))
             with self._reporter.also(work_done_token, turn_id):
@@ -184,6 +193,10 @@ class Bridge:
         """Take over other workspace folders."""
         self._app.set_folders(folders)
 
+    def files_renamed(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """Have the sessions follow what the person renamed."""
+        self._app.renames.take_in(pairs)
+
     async def close(self, reason: str) -> None:
         """Let go of everything."""
         await self._app.close(reason)
@@ -248,6 +261,9 @@ class ClosedBridge:
 
     async def folders_changed(self, folders: tuple[tuple[str, str], ...]) -> None:
         """Nothing to tell."""
+
+    def files_renamed(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """Nobody to follow them."""
 
     async def close(self, reason: str) -> None:
         """Nothing to let go of."""

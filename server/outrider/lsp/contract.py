@@ -1,6 +1,6 @@
 """What the server asks of the house behind it, which is loaded after `initialize` is answered."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from outrider.lsp.editor import ClientEditor
@@ -39,6 +39,10 @@ class Bridge(Protocol):
 
     async def folders_changed(self, folders: tuple[tuple[str, str], ...]) -> None:
         """Take over other workspace folders: name and URI of each."""
+        ...
+
+    def files_renamed(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """Take in what was renamed in the editor: old and new URI of each file or folder."""
         ...
 
     async def close(self, reason: str) -> None:

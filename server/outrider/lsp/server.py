@@ -117,6 +117,7 @@ class Server(LanguageServer):
             types.TEXT_DOCUMENT_DID_SAVE: self._did_save,
             types.TEXT_DOCUMENT_DID_CLOSE: self._did_close,
             types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: self._did_change_folders,
+            types.WORKSPACE_DID_RENAME_FILES: self._did_rename_files,
             types.WORKSPACE_DID_CHANGE_CONFIGURATION: self._did_change_configuration,
             types.WORKSPACE_EXECUTE_COMMAND: self._execute_command,
             types.TEXT_DOCUMENT_CODE_ACTION: self._code_action,
@@ -277,6 +278,11 @@ class Server(LanguageServer):
         bridge = await self._ready()
         await bridge.folders_changed(self._folder_pairs())
 
+    async def _did_rename_files(self, params: types.RenameFilesParams) -> None:
+        # LSP 3.17, "DidRenameFiles Notification".
+        pairs = [(one.old_uri, one.new_uri) for one in params.files]
+        (await self._ready()).files_renamed(pairs)
+
     def _folder_pairs(self) -> tuple[tuple[str, str], ...]:
         return tuple((name, uri) for uri, name in self._folders.items())
 
@@ -372,7 +378,10 @@ def _capabilities(profile: ClientProfile) -> dict[str, Any]:
         },
         "codeActionProvider": {"codeActionKinds": list(CODE_ACTION_KINDS)},
         "executeCommandProvider": {"commands": list(COMMAND_NAMES), "workDoneProgress": True},
-        "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
+        "workspace": {
+            "workspaceFolders": {"supported": True, "changeNotifications": True},
+            "fileOperations": {"didRename": {"filters": [{"scheme": "file", "pattern": {"glob": "**"}}]}},
+        },
         "experimental": {"outrider": {"protocolVersion": PROTOCOL_VERSION, "extensions": list(EXTENSIONS)}},
     }
 

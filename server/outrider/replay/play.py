@@ -148,7 +148,8 @@ class _Recorder(Record):
             return self._only_fold(data, turn_id)
         expected = self._tape.next
         got = {"type": data.TYPE, "turnId": turn_id, "data": data.to_wire()}
-        if self.state.current is not None and _breaks_off(expected, data):
+        breaks_off = expected is None or (self._tape.has_ended and data.TYPE not in _AT_A_RESTART)
+        if self.state.current is not None and breaks_off:
             self.muted = True
             return self._only_fold(data, turn_id)
         if expected is None or not _same(expected, got):
@@ -171,10 +172,8 @@ class _Recorder(Record):
         self.state.apply(LoggedEvent(seq, ts, self.state.session_id, turn_id, data.TYPE, data.to_wire()))
 
 
-def _breaks_off(expected: LoggedEvent | None, data: EventData) -> bool:
-    """Whether the process died here, or the log was taken in the middle of a turn: what came then is not known."""
-    return expected is None or (expected.type == "session.restored" and data.TYPE != "session.restored")
-
+_AT_A_RESTART: Final = frozenset({"session.restored", "workspace.renamed"})
+"""What comes where a process has ended, or the log was taken in the middle of a turn: all else then is not known."""
 
 _PLACES = {
     "place": "place",
@@ -337,9 +336,12 @@ class _Player:
         lock = self._services.store.lock(state.session_id)
         if lock is None:
             raise RuntimeError("the lock of a session in a folder of our own is taken")
-        self._record = _Recorder(self._services.store, self._clock, state, self._tape, self)
+        self._record = self._pen(state)
         self._session = Session(self._services, self._record, lock, show=_show_nothing)
         return self._session
+
+    def _pen(self, state: SessionState) -> "_Recorder":
+        return _Recorder(self._services.store, self._clock, state, self._tape, self)
 
     def _fold(self) -> SessionState:
         state = SessionState(self._tape.session_id)
@@ -363,7 +365,7 @@ class _Player:
     async def _feed(self, coming: Input) -> None:
         event, data = coming.event, coming.event.data
         session = self._session
-        if session is None and coming.kind not in {"begin", "restore"}:
+        if session is None and coming.kind not in {"begin", "restore", "aside"}:
             return self.differs(event, None)
         match coming.kind:
             case "begin":
@@ -404,15 +406,19 @@ class _Player:
             case "cancel":
                 await self._until(lambda: self._can_be_cancelled(event.turn_id or ""))
                 self._start(self._now(session).cancel(event.turn_id or "", data["reason"]))
-            case "undo" | "changed":
+            case "aside":
+                await self._abandon()
+                self._record = self._pen(self._fold())
+                self._take_over(event)
+            case "undo" | "changed" | "renamed":
                 # It meets files and a person that are not in the log: what it did is taken over.
-                if self._record is not None:
-                    self._record.append(
-                        EVENT_TYPES[event.type].from_wire(data),
-                        turn_id=event.turn_id,
-                        blobs=self._texts(data),
-                    )
+                self._take_over(event)
         return None
+
+    def _take_over(self, event: LoggedEvent) -> None:
+        if self._record is not None:
+            data = EVENT_TYPES[event.type].from_wire(event.data)
+            self._record.append(data, turn_id=event.turn_id, blobs=self._texts(event.data))
 
     def _can_be_cancelled(self, turn_id: str) -> bool:
         """Whether a turn has come to where it was cancelled: it waits for something there, or in the queue."""

@@ -29,6 +29,8 @@ InputKind = Literal[
     "cancel",
     "undo",
     "changed",
+    "renamed",
+    "aside",
 ]
 
 _OF_TYPE: Mapping[str, InputKind] = {
@@ -47,6 +49,7 @@ _OF_TYPE: Mapping[str, InputKind] = {
     "map.drawn": "changed",
     "session.titled": "changed",
     "workspace.touched": "changed",
+    "workspace.renamed": "renamed",
     "job.started": "changed",
     "job.finished": "changed",
 }
@@ -106,6 +109,12 @@ class Tape:
             if event.type == "session.restored" and event.seq > self.position + 1:
                 return
             yield event
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the process that wrote the log came no further than this."""
+        coming = next((one for one in self.events[self.position :] if one.type != "workspace.renamed"), None)
+        return coming is None or coming.type == "session.restored"
 
     def first_ahead(self, *types: str, **data: Any) -> LoggedEvent | None:
         """The next event of one of these types whose data has these values."""
@@ -214,7 +223,7 @@ class Tape:
         """Hang if the turn came no further than this."""
         await self.hang_if_over()
         coming = self.next
-        if coming is None or coming.type == "session.restored":
+        if coming is None or self.has_ended:
             await self.hang()
         elif coming.type == "turn.phase" and coming.data["to"] == "finish":
             ended = self.first_ahead("turn.finished")
@@ -276,6 +285,8 @@ def _inputs(events: Sequence[LoggedEvent]) -> Iterator[Input]:
                 continue
             case "session.restored":
                 cut_off |= undoing
+            case "workspace.renamed" if _is_aside(events, event):
+                kind = "aside"
             case _ if event.type.startswith(("edit.", "undo.")) and event.turn_id is None:
                 change_id = event.data.get("changeId", "")
                 if event.type == "edit.applying":
@@ -289,6 +300,15 @@ def _inputs(events: Sequence[LoggedEvent]) -> Iterator[Input]:
                 pass
         if kind is not None:
             yield Input(kind, event.seq - 1, event)
+
+
+def _is_aside(events: Sequence[LoggedEvent], renamed: LoggedEvent) -> bool:
+    """Whether no process ran the session when a file that it knew was renamed, or it may be so."""
+    others = (one for one in events[renamed.seq :] if one.type != renamed.type)
+    before = (one for one in reversed(events[: renamed.seq - 1]) if one.type != renamed.type)
+    coming, last = next(others, None), next(before, None)
+    was_closed = last is not None and last.type == "session.closed"
+    return was_closed or (coming is not None and coming.type == "session.restored")
 
 
 def _closed_after(events: Sequence[LoggedEvent], closed: LoggedEvent) -> int:

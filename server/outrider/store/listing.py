@@ -8,6 +8,11 @@ from typing import Any
 from outrider.store.schema import LANDMARKS, TITLES
 
 _TITLE_LENGTH = 80
+_LATEST = (
+    "SELECT (SELECT ts FROM events WHERE session_id = ?1 AND type != 'workspace.renamed' ORDER BY seq DESC LIMIT 1), "
+    "max(seq) FROM events WHERE session_id = ?1"
+)
+"""Nobody used a session that only followed a file to another path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +23,7 @@ class SessionRow:
     started_at: str
     """`ts` of its first event."""
     last_at: str
-    """`ts` of its last event."""
+    """`ts` of its last event, but for files that it followed to another path."""
     last_seq: int
     title: str = ""
     """What a model named it, else the first task, as one line of at most 80 characters; empty before there is one."""
@@ -46,9 +51,7 @@ def list_sessions(connection: sqlite3.Connection) -> list[SessionRow]:
     for session_id, turn_id, ts, type_, text in landmarks:
         row = rows.get(session_id)
         if row is None:
-            last_at, last_seq = connection.execute(
-                "SELECT ts, seq FROM events WHERE session_id = ? ORDER BY seq DESC LIMIT 1", (session_id,)
-            ).fetchone()
+            last_at, last_seq = connection.execute(_LATEST, (session_id,)).fetchone()
             row = SessionRow(session_id, started_at=ts, last_at=last_at, last_seq=last_seq)
         rows[session_id] = _fold(row, turn_id, type_, json.loads(text))
     titles = connection.execute(

@@ -176,6 +176,14 @@ class Store:
         """
         return await self._reader.sessions()
 
+    async def changed(self, session_id: str, name: str) -> bool:
+        """Whether a session may have changed a file with that name, or one below a folder with it.
+
+        Raises:
+            StoreReadError: the log cannot be read.
+        """
+        return await self._reader.changed(session_id, name)
+
     async def find_turn(self, turn_id: str) -> str | None:
         """The session that a queued or started turn belongs to, None for an unknown turn.
 

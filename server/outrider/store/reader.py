@@ -65,6 +65,19 @@ class Reader:
         row = await self._read(lambda: self._connection.execute(query, (turn_id,)).fetchone())
         return None if row is None else row[0]
 
+    async def changed(self, session_id: str, name: str) -> bool:
+        """Whether an event of a session that changes files has that name in it."""
+        if not storable(session_id):
+            return False
+        query = (
+            "SELECT 1 FROM events WHERE session_id = ? "
+            "AND (type LIKE 'edit.%' OR type LIKE 'workspace.%') AND instr(data, ?) LIMIT 1"
+        )
+        # As it stands in JSON; half a character makes all of it ASCII.
+        written = json.dumps(name, ensure_ascii=not storable(name))[1:-1]
+        row = await self._read(lambda: self._connection.execute(query, (session_id, written)).fetchone())
+        return row is not None
+
     async def _read(self, read: Callable[[], _T]) -> _T:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, read)

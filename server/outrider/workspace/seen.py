@@ -52,6 +52,9 @@ class Seen:
             case "workspace.changed" if data["path"] in self._sights and not data.get("unshown"):
                 whole = self._sights[data["path"]].whole and data.get("whole", True)
                 self._put(data["path"], Sight(data.get("after"), whole=whole))
+            case "workspace.renamed":
+                for one in data["files"]:
+                    self._moved(one["path"], one["to"])
             case "edit.applying" if "callId" in data:
                 self._planned[data["changeId"]] = data.get("after")
             case "edit.rejected":
@@ -84,6 +87,12 @@ class Seen:
                 self._put(path, Sight(after, whole=False))
             case _:
                 pass
+
+    def _moved(self, path: str, to: str) -> None:
+        # What it knows to be gone is not what has another path now.
+        if (sight := self._sights.get(path)) is not None and sight.expected is not None:
+            self._put(path, Sight(None))
+            self._put(to, sight)
 
     def _put(self, path: str, sight: Sight) -> None:
         self._sights.pop(path, None)

@@ -759,6 +759,13 @@
 ---@field hash string
 ---@field path string
 
+--- A file that has another path, and what a session knows of it goes on there.
+---@class outrider.RenamedFile
+---@field path string
+---@field place? string
+---@field to string
+---@field toPlace? string
+
 --- The names that the workspace's files define, of which the model is told those that matter for what is at hand.
 ---@class outrider.RepositoryMapSettings
 ---@field enabled? boolean
@@ -1273,6 +1280,14 @@
 ---@field unsure? boolean
 ---@field whole? boolean
 
+--- A file, or a folder, was renamed or moved in the editor: what the session knows of it follows.
+---@class outrider.WorkspaceRenamed
+---@field files outrider.RenamedFile[]
+---@field path string
+---@field secrets? outrider.Secret[]
+---@field to string
+---@field told string
+
 --- Before a command the client was asked to save what the agent had changed: what is saved, by what is seen.
 ---@class outrider.WorkspaceSaved
 ---@field by 'extension'|'refactoring'
@@ -1344,5 +1359,6 @@
 ---| 'undo.finished' # UndoFinished
 ---| 'undo.requested' # UndoRequested
 ---| 'workspace.changed' # WorkspaceChanged
+---| 'workspace.renamed' # WorkspaceRenamed
 ---| 'workspace.saved' # WorkspaceSaved
 ---| 'workspace.touched' # WorkspaceTouched

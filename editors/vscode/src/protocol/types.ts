@@ -847,6 +847,14 @@ export interface ReadText {
   path: string;
 }
 
+/** A file that has another path, and what a session knows of it goes on there. */
+export interface RenamedFile {
+  path: string;
+  place?: string;
+  to: string;
+  toPlace?: string;
+}
+
 /** The names that the workspace's files define, of which the model is told those that matter for what is at hand. */
 export interface RepositoryMapSettings {
   enabled?: boolean;
@@ -1429,6 +1437,15 @@ export interface WorkspaceChanged {
   whole?: boolean;
 }
 
+/** A file, or a folder, was renamed or moved in the editor: what the session knows of it follows. */
+export interface WorkspaceRenamed {
+  files: RenamedFile[];
+  path: string;
+  secrets?: Secret[];
+  to: string;
+  told: string;
+}
+
 /** Before a command the client was asked to save what the agent had changed: what is saved, by what is seen. */
 export interface WorkspaceSaved {
   by: "extension" | "refactoring";
@@ -1534,6 +1551,7 @@ export interface EventData {
   "undo.finished": UndoFinished;
   "undo.requested": UndoRequested;
   "workspace.changed": WorkspaceChanged;
+  "workspace.renamed": WorkspaceRenamed;
   "workspace.saved": WorkspaceSaved;
   "workspace.touched": WorkspaceTouched;
 }

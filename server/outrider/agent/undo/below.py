@@ -40,7 +40,7 @@ async def below_documents(services: Services, journal: Journal, folded: Historie
         if disk is None and is_there:
             continue  # there is no telling what is in it
         if await asyncio.to_thread(_is_in, file, record, None if disk is None else disk.text):
-            found[record.change_id] = NotUndoable(what=record.path, reason=REASON)
+            found[record.change_id] = NotUndoable(what=folded.path_of(record), reason=REASON)
     return found
 
 

@@ -140,7 +140,8 @@ async def what_is_left(
     made -= {record.to for record in journal.records if record.operation == "rename"}
     found: list[Lasting] = []
     for one in left:
-        now = None if one.mode is None else await mode_now(services, one.path)
+        path = journal.path_now(one.path, one.number)
+        now = None if one.mode is None else await mode_now(services, path)
         is_back = one.mode is not None and (now == one.mode or (now is None and one.path in made))
         if not is_back:
             found.append(one)

@@ -106,7 +106,7 @@ async def take_back(
     left = await what_is_left(services, journal, left, parts)
     stays = [] if redo else [below[one.record.change_id] for one in parts if one.record.change_id in below]
     reason = NOT_BY_UNDO if redo else NOT_THERE
-    stays += [NotUndoable(what=one.record.path, reason=reason) for one in by_hand]
+    stays += [NotUndoable(what=folded.path_of(one.record), reason=reason) for one in by_hand]
     told = {(one.what, one.reason): one for one in [*lasting(left), *stays, *result.not_undoable]}
     result = result.model_copy(update={"not_undoable": list(told.values())})
     context.record(
@@ -299,7 +299,8 @@ class TakingBack:
         for _ in range(TIMES_TRIED):
             # The same file may have been edited through a link and deleted by its own name.
             is_there = record.place is not None and record.place == file.real
-            located = await self._reached(record, record.path if is_there else file.path, file.real)
+            path = self._folded.path_of(record) if is_there else file.path
+            located = await self._reached(record, path, file.real)
             shown = None if located is None else await self._look(record, file, located)
             if located is None or shown is None:
                 return {}

@@ -59,7 +59,7 @@ class Writing:
 
     def no(self, record: ChangeRecord, reason: str) -> None:
         """Say why a change is not taken back."""
-        self.not_undoable.append(NotUndoable(what=record.path, reason=reason))
+        self.not_undoable.append(NotUndoable(what=self._folded.path_of(record), reason=reason))
 
     async def change(
         self,
@@ -127,7 +127,8 @@ class Writing:
 
     async def _was_made(self, switching: Switching, change_id: str, written: Written) -> None:
         record, change = switching.record, switching.change
-        self.undone[record.path] = self.undone.get(record.path, 0) + len(switching.hunks)
+        path = self._folded.path_of(record)
+        self.undone[path] = self.undone.get(path, 0) + len(switching.hunks)
         self.change_id = change_id
         self._name_what_is_gone(record, change)
         self._emptied |= set(emptied(record, change))

@@ -500,6 +500,10 @@ class _Fold:
                     "info",
                     f"{data.get('path')} was changed by {_BY.get(data.get('by', ''), 'somebody else')}.",
                 )
+            case "workspace.renamed":
+                self._note(
+                    event, "info", f"{data.get('path')} was renamed to {data.get('to')} in the editor."
+                )
             case "workspace.touched":
                 names = [str(one.get("path")) for one in data.get("files") or ()]
                 more = f" and {data.get('more')} more" if data.get("more") else ""

@@ -29,6 +29,8 @@ class EditOutcome:
     """Buffers that the edit opened, in order."""
     closed: list[str] = field(default_factory=list[str])
     """URIs of buffers that the edit closed."""
+    renamed: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """Old and new URI of each file that it renamed."""
 
 
 class Desk:
@@ -207,6 +209,7 @@ class Desk:
             return None if options.get("ignoreIfExists") else f"{new.name} exists"
         new.parent.mkdir(parents=True, exist_ok=True)
         old.rename(new)
+        outcome.renamed.append((change["oldUri"], change["newUri"]))
         moved = self._close(change["oldUri"], outcome)
         if moved is not None:
             buffer = self.load(change["newUri"])
@@ -215,6 +218,19 @@ class Desk:
                 self.save(buffer)  # such editors write a file to rename it
             outcome.opened.append(buffer)
         return None
+
+    def rename(self, old: Path, new: Path) -> EditOutcome:
+        """Rename a file, or a folder, as the person does it: what is open there is open at the new place then."""
+        outcome = EditOutcome(renamed=[(old.as_uri(), new.as_uri())])
+        new.parent.mkdir(parents=True, exist_ok=True)
+        old.rename(new)
+        for buffer in list(self.buffers.values()):
+            if buffer.path is not None and buffer.path.is_relative_to(old):
+                self._close(buffer.uri, outcome)
+                moved = self.load((new / buffer.path.relative_to(old)).as_uri())
+                moved.text = buffer.text
+                outcome.opened.append(moved)
+        return outcome
 
     def _close(self, uri: str, outcome: EditOutcome) -> Buffer | None:
         buffer = self.buffers.pop(uri, None)

@@ -5,7 +5,7 @@ still unless it is told to move. Edits and questions of the server are not its b
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -140,6 +140,24 @@ class DocumentClient(WireClient):
         del self.desk.buffers[buffer.uri]
         self.notify("textDocument/didClose", {"textDocument": {"uri": buffer.uri}})
 
+    def rename(self, path: str | Path, to: str | Path) -> None:
+        """Rename a file, or a folder, in the editor, which tells the server of it if it tells any."""
+        old, new = self.root / path, self.root / to
+        for buffer in list(self.desk.buffers.values()):
+            self._flush(buffer)
+        outcome = self.desk.rename(old, new)
+        for uri in outcome.closed:
+            self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+        for buffer in outcome.opened:
+            self._send_open(buffer)
+        self._tell_renamed(outcome.renamed)
+
+    def _tell_renamed(self, renamed: Sequence[tuple[str, str]]) -> None:
+        wanted = capability(self.server, "capabilities.workspace.fileOperations.didRename")
+        if self.profile.tells_renames and wanted and renamed:
+            files = [{"oldUri": old, "newUri": new} for old, new in renamed]
+            self.notify("workspace/didRenameFiles", {"files": files})
+
     def undo(self, path: str | Path) -> bool:
         """Take back the last step in a document; False if there is none."""
         buffer = self.desk.buffer(path)
@@ -234,6 +252,7 @@ class DocumentClient(WireClient):
             self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
         for buffer in list(self.desk.buffers.values()):
             self._flush(buffer)
+        self._tell_renamed(outcome.renamed)
 
     def _open_again(self) -> None:
         for buffer in self.desk.buffers.values():

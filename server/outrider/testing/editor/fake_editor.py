@@ -412,6 +412,7 @@ class FakeEditor(PreviewingClient):
             self._answer_edit(number, label, edit, outcome)
             for uri in outcome.closed:
                 self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+            self._tell_renamed(outcome.renamed)
             for buffer in self.desk.buffers.values():
                 if buffer.unsent and buffer.due is None:
                     buffer.due = self.now + self.profile.debounce_seconds

@@ -78,6 +78,9 @@ class Profile:
     late_changes_after_close: bool = False
     """Whether such an undo closes documents and then still sends their changes (VS Code)."""
 
+    tells_renames: bool = False
+    """Whether it tells what its person renames, to a server that wants to know (VS Code, Helix); else the document closes
+    and another one opens."""
     tells_with_answers: bool = False
     """Whether it tells of an edit only at the next key, or before it answers a message without a choice (vim-lsp)."""
 
@@ -152,6 +155,7 @@ def _capabilities(
     dynamic: bool = False,
     disabled_actions: bool = False,
     lenses: Literal["no", "yes", "refreshed"] = "no",
+    renames: bool = False,
 ) -> dict[str, Any]:
     # `ask`: what `additionalPropertiesSupport` says; None: questions are not mentioned.
     window: dict[str, Any] = {"workDoneProgress": progress}
@@ -187,6 +191,8 @@ def _capabilities(
         capabilities["textDocument"]["codeLens"] = {"dynamicRegistration": dynamic}
     if lenses == "refreshed":
         workspace["codeLens"] = {"refreshSupport": True}
+    if renames:
+        workspace["fileOperations"] = {"dynamicRegistration": dynamic, "didRename": True}
     if encodings is not None:
         capabilities["general"] = {"positionEncodings": list(encodings)}
     return capabilities
@@ -247,12 +253,14 @@ VSCODE: Final = Profile(
         },
         dynamic=True,
         lenses="refreshed",
+        renames=True,
     ),
     first_version=1,
     stale="refuse",
     change_before_answer=False,
     undo_spans_files=True,
     late_changes_after_close=True,
+    tells_renames=True,
     previews_edits=True,
     saves_refactorings=True,
     line_ends="majority",
@@ -288,10 +296,12 @@ HELIX: Final = Profile(
             "failureHandling": "abort",
             "normalizesLineEndings": False,
         },
+        renames=True,
     ),
     stale="refuse",
     preselects_first_action=True,
     newest_question_only=True,
+    tells_renames=True,
     final_newline="buffer",
     pulls_configuration=False,
 )
@@ -353,7 +363,8 @@ VIM_LSP: Final = Profile(
 
 STOCK: Final = Profile(
     name="stock",
-    capabilities=_capabilities(encodings=None, workspace_edit={"documentChanges": True}),
+    capabilities=_capabilities(encodings=None, workspace_edit={"documentChanges": True}, renames=True),
+    tells_renames=True,
 )
 """A client that does what the specification says and has no name."""
 

@@ -25,6 +25,7 @@ from outrider_protocol.scenario import (
     EditorTool,
     Expect,
     Occurrence,
+    Rename,
     Reply,
     Restart,
     Run,
@@ -46,7 +47,7 @@ _TITLES = {
     "reject": "Reject",
 }
 
-_MEANWHILE: Final = frozenset({"steer", "settings"})
+_MEANWHILE: Final = frozenset({"steer", "settings", "renamed"})
 """What a person can do while a question is on the screen that they answer there."""
 
 
@@ -209,6 +210,10 @@ def _texts(tape: Tape) -> tuple[dict[str, str], dict[str, str | None], set[str]]
         data = event.data
         for one in data.get("read", ()):
             before.setdefault(one["path"], tape.text(one["hash"]))
+        for one in data["files"] if event.type == "workspace.renamed" else ():
+            before.setdefault(one["to"], None)
+            if (text := after.get(one["path"])) is not None:
+                after |= {one["to"]: text, one["path"]: None}
         if not event.type.startswith("edit."):
             continue
         path, new = data["path"], data.get("to")
@@ -359,6 +364,8 @@ def _step(tape: Tape, one: Input) -> Step | None:
             return Reply(do="answer", answer=data["answer"])
         case "cancel":
             return Cancel(do="cancel", reason=data["reason"])
+        case "renamed" | "aside":
+            return Rename(do="rename", path=data["path"], to=data["to"])
         case "settings":
             return Configure(do="configure", values={"permissionMode": data["permissionMode"]})
         case "restore":

@@ -24,6 +24,7 @@ from outrider_protocol.scenario import (
     Occurrence,
     OpenFile,
     ReadLog,
+    Rename,
     Reply,
     Restart,
     Run,
@@ -157,6 +158,8 @@ class Player:
                 editor.save_all() if step.path is None else editor.save(step.path)
             case Close():
                 editor.close(step.path)
+            case Rename():
+                editor.rename(step.path, step.to)
             case EditorUndo():
                 done = editor.undo(step.path) if step.do == "editor_undo" else editor.redo(step.path)
                 if not done:

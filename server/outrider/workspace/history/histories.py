@@ -378,6 +378,8 @@ class Histories:
         self._of: dict[str, FileHistory] = {}
         self._all: list[FileHistory] = []
         """Those that are about no change of the session, too."""
+        self._named: dict[str, str] = {}
+        """Of changes the path of their file since it was renamed in the editor."""
         self.lost: set[str] = set()
         """The changes whose texts are not there any more."""
 
@@ -394,6 +396,10 @@ class Histories:
     def of(self, change_id: str) -> FileHistory | None:
         """The file that a change is about; None if that is not known any more."""
         return self._of.get(change_id)
+
+    def path_of(self, record: ChangeRecord) -> str:
+        """Where a change is: where it was made, or where somebody renamed its file to since. A rename is where it was."""
+        return record.path if record.operation == "rename" else self._named.get(record.change_id, record.path)
 
     def is_taken(self, file: FileHistory, path: str | None = None, place: str | None = None) -> bool:
         """Whether another file of the session is where one was, or at `path`: what is read there is not that one."""
@@ -481,6 +487,9 @@ class Histories:
 
     def fold(self, journal: Journal, record: ChangeRecord, texts: Mapping[str, str]) -> None:
         """Take a change in, after those before it."""
+        if record.by_person:
+            self._follow(record)
+            return
         hashes = {record.before, record.planned, record.after} - {None}
         if hashes - texts.keys():
             self.lost.add(record.change_id)
@@ -517,6 +526,15 @@ class Histories:
         self.claim(file)
         self.see(file, left)
         file.settle()
+
+    def _follow(self, record: ChangeRecord) -> None:
+        """Take in that somebody renamed a file in the editor. One that is gone stays: another one had its path."""
+        file = self._at.get(record.place or record.path)
+        if file is None or not file.exists:
+            return
+        self.moved(file, record.to or record.path, record.to_place)
+        self._named |= {change_id: file.path for change_id, one in self._of.items() if one is file}
+        self._of[record.change_id] = file
 
     def _found(self, record: ChangeRecord, before: str | None) -> FileHistory:
         """The file that a change was made to; what it made is a new one."""

@@ -80,6 +80,8 @@ class ChangeRecord:
     """What a deleted file had besides its text and its permission bits, by name."""
     unshown: bool = False
     """Whether a command changed the file below an open document that went on showing another text."""
+    by_person: bool = False
+    """Whether somebody renamed the file in the editor: its history follows, and nothing takes that back."""
 
     @property
     def makes_room(self) -> bool:
@@ -170,6 +172,8 @@ class Journal:
             if _is_replaced(event.data):
                 self._replaced.add(event.data["path"])
             self._last(event, event.data["path"], _why_lasting(event.data))
+        elif event.type == "workspace.renamed":
+            self._renamed(event)
         elif event.type == "workspace.touched":
             self._touched(event, f"`{event.data['command']}`")
         elif event.type.startswith("tool."):
@@ -273,6 +277,34 @@ class Journal:
             unshown=data.get("unshown", False),
         )
 
+    def _renamed(self, event: LoggedEvent) -> None:
+        """Take note of files that somebody renamed in the editor."""
+        for number, one in enumerate(event.data["files"], 1):
+            path, to = one["path"], one["to"]
+            record = ChangeRecord(
+                change_id=f"renamed_{event.seq}_{number}",
+                session_id=event.session_id,
+                turn_id=None,
+                call_id=None,
+                step=0,
+                path=path,
+                operation="rename",
+                to=to,
+                before=None,
+                after=None,
+                planned=None,
+                undoes=None,
+                hunks=(),
+                takes_away=False,
+                state="applied",
+                place=one.get("place", self.place_of(path)),
+                to_place=one.get("toPlace", self.place_of(to)),
+                by_person=True,
+            )
+            self._records[record.change_id] = record
+            if path in self._replaced:
+                self._replaced = {*self._replaced - {path}, to}
+
     def _takes_away(self, undone: ChangeRecord, operation: Operation, data: dict[str, Any]) -> bool:
         whole = {"create", "delete"}
         if operation in whole and (first := self.root_of(undone).operation) in whole:
@@ -288,6 +320,13 @@ class Journal:
         """How the file of that real path is written; None for what never lay in a folder of the session."""
         paths = (folders.display_at(place) for folders in self._all_folders)
         return next((path for path in paths if path is not None), None)
+
+    def path_now(self, path: str, number: int = 0) -> str:
+        """The path of a file that had one when so many changes had begun, by what was renamed in the editor since."""
+        for one in self.records[number:]:
+            if one.by_person and one.path == path:
+                path = one.to or path
+        return path
 
     def _take(self, record: ChangeRecord, seq: int) -> None:
         """Take note of what an undo took back or brought back."""
