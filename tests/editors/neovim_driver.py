@@ -48,7 +48,10 @@ class Rpc:
                 if kind == 1 and rest[0] == number:
                     assert rest[1] is None, rest[1]
                     return rest[2]
-            self._unpacker.feed(self._socket.recv(65536))
+            came = self._socket.recv(65536)
+            if not came:
+                raise ConnectionError("Neovim closed the socket")
+            self._unpacker.feed(came)
 
     def notify(self, method, *arguments):
         self._socket.sendall(msgpack.packb([2, method, arguments]))

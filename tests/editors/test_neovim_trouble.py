@@ -402,6 +402,17 @@ def test_a_task_that_is_refused_is_not_lost(plugin):
     assert nvim.lua("return _G.asked") == [["Task: "], ["Task: ", "Two an hour"]]
 
 
+def test_a_refusal_that_ends_in_a_dot_gets_no_second_one(plugin):
+    nvim = plugin().ready()
+    nvim.lua(
+        "require('outrider.client').execute = function(_, _, _, _, failed)\n"
+        "  failed({ message = 'No folder is open.' })\n"
+        "end"
+    )
+    nvim.run()
+    nvim.wait("heard('Outrider: No folder is open. `:Outrider run` without a task')")
+
+
 @EVERY_VERSION
 def test_a_task_that_is_refused_is_sent_again_as_it_was(plugin, version):
     nvim = plugin([DONE], texts=["Two an hour"], version=version).ready()

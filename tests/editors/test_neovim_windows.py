@@ -119,3 +119,19 @@ def test_the_colours_outlast_a_change_of_the_scheme(plugin):
     nvim.keys("\\a")
     nvim.until_done()
     assert nvim.text == AFTER
+
+
+def test_a_session_whose_buffer_was_wiped_out_is_shown_whole_again(plugin):
+    look = call("read_file", path="tariff.py")
+    nvim = plugin([look, EDIT, DONE]).ready().run()
+    nvim.until_asked()
+    before = nvim.shown
+    nvim.lua("vim.api.nvim_buf_delete(require('outrider.view').buffer(session()), { force = true })")
+    nvim.ex("Outrider open")
+    nvim.wait("shows('? Edit tariff.py')")
+    assert nvim.shown == before
+    nvim.keys("\\a")
+    nvim.until_done()
+    shown = nvim.shown
+    assert shown.count("# fix the price") == 1
+    assert any(line.startswith("› Edit tariff.py") for line in shown), "it goes on where it was"

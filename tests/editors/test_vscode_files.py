@@ -73,3 +73,31 @@ def test_what_cannot_be_saved_is_named_and_the_question_stays(begin: Begin) -> N
         bench.view.locator(".card button", has_text="Run without saving").click()
         bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
         assert (bench.folder / "tariff.py").read_text(encoding="utf-8") == other
+
+
+def test_what_the_editor_treats_as_read_only_is_said_to_be_so(begin: Begin) -> None:
+    cat = {"tool_calls": [{"name": "run_command", "input": {"command": "cat tariff.py"}}]}
+    settings = {"files.readonlyInclude": {"**/tariff.py": True}}
+    with begin([edit("* 3", "* 2"), cat, {"text": "Done."}], settings=settings) as bench:
+        bench.open("tariff.py")
+        give(bench, "Two an hour")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.view.locator(".card button", has_text="Allow once").click()
+        bench.until(
+            lambda: any(
+                "cannot be saved: it treats the file as read-only" in plain(t) for t in bench.toasts()
+            ),
+            "what happened",
+        )
+        asked(bench, "Run: cat tariff.py")
+        bench.view.locator(".card button", has_text="Allow once").click()
+        asked(bench, "are not saved")
+        bench.view.locator(".card button", has_text="Save and continue").click()
+        bench.until(
+            lambda: any("could not save tariff.py (it treats" in plain(toast) for toast in bench.toasts()),
+            "why it goes not on",
+        )
+        assert "needs you" in bench.status(), "the question stays"
+        bench.view.locator(".card button", has_text="Run without saving").click()
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+        assert (bench.folder / "tariff.py").read_text(encoding="utf-8") == BEFORE

@@ -292,6 +292,10 @@ def test_a_server_is_made_where_there_is_none(begin: Begin, monkeypatch: pytest.
     with begin([{"text": "Done."}], settings={"outrider.server.command": None}) as bench:
         bench.until(lambda: any("installing the server" in toast for toast in bench.toasts()), "the progress")
         server = bench.until(bench.server, "the server", 180)
-        assert "globalStorage/outrider.outrider/server/bin/python" in server.cmdline()[0]
+        own = Path(server.cmdline()[0])
+        assert own.match("globalStorage/outrider.outrider/servers/*/bin/python")
+        assert [one.name for one in own.parents[2].iterdir()] == [own.parents[1].name], (
+            "nothing is left beside it"
+        )
         give(bench, "Say that you are done")
         bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")

@@ -18,7 +18,7 @@ import { uriOf } from "./editor/places.js";
 import { Proposals } from "./editor/proposals.js";
 import { serve } from "./editor/requests.js";
 import { reviewCommands } from "./editor/reviewing.js";
-import { settingsChanged, setupCommands } from "./editor/setup.js";
+import { keysChanged, settingsChanged, setupCommands } from "./editor/setup.js";
 import { StatusBar } from "./editor/statusbar.js";
 import { cancel, run, steer, taskCommands } from "./editor/tasks.js";
 import { SessionView, VIEW } from "./editor/view.js";
@@ -133,6 +133,9 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.window.registerWebviewViewProvider(VIEW, view),
     vscode.workspace.registerTextDocumentContentProvider(BEFORE, befores),
     own.onState(update),
+    keys.onNews(() => {
+      tell(log, keysChanged(house));
+    }),
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
       void own.restart();
     }),

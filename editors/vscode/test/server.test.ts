@@ -1,8 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { findPython, madeServer, makeEnvironment } from "../src/core/environment.js";
+import {
+  KEPT_DAYS,
+  UNFINISHED_HOURS,
+  findPython,
+  madeServer,
+  makeEnvironment,
+  sweep,
+} from "../src/core/environment.js";
 import { commandOf, findServer, serverEnvironment } from "../src/core/find.js";
+import { KeyWatch } from "../src/core/keywatch.js";
 import { problemOf } from "../src/core/handshake.js";
 import { type Machine, type Ran, isProblem } from "../src/core/machine.js";
 
@@ -12,10 +20,15 @@ interface Fake {
   readonly versions?: Record<string, string>;
   readonly files?: Record<string, string>;
   readonly run?: (command: string, args: readonly string[]) => Ran;
+  /** By path when it was written last. */
+  readonly times?: Record<string, number>;
 }
 
-function machine({ programs = {}, path = "/usr/bin", versions = {}, files = {}, run }: Fake) {
+function machine({ programs = {}, path = "/usr/bin", versions = {}, files = {}, run, times = {} }: Fake) {
   const ran: string[][] = [];
+  const removed: string[] = [];
+  let names = 0;
+  const below = (folder: string) => Object.keys(files).filter((name) => name.startsWith(`${folder}/`));
   const fake: Machine = {
     env: { PATH: path },
     windows: false,
@@ -24,7 +37,7 @@ function machine({ programs = {}, path = "/usr/bin", versions = {}, files = {}, 
     run: (command, args) => {
       ran.push([command, ...args]);
       const version = versions[command];
-      if (args.includes("-c"))
+      if (args.includes("-c") && !args.includes("import outrider"))
         return Promise.resolve(version === undefined ? { code: 1, output: "" } : { code: 0, output: `${version}\n` });
       return Promise.resolve(run?.(command, args) ?? { code: 0, output: "" });
     },
@@ -33,20 +46,45 @@ function machine({ programs = {}, path = "/usr/bin", versions = {}, files = {}, 
       files[name] = text;
       return Promise.resolve();
     },
-    remove: () => Promise.resolve(),
+    remove: (folder) => {
+      removed.push(folder);
+      for (const name of below(folder)) Reflect.deleteProperty(files, name);
+      return Promise.resolve();
+    },
+    rename: (folder, name) => {
+      if (below(folder).length === 0 || below(name).length > 0) return Promise.resolve(false);
+      for (const one of below(folder)) {
+        files[name + one.slice(folder.length)] = files[one] ?? "";
+        Reflect.deleteProperty(files, one);
+      }
+      return Promise.resolve(true);
+    },
+    list: (folder) =>
+      Promise.resolve([
+        ...new Set(
+          [...below(folder), ...Object.keys(times)].map((name) => name.split("/")[folder.split("/").length] ?? ""),
+        ),
+      ]),
+    modified: (path) => Promise.resolve(times[path]),
+    unique: () => String((names += 1)),
   };
-  return { fake, ran, files };
+  return { fake, ran, files, removed };
 }
 
-const OWN = { folder: "/storage/server", wheel: "/ext/outrider.whl", stamp: "abc" };
+const OWN = { folder: "/storage/servers", wheel: "/ext/outrider.whl", stamp: "abc" };
+const PYTHON = "/storage/servers/abc/bin/python";
+const WITH_PYTHON = {
+  programs: { "/usr/bin/python3": "/usr/bin/python3", [PYTHON]: "/usr/bin/python3" },
+  versions: { "/usr/bin/python3": "3.12.1" },
+};
 
 test("the setting comes first, then PATH, then the own environment, and then it has to be made", async () => {
   const there = {
     "/opt/outrider": "/opt/outrider",
     "/usr/bin/outrider": "/usr/bin/outrider",
-    "/storage/server/bin/python": "/usr/bin/python3",
+    "/storage/servers/abc/bin/python": "/usr/bin/python3",
   };
-  const files = { "/storage/server/complete": "abc" };
+  const files = { "/storage/servers/abc/complete": "abc" };
   const all = machine({ programs: there, files });
   assert.deepEqual(await findServer(all.fake, ["/opt/outrider", "--log-level", "debug"], OWN), {
     command: ["/opt/outrider", "--log-level", "debug"],
@@ -55,7 +93,7 @@ test("the setting comes first, then PATH, then the own environment, and then it 
   assert.deepEqual(await findServer(all.fake, [], OWN), { command: ["/usr/bin/outrider"], from: "PATH" });
   const own = machine({ programs: there, path: "/bin", files });
   assert.deepEqual(await findServer(own.fake, [], OWN), {
-    command: ["/storage/server/bin/python", "-I", "-m", "outrider"],
+    command: ["/storage/servers/abc/bin/python", "-I", "-m", "outrider"],
     from: "own environment",
   });
   assert.deepEqual(await findServer(machine({}).fake, [], OWN), { make: true });
@@ -68,12 +106,66 @@ test("a command that is no list is a program, or none", () => {
 });
 
 test("an environment of another wheel, or one that was not finished, is not used", async () => {
-  const programs = { "/storage/server/bin/python": "/usr/bin/python3" };
+  const programs = { "/storage/servers/abc/bin/python": "/usr/bin/python3" };
   assert.equal(
-    await madeServer(machine({ programs, files: { "/storage/server/complete": "older" } }).fake, OWN),
+    await madeServer(machine({ programs, files: { "/storage/servers/abc/complete": "older" } }).fake, OWN),
     undefined,
   );
   assert.equal(await madeServer(machine({ programs }).fake, OWN), undefined);
+});
+
+test("an environment whose Python is gone or another version by now is made anew", async () => {
+  const files = { "/storage/servers/abc/complete": "abc", "/storage/servers/abc/old": "" };
+  let isUpgraded = true;
+  const upgraded = machine({
+    ...WITH_PYTHON,
+    files,
+    run: (command, args) =>
+      command === PYTHON && args.includes("import outrider") && isUpgraded
+        ? { code: 1, output: "ModuleNotFoundError: No module named 'outrider'" }
+        : { code: 0, output: "" },
+  });
+  assert.deepEqual(await findServer(upgraded.fake, [], OWN), { make: true });
+  assert.deepEqual(await makeEnvironment(upgraded.fake, OWN, "", () => undefined), [PYTHON, "-I", "-m", "outrider"]);
+  assert.deepEqual(upgraded.files, { "/storage/servers/abc/complete": "abc" }, "the old one is gone");
+  isUpgraded = false;
+  assert.deepEqual(await madeServer(upgraded.fake, OWN), [PYTHON, "-I", "-m", "outrider"]);
+});
+
+test("of two windows that make the environment the second uses what the first made, and takes nothing from it", async () => {
+  const files: Record<string, string> = {};
+  const second = machine({
+    ...WITH_PYTHON,
+    files,
+    run: (_, args) => {
+      // While this one installs, the other one gets done.
+      if (args.includes("pip")) {
+        files["/storage/servers/abc/complete"] = "abc";
+        files["/storage/servers/abc/of the first"] = "";
+      }
+      return { code: 0, output: "" };
+    },
+  });
+  assert.deepEqual(await makeEnvironment(second.fake, OWN, "", () => undefined), [PYTHON, "-I", "-m", "outrider"]);
+  assert.deepEqual(Object.keys(files).sort(), ["/storage/servers/abc/complete", "/storage/servers/abc/of the first"]);
+  assert.ok(!second.removed.includes("/storage/servers/abc"));
+});
+
+test("a new wheel leaves the environment alone that a server may still run in, for a while", async () => {
+  const now = 1e12;
+  const hour = 3_600_000;
+  const times = {
+    "/storage/servers/older/used": now - KEPT_DAYS * 24 * hour - 1,
+    "/storage/servers/last/used": now - KEPT_DAYS * 24 * hour + 1,
+    "/storage/servers/abc/used": 0,
+    "/storage/servers/abc.left": now - UNFINISHED_HOURS * hour - 1,
+    "/storage/servers/abc.left/used": now,
+    "/storage/servers/abc.made": now - UNFINISHED_HOURS * hour + 1,
+  };
+  const { fake, files, removed } = machine({ times });
+  await sweep(fake, OWN, now);
+  assert.deepEqual(removed.sort(), ["/storage/servers/abc.left", "/storage/servers/older"]);
+  assert.deepEqual(files, { "/storage/servers/abc/used": "" }, "it is dated by its last start");
 });
 
 test("nothing of the project is run, be it on PATH or linked to", async () => {
@@ -124,12 +216,12 @@ test("the environment is made, filled, and only then marked as complete", async 
   const said: string[] = [];
   const good = machine({ programs, versions });
   assert.deepEqual(await makeEnvironment(good.fake, OWN, "", (message) => said.push(message)), [
-    "/storage/server/bin/python",
+    "/storage/servers/abc/bin/python",
     "-I",
     "-m",
     "outrider",
   ]);
-  assert.equal(good.files["/storage/server/complete"], "abc");
+  assert.equal(good.files["/storage/servers/abc/complete"], "abc");
   assert.equal(said.length, 3);
   assert.ok(good.ran.some((line) => line.includes("/ext/outrider.whl")));
   const offline = machine({
@@ -140,7 +232,7 @@ test("the environment is made, filled, and only then marked as complete", async 
   const failed = await makeEnvironment(offline.fake, OWN, "", () => undefined);
   assert.ok(isProblem(failed));
   assert.match(failed.problem, /ERROR: no network/);
-  assert.equal(offline.files["/storage/server/complete"], undefined);
+  assert.equal(offline.files["/storage/servers/abc/complete"], undefined);
 });
 
 test("the server gets the keys, and nothing of a project's Python", () => {
@@ -149,6 +241,19 @@ test("the server gets the keys, and nothing of a project's Python", () => {
     { MY_KEY: "k" },
   );
   assert.deepEqual(given, { PATH: "/bin", MY_KEY: "k" });
+});
+
+test("a key that another window changed is news, and one that this window or its server has is none", () => {
+  const watch = new KeyWatch();
+  watch.given = { MY_KEY: "old" };
+  assert.equal(watch.isNews("MY_KEY", "old"), false);
+  assert.equal(watch.isNews("MY_KEY", "new"), true);
+  assert.equal(watch.isNews("MY_KEY", undefined), true, "it was forgotten there");
+  assert.equal(watch.isNews("OTHER", "k"), true);
+  watch.changing("MY_KEY", "mine");
+  assert.equal(watch.isNews("MY_KEY", "mine"), false);
+  assert.equal(watch.isNews("MY_KEY", "theirs"), true);
+  assert.equal(watch.isNews("MY_KEY", "mine"), true, "another window set it back");
 });
 
 test("a partner that is no server, or speaks another version, is refused in words", () => {

@@ -38,7 +38,9 @@ local function refused(client, prompt, options, problem)
   unsent[place(client)] = { prompt = prompt, options = options }
   log.say(
     'error',
-    ('Outrider: %s. `:Outrider run` without a task has what you wrote.'):format(problem.message)
+    ('Outrider: %s. `:Outrider run` without a task has what you wrote.'):format(
+      (problem.message:gsub('%.$', ''))
+    )
   )
 end
 

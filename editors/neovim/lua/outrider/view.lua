@@ -1,5 +1,7 @@
 --- The session buffer: the turn's steps as they come. One buffer for each session, filled whether it is seen or not.
 local Blocks = require('outrider.blocks')
+local Session = require('outrider.session')
+local client_of = require('outrider.client')
 local config = require('outrider.config')
 local drawing = require('outrider.drawing')
 
@@ -14,6 +16,7 @@ local M = {}
 ---@field answered boolean whether the last thing shown is the model's text
 ---@field redoing? boolean whether what was asked for last brings back, and takes nothing back
 ---@field notes integer
+---@field redrawing? boolean whether the log is being read for a buffer that had been wiped out
 
 ---@type table<string, outrider.View>
 local views = {}
@@ -53,14 +56,18 @@ local function set_keys(buffer)
   end)
 end
 
+---@type fun(session: outrider.Session, view: outrider.View)
+local redraw
+
 ---@param session outrider.Session
 ---@return outrider.View
 local function view_of(session)
   local view = views[session.id]
-  if view and vim.api.nvim_buf_is_valid(view.buffer) then
+  if view and vim.api.nvim_buf_is_loaded(view.buffer) then
     vim.b[view.buffer].outrider_client = session.client
     return view
   end
+  local was_wiped = view ~= nil
   local name = 'outrider://' .. session.id
   local buffer = vim.fn.bufnr('^' .. name .. '$')
   if buffer == -1 then
@@ -89,6 +96,9 @@ local function view_of(session)
     notes = 0,
   }
   views[session.id] = view
+  if was_wiped then
+    redraw(session, view)
+  end
   return view
 end
 
@@ -315,16 +325,58 @@ draw['error'] = function(view, session, data)
   M.note(session, ('error: %s'):format(data.message), view)
 end
 
+local function draw_event(view, session, event)
+  local one = draw[event.type]
+  if one then
+    following(view, function()
+      one(view, session, event.data, event)
+    end)
+  end
+end
+
+--- Draw a session from its log, up to where it is by then. It is folded apart: the session itself is further on.
+redraw = function(session, view)
+  local shown = Session.new(session.client, session.id)
+  view.redrawing = true
+  local function finish(problem)
+    view.redrawing = nil
+    if problem then
+      M.note(session, ('what came before cannot be read: %s'):format(problem), view)
+    end
+  end
+  local function read()
+    local client = vim.lsp.get_client_by_id(session.client)
+    if not client then
+      return finish('the server has ended; `:Outrider restart` starts it again')
+    end
+    local params = { sessionId = session.id, fromSeq = shown.seq + 1 }
+    client_of.execute(client, 'outrider.events', params, function(result)
+      if views[session.id] ~= view or not vim.api.nvim_buf_is_loaded(view.buffer) then
+        return -- wiped out again
+      end
+      for _, event in ipairs(result.events) do
+        shown:take(event)
+        draw_event(view, shown, event)
+      end
+      if #result.events > 0 and shown.seq < session.seq then
+        read()
+      else
+        finish()
+      end
+    end, function(problem)
+      finish(problem.message)
+    end)
+  end
+  read()
+end
+
 --- Draw an event.
 ---@param session outrider.Session
 ---@param event outrider.Event
 function M.event(session, event)
-  local one = draw[event.type]
-  if one then
-    local view = view_of(session)
-    following(view, function()
-      one(view, session, event.data, event)
-    end)
+  local view = view_of(session)
+  if not view.redrawing then
+    draw_event(view, session, event)
   end
 end
 
@@ -333,6 +385,9 @@ end
 ---@param frame outrider.Frame
 function M.frame(session, frame)
   local view = view_of(session)
+  if view.redrawing then
+    return
+  end
   local name = frame.kind == 'output' and 'call:' .. frame.callId or frame.kind .. ':' .. frame.messageId
   if
     not view.streamed[name] and (frame.offset > 0 or frame.kind == 'output' and not view.blocks:has(name))

@@ -16,7 +16,16 @@ export interface Machine {
   run(command: string, args: readonly string[], signal?: AbortSignal): Promise<Ran>;
   read(path: string): Promise<string | undefined>;
   write(path: string, text: string): Promise<void>;
+  /** Remove a folder, as far as that can be done. */
   remove(folder: string): Promise<void>;
+  /** Give a folder another name, at once. Gives whether that was done: not where there is something of that name. */
+  rename(folder: string, name: string): Promise<boolean>;
+  /** The names in a folder; none where there is no such folder. */
+  list(folder: string): Promise<string[]>;
+  /** When something was written last, in milliseconds. */
+  modified(path: string): Promise<number | undefined>;
+  /** A name that nobody else has. */
+  unique(): string;
 }
 
 /** What keeps something from being done, and what the person can do. */

@@ -158,7 +158,8 @@ export class Answers {
       const unsaved: string[] = [];
       for (const path of session.changes.touched) {
         const uri = uriOf(path);
-        if (uri !== undefined && !(await isOnDisk(uri))) unsaved.push(path);
+        const problem = uri === undefined ? undefined : await keptOffDisk(uri);
+        if (problem !== undefined) unsaved.push(`${path} (${problem})`);
       }
       if (unsaved.length > 0) {
         // The server would wait for it without a word of why; so the question stays.
@@ -251,11 +252,10 @@ export class Answers {
   }
 }
 
-/** Whether what is on the disk is what the editor shows, saved now if need be. */
-async function isOnDisk(uri: vscode.Uri): Promise<boolean> {
-  const problem = await saveOne(uri);
+/** Save what is open. Gives what keeps it from the disk, in words; undefined if nothing does. */
+async function keptOffDisk(uri: vscode.Uri): Promise<string | undefined> {
   const document = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
-  return problem === undefined || document?.isDirty !== true || document.isUntitled;
+  return document === undefined || document.isUntitled ? undefined : saveOne(uri);
 }
 
 function wants(isShown: boolean): boolean {

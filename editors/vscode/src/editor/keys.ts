@@ -2,20 +2,37 @@
 
 import * as vscode from "vscode";
 
+import { KeyWatch } from "../core/keywatch.js";
 import { isVariable, keyNames } from "../core/settings.js";
 
 const NAMES = "outrider.keyNames";
+const PREFIX = "outrider.key.";
 
 export class Keys {
+  private readonly watch = new KeyWatch();
+  /** Names that another window keeps a key for; that window's list of them may come later than the key. */
+  private readonly heard = new Set<string>();
+
   constructor(private readonly context: vscode.ExtensionContext) {}
+
+  /** Call back when another window changed a key that this one's server was started without. */
+  onNews(act: () => void): vscode.Disposable {
+    return this.context.secrets.onDidChange(async ({ key }) => {
+      if (!key.startsWith(PREFIX)) return;
+      const name = key.slice(PREFIX.length);
+      this.heard.add(name);
+      if (this.watch.isNews(name, await this.context.secrets.get(key))) act();
+    });
+  }
 
   /** The keys by the name of their environment variable. */
   async all(): Promise<Record<string, string>> {
     const keys: Record<string, string> = {};
-    for (const name of this.names) {
+    for (const name of new Set([...this.names, ...this.heard])) {
       const key = await this.context.secrets.get(secretOf(name));
       if (key !== undefined) keys[name] = key;
     }
+    this.watch.given = keys;
     return keys;
   }
 
@@ -30,6 +47,7 @@ export class Keys {
       ignoreFocusOut: true,
     });
     if (!key) return false;
+    this.watch.changing(name, key);
     await this.context.secrets.store(secretOf(name), key);
     await this.remember([...new Set([...this.names, name])]);
     return true;
@@ -43,6 +61,7 @@ export class Keys {
     }
     const name = await this.chooseName("Forget which key?", false);
     if (name === undefined) return false;
+    this.watch.changing(name, undefined);
     await this.context.secrets.delete(secretOf(name));
     await this.remember(this.names.filter((one) => one !== name));
     return true;
@@ -74,5 +93,5 @@ export class Keys {
 }
 
 function secretOf(name: string): string {
-  return `outrider.key.${name}`;
+  return PREFIX + name;
 }

@@ -1,8 +1,9 @@
 /** This machine, as `core` needs it. */
 
 import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import { access, mkdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { access, mkdir, readFile, readdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import * as vscode from "vscode";
 
@@ -56,7 +57,31 @@ export function thisMachine(log: vscode.LogOutputChannel): Machine {
       await writeFile(path, text);
     },
     async remove(folder) {
-      await rm(folder, { recursive: true, force: true });
+      try {
+        await rm(folder, { recursive: true, force: true });
+      } catch (error) {
+        log.warn(String(error));
+      }
     },
+    async rename(folder, name) {
+      try {
+        await rename(folder, name);
+        return true;
+      } catch (error) {
+        log.debug(String(error));
+        return false;
+      }
+    },
+    async list(folder) {
+      return readdir(folder).catch(() => []);
+    },
+    async modified(path) {
+      try {
+        return (await stat(path)).mtimeMs;
+      } catch {
+        return undefined;
+      }
+    },
+    unique: () => randomUUID().slice(0, 8),
   };
 }

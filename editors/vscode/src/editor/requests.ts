@@ -5,9 +5,10 @@ import type { LanguageClient } from "vscode-languageclient/node";
 
 import type { SessionBook } from "../core/book.js";
 import { noticeOf } from "../core/notices.js";
-import type { DiagnosticsParams, DiagnosticsReply, Event, Frame, Open } from "../protocol/types.js";
+import type { DiagnosticsParams, DiagnosticsReply, EditApplied, Event, Frame, Open } from "../protocol/types.js";
 import type { Answers } from "./answers.js";
-import { saveOne } from "./saving.js";
+import { uriOf } from "./places.js";
+import { saveOne, warnIfReadOnly } from "./saving.js";
 
 const SHOW = {
   error: vscode.window.showErrorMessage,
@@ -33,6 +34,11 @@ interface AskParams {
 export function serve(client: LanguageClient, book: SessionBook, answers: Answers, isShown: () => boolean): void {
   client.onNotification("outrider/event", (event: Event) => {
     book.onEvent(event);
+    if (event.type === "edit.applied") {
+      const { where, path, to } = event.data as object as EditApplied;
+      const uri = where === "buffer" ? uriOf(to ?? path) : undefined;
+      if (uri !== undefined) void warnIfReadOnly(uri);
+    }
   });
   client.onNotification("outrider/stream", (frame: Frame) => {
     book.onFrame(frame);

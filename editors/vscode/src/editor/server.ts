@@ -5,10 +5,13 @@ import { mkdir, readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import * as vscode from "vscode";
 
-import { type Environment, makeEnvironment } from "../core/environment.js";
+import { type Environment, makeEnvironment, sweep } from "../core/environment.js";
 import { commandOf, findServer } from "../core/find.js";
 import { isProblem } from "../core/machine.js";
 import { thisMachine } from "./machine.js";
+
+/** Short, as some systems limit how long a path may be. */
+const STAMP_LENGTH = 16;
 
 export interface Server {
   readonly command: readonly string[];
@@ -37,6 +40,7 @@ export async function provideServer(
   }
   if ("command" in found) {
     log.info(`The server is ${found.command.join(" ")} (${found.from}).`);
+    if (found.from === "own environment") await sweep(machine, environment, Date.now());
     return { command: found.command, cwd };
   }
   if (environment.wheel === "") {
@@ -67,6 +71,7 @@ export async function provideServer(
     return undefined;
   }
   log.info(`The server was installed: ${made.join(" ")}`);
+  await sweep(machine, environment, Date.now());
   return { command: made, cwd };
 }
 
@@ -76,15 +81,16 @@ function globally<T>(settings: vscode.WorkspaceConfiguration, key: string, other
 }
 
 async function ownEnvironment(context: vscode.ExtensionContext): Promise<Environment> {
-  const folder = join(context.extensionPath, "wheel");
-  const names = await readdir(folder).catch(() => []);
+  const wheels = join(context.extensionPath, "wheel");
+  const folder = join(context.globalStorageUri.fsPath, "servers");
+  const names = await readdir(wheels).catch(() => []);
   const name = names.find((name) => name.endsWith(".whl"));
-  if (name === undefined) return { folder: join(context.globalStorageUri.fsPath, "server"), wheel: "", stamp: "" };
-  const wheel = join(folder, name);
-  const stamp = createHash("sha256")
+  if (name === undefined) return { folder, wheel: "", stamp: "" };
+  const wheel = join(wheels, name);
+  const digest = createHash("sha256")
     .update(await readFile(wheel))
     .digest("hex");
-  return { folder: join(context.globalStorageUri.fsPath, "server"), wheel, stamp };
+  return { folder, wheel, stamp: digest.slice(0, STAMP_LENGTH) };
 }
 
 function tell(problem: string, log: vscode.LogOutputChannel): void {

@@ -36,13 +36,20 @@ export function setupCommands({ connection, log, keys, view }: House): CommandTa
  * Let changed settings count. What narrows counts at once; the rest needs a new server, so that nothing that runs is
  * widened behind anybody's back.
  */
-export async function settingsChanged({ connection, book }: House): Promise<void> {
-  await connection.settingsChanged();
-  if (!connection.isOutdated) return;
+export async function settingsChanged(house: House): Promise<void> {
+  await house.connection.settingsChanged();
+  if (house.connection.isOutdated) await restartUnlessBusy(house, "the new settings count");
+}
+
+/** Let a key count that was set or forgotten in another window. */
+export async function keysChanged(house: House): Promise<void> {
+  if (house.connection.state === "running") await restartUnlessBusy(house, "a key that another window changed counts");
+}
+
+async function restartUnlessBusy({ connection, book }: House, what: string): Promise<void> {
   if (book.all.some((session) => session.runningHere !== undefined)) {
     const now = "Restart Now";
-    const said =
-      "Outrider: the new settings count once the server is started again. What is running goes on after that.";
+    const said = `Outrider: ${what} once the server is started again. What is running goes on after that.`;
     if ((await vscode.window.showInformationMessage(said, now)) !== now) return;
   }
   await connection.restart();
