@@ -75,6 +75,16 @@ def test_cancel_ends_the_turn_and_its_processes(plugin):
     nvim.wait("heard('nothing to cancel')")
 
 
+def test_what_was_asked_shows_no_keys_once_its_turn_is_cancelled(plugin):
+    nvim = plugin([call("run_command", command="sleep 1")]).ready()
+    nvim.run("wait").until_asked()
+    nvim.wait("shows('a allow once')")
+    nvim.ex("Outrider cancel")
+    nvim.until_done("cancelled")
+    nvim.wait("shows('› Run: sleep 1: not answered')")
+    assert not nvim.lua("return shows('a allow once')")
+
+
 @EVERY_VERSION
 def test_typing_while_an_edit_arrives_keeps_both_and_undoes_them_apart(plugin, version):
     above = "".join(f"# {number}\n" for number in range(8))

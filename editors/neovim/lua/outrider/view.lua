@@ -13,6 +13,7 @@ local M = {}
 ---@field blocks outrider.Blocks
 ---@field streamed table<string, boolean> blocks that got their text live
 ---@field proposed table<string, outrider.WireHunk[]> what was drawn last below a call
+---@field asked table<string, string> what was asked and is not answered yet, and the turn of each
 ---@field answered boolean whether the last thing shown is the model's text
 ---@field redoing? boolean whether what was asked for last brings back, and takes nothing back
 ---@field notes integer
@@ -92,6 +93,7 @@ local function view_of(session)
     blocks = Blocks.new(buffer),
     streamed = {},
     proposed = {},
+    asked = {},
     answered = false,
     notes = 0,
   }
@@ -230,6 +232,7 @@ end
 local function draw_item(view, session, data)
   local item = session:item(data.id)
   if item and item.kind ~= 'tool' then
+    view.asked[data.id] = item.turnId
     view.blocks:append('item:' .. data.id, drawing.item(item, config.get().keys))
   end
 end
@@ -244,7 +247,23 @@ local DECISIONS = {
   reject = 'rejected',
 }
 
+--- What was asked and nobody answered before its turn ended: its keys would do nothing any more.
+local function close_items(view, turn)
+  for id, of in pairs(view.asked) do
+    local name = 'item:' .. id
+    local row = of == turn and view.blocks:row(name)
+    if row then
+      local title = vim.api.nvim_buf_get_lines(view.buffer, row, row + 1, false)[1]:gsub('^[?] ', '')
+      view.blocks:replace(name, { ('› %s: not answered'):format(title) })
+    end
+    if of == turn then
+      view.asked[id] = nil
+    end
+  end
+end
+
 draw['approval.resolved'] = function(view, _, data)
+  view.asked[data.id] = nil
   local name = 'item:' .. data.id
   local row = view.blocks:row(name)
   if row then
@@ -264,6 +283,7 @@ draw['approval.resolved'] = function(view, _, data)
 end
 
 draw['question.answered'] = function(view, _, data)
+  view.asked[data.id] = nil
   local name = 'item:' .. data.id
   local row = view.blocks:row(name)
   if row then
@@ -285,7 +305,8 @@ draw['turn.parked'] = function(view, session)
   M.note(session, 'waits for you; it goes on when you answer', view)
 end
 
-draw['turn.finished'] = function(view, session, data)
+draw['turn.finished'] = function(view, session, data, event)
+  close_items(view, event.turnId)
   if not view.answered and data.summary ~= '' then
     view.blocks:append('summary:' .. session.seq, drawing.said(data.summary))
   end
