@@ -379,7 +379,9 @@ class HttpProvider:
                     return self._failure("setup", f"no answer: {reason}; set caFile, if it is right")
                 # Host and port alone: a name and a password may stand in the address.
                 where = httpx.URL(self.settings.base_url).netloc.decode()
-                what = f"no answer from {where}: {reason}; check baseUrl, and that it can be reached from here"
+                what = (
+                    f"no answer from {where}: {reason}; check baseUrl, and that it can be reached from here"
+                )
                 return self._failure("connection", what)
 
 
