@@ -295,6 +295,9 @@ async def test_a_command_is_rejected_with_what_is_written_in_its_document(profil
         editor.open(paper)
     shown = editor.text(paper)
     assert ODD in shown
+    *_, says, how, _ = shown.splitlines()[:-1]
+    assert says.startswith("To say something")
+    assert max(len(says), len(how)) <= 80, "editors that do not wrap lines must show all of it"
     offered = [one["title"] for one in await editor.code_actions(paper)]
     assert not [title for title in offered if "saying" in title], "nothing is written yet"
     editor.type(paper, "Ask the city first.\n")

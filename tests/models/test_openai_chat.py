@@ -231,9 +231,10 @@ async def test_an_answer_that_is_not_http(wire: Any, provide: Any, ask: Ask):
 
 
 async def test_nobody_listens(provide: Any, ask: Ask):
-    failure = failed(await ask(provide(base_url="http://127.0.0.1:1/v1")))
+    failure = failed(await ask(provide(base_url="http://ada:lovelace@127.0.0.1:1/v1")))
     assert failure.kind == "connection"
-    assert failure.message.startswith("provider local: no answer: ")
+    said = "provider local: no answer from 127.0.0.1:1: All connection attempts failed; "
+    assert failure.message == f"{said}check baseUrl, and that it can be reached from here"
 
 
 async def test_a_connection_that_closes_before_the_answer(wire: Any, provide: Any, ask: Ask):

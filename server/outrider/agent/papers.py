@@ -20,7 +20,9 @@ _CONVERSATION = "task.session"
 """Names the session that the task document is about, as nobody may have saved the document."""
 _SHORT = 1000
 _LONGEST_NOTE = 10 * 1024 * 1024
-_NOTE_HELP = "To say something about it to the model, write below this line: code actions there reject it, or allow it, with that."
+_NOTE_HELP = """\
+To say something about it to the model, write below the next line.
+Code actions there reject it, or allow it, with what you wrote."""
 MARK = "<!-- Write below this line, then take the code action. -->"
 
 _TASK_TEXT = f"""\

@@ -377,7 +377,12 @@ class HttpProvider:
                 reason = _reason(error)
                 if "CERTIFICATE_VERIFY_FAILED" in reason:
                     return self._failure("setup", f"no answer: {reason}; set caFile, if it is right")
-                return self._failure("connection", f"no answer: {reason}")
+                # Host and port alone: a name and a password may stand in the address.
+                where = httpx.URL(self.settings.base_url).netloc.decode()
+                what = (
+                    f"no answer from {where}: {reason}; check baseUrl, and that it can be reached from here"
+                )
+                return self._failure("connection", what)
 
 
 def _new_client(proxy: str | None, ca_file: str | None) -> "httpx.AsyncClient | str":
