@@ -188,7 +188,8 @@ async def test_a_task_that_was_cut_off_is_cancelled_from_any_document_and_not_to
     async with house.server(settings=QUIET) as editor:
         await titles(editor)
         await editor.take_action("Outrider: cancel “Go.”")
-        assert (await editor.wait_turn(turn))["outcome"] == "cancelled"
+        ended = await editor.wait_turn(turn)
+        assert (ended["outcome"], ended["reason"]) == ("cancelled", "cancelled in the editor")
         assert await titles(editor) == ["undo turn"]
     async with house.server(settings=QUIET) as editor:
         assert await titles(editor) == []
@@ -202,6 +203,18 @@ async def test_what_waits_since_another_server_is_told_of(workspace):
         await editor.wait_for(lambda: editor.said, "what waits")
         assert [one.text for one in editor.said] == [
             f"{WAITS} Code actions answer, resume, cancel or undo it."
+        ]
+
+
+@pytest.mark.parametrize(("others", "told"), [(1, "1 further task"), (2, "2 further tasks")])
+async def test_of_several_tasks_that_wait_the_number_is_told(others, told, workspace):
+    house = House(workspace, [step(FIX)] * 3)
+    for _ in range(1 + others):
+        await parked(house)
+    async with house.server(settings=QUIET) as editor:
+        await editor.wait_for(lambda: editor.said, "what waits")
+        assert [one.text for one in editor.said] == [
+            f"{WAITS} Code actions answer, resume, cancel or undo it. So it is with {told}."
         ]
 
 

@@ -227,6 +227,27 @@ async def test_a_draft_that_was_refused_can_be_sent_again(begin):
     await has(editor, "> Done.")
 
 
+async def test_only_the_latest_drafts_are_known_to_be_sent(begin, monkeypatch):
+    monkeypatch.setattr(keeper, "DRAFTS_KNOWN", 2)
+    editor = await begin(STOCK, [{"text": "Done."}] * 4)
+    for draft in ("1", "2", "3"):
+        await editor.run("Go.", draft=draft)
+    with pytest.raises(RpcError) as refused:
+        await editor.run("Go.", draft="2")
+    assert refused.value.data == {"reason": "already_resolved"}
+    await editor.run("Go.", draft="1")
+
+
+async def test_a_draft_that_is_refused_after_it_was_forgotten_is_told_of(begin, monkeypatch):
+    monkeypatch.setattr(keeper, "DRAFTS_KNOWN", 1)
+    editor = await begin(STOCK, [{"text": "Done."}])
+    refused = editor.command_nowait("outrider.run", {"prompt": "Go.", "draft": "1", "sessionId": "ses_none"})
+    taken = editor.command_nowait("outrider.run", {"prompt": "Go.", "draft": "2"})
+    problem, started = await asyncio.gather(refused, taken, return_exceptions=True)
+    assert "no session" in str(problem)
+    assert (await editor.wait_turn(started["turnId"]))["outcome"] == "completed"
+
+
 async def test_what_is_asked_for_elsewhere_takes_no_draft_away(begin):
     editor = await begin(MUTE, [{"text": "Done."}])
     await opened(editor)
@@ -411,7 +432,7 @@ async def test_what_is_sent_while_it_runs_steers_and_the_task_is_cancelled_by_ac
     await has(editor, "- you said “Not so slowly.”")
     assert tail(editor).strip() == ""
     await take(editor, "Outrider: cancel turn")
-    await has(editor, "Cancelled")
+    await has(editor, "Cancelled (cancelled in the editor)")
 
 
 async def test_a_task_is_planned_and_a_conversation_goes_on_or_begins_anew(begin):

@@ -139,6 +139,16 @@ async def test_an_undo_that_is_cut_off_is_what_its_text_says(
     await assert_replays(state)
 
 
+async def test_a_turn_whose_only_change_was_cut_off_can_be_undone_before_it_goes_on(workspace, tmp_path):
+    _, model, state, _ = await cut_off(workspace, tmp_path, EDIT)
+    settings = {**FULL, "stateDir": str(state), "events": False}
+    async with start_session("stock", workspace, model, settings) as editor:
+        await editor.code_actions("ten.txt")
+        await editor.take_action("Outrider: undo turn “Go.”")
+        assert (workspace / "ten.txt").read_text() == TEN
+    await assert_replays(state)
+
+
 async def test_what_was_typed_into_the_buffer_of_a_deleted_file_is_left_in_it(workspace, tmp_path):
     session_id, model, state, last = await cut_off(workspace, tmp_path, DELETE)
     (workspace / "ten.txt").write_text(TEN)

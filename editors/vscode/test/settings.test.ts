@@ -54,6 +54,9 @@ test("a mode that the person narrows counts at once, one that is wider only for 
   assert.deepEqual(configuration(settings({ permissionMode: { global: "ask" } }), "full"), { permissionMode: "ask" });
   assert.deepEqual(configuration(settings({ permissionMode: { global: "full" } }), "ask"), {});
   assert.deepEqual(configuration(settings({ permissionMode: { global: "auto-edit" } }), undefined), {});
+  assert.deepEqual(configuration(settings({ permissionMode: { global: "ask" } }), undefined), {
+    permissionMode: "ask",
+  });
   assert.deepEqual(configuration(settings({ permissionMode: { global: "ask", workspace: "read-only" } }), "full"), {
     permissionMode: "read-only",
   });
