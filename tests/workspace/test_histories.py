@@ -14,7 +14,8 @@ from outrider.ports.events import LoggedEvent
 from outrider.ports.model import content_hash
 from outrider.workspace.diff import line_hunks, split_lines
 from outrider.workspace.history.histories import FileHistory, histories
-from outrider.workspace.history.journal import Journal, Part
+from outrider.workspace.history.journal import Journal
+from outrider.workspace.history.records import Part
 from outrider.workspace.history.weave import Place, Weave
 from outrider.workspace.merge import merge
 

@@ -10,7 +10,8 @@ from outrider.ports.text import one_line
 from outrider.tools.changes import wire_hunks
 from outrider.workspace.diff import split_lines
 from outrider.workspace.history.histories import GONE, FileHistory, Histories
-from outrider.workspace.history.journal import ChangeRecord, Journal, hunk_id
+from outrider.workspace.history.journal import Journal
+from outrider.workspace.history.records import ChangeRecord, hunk_id
 from outrider_protocol.commands import ChangedHunk, ChangeInfo
 from outrider_protocol.events import WireHunk
 

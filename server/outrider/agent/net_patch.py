@@ -12,8 +12,9 @@ from outrider.agent.undo.standing import catch_up, histories_of, is_elsewhere, l
 from outrider.ports.text import TextEncoding, one_line
 from outrider.workspace.encoding import BOM, encode
 from outrider.workspace.history.histories import TAKEN, FileHistory, Histories
-from outrider.workspace.history.journal import ChangeRecord, Journal
+from outrider.workspace.history.journal import Journal
 from outrider.workspace.history.patch import Side, file_patch
+from outrider.workspace.history.records import ChangeRecord
 from outrider.workspace.history.shown import Shown, end_in_file
 from outrider.workspace.paths import is_link
 from outrider_protocol.commands import LeftOut

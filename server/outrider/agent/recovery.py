@@ -22,7 +22,8 @@ from outrider.tools.context import ToolContext
 from outrider.tools.result import ToolResult
 from outrider.tools.review import told_of
 from outrider.workspace.diff import text_hunks
-from outrider.workspace.history.journal import ChangeRecord, Journal
+from outrider.workspace.history.journal import Journal
+from outrider.workspace.history.records import ChangeRecord
 from outrider.workspace.landing import is_in_place, without_part
 from outrider.workspace.merge import merge
 from outrider.workspace.overlay import ReadProblem, as_seen, is_alike

@@ -11,7 +11,7 @@ from outrider.tools.result import ToolResult, error, ok
 from outrider.tools.review import REVIEWED
 from outrider.workspace.change import Change, NotWritten, Written
 from outrider.workspace.choosing import REASONS, Chosen, Stop
-from outrider.workspace.history.journal import hunk_id
+from outrider.workspace.history.records import hunk_id
 from outrider.workspace.review import Proposed, Review
 from outrider_protocol.events import ReviewedHunk
 

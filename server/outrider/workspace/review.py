@@ -13,7 +13,7 @@ from typing import Any, Self
 from outrider.ports.placeholder import PLACEHOLDER, originals
 from outrider.workspace.change import Change
 from outrider.workspace.diff import LineHunk, split_lines, unified
-from outrider.workspace.history.journal import hunk_id
+from outrider.workspace.history.records import hunk_id
 from outrider_protocol.events import EditProposed, Operation, ReviewedHunk
 
 MOST_TOLD = 4000

@@ -7,7 +7,8 @@ from copy import deepcopy
 
 from outrider.agent.services import Services
 from outrider.workspace.history.histories import FileHistory, Histories
-from outrider.workspace.history.journal import ChangeRecord, Journal, Stands
+from outrider.workspace.history.journal import Journal, Stands
+from outrider.workspace.history.records import ChangeRecord
 from outrider.workspace.overlay import is_alike
 from outrider.workspace.paths import Located
 from outrider_protocol.events import NotUndoable

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from outrider.workspace.history.histories import Histories
-from outrider.workspace.history.journal import Journal, Part
+from outrider.workspace.history.journal import Journal
+from outrider.workspace.history.records import Part
 from outrider_protocol.commands import UndoParams
 
 NOT_THERE = "it is not there any more: somebody deleted it, or moved it away"

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
 from outrider.workspace.change import Change
-from outrider.workspace.history.journal import ChangeRecord, Journal
+from outrider.workspace.history.journal import Journal
+from outrider.workspace.history.records import ChangeRecord
 from outrider.workspace.paths import folders_down
 
 

@@ -10,7 +10,7 @@ from outrider.ports.editor import Answered
 from outrider.ports.text import one_line
 from outrider.workspace.encoding import BOM
 from outrider.workspace.history.histories import EXISTS_AGAIN, FileHistory, Histories
-from outrider.workspace.history.journal import ChangeRecord
+from outrider.workspace.history.records import ChangeRecord
 from outrider.workspace.history.weave import Place
 from outrider_protocol import KEEP_MINE, OPEN_BOTH, TAKE_THE_REDO, TAKE_THE_UNDO
 from outrider_protocol.events import Conflict, UndoAsked

@@ -10,7 +10,8 @@ from outrider.agent.state import SessionState
 from outrider.ports.text import Snapshot
 from outrider.workspace.disk import mode_of
 from outrider.workspace.history.histories import FileHistory, Histories, histories, texts_named
-from outrider.workspace.history.journal import Journal, Lasting, Part, Stands
+from outrider.workspace.history.journal import Journal, Stands
+from outrider.workspace.history.records import Lasting, Part
 from outrider.workspace.overlay import Overlay, ReadProblem
 from outrider.workspace.paths import Located, PathProblem, is_link
 

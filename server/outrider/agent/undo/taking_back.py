@@ -24,15 +24,8 @@ from outrider.workspace.disk import beside
 from outrider.workspace.editing import UNSAVED
 from outrider.workspace.encoding import BOM
 from outrider.workspace.history.histories import FileHistory, Histories
-from outrider.workspace.history.journal import (
-    ChangeRecord,
-    Journal,
-    Lasting,
-    Part,
-    Stands,
-    are_a_move,
-    hunk_id,
-)
+from outrider.workspace.history.journal import Journal, Stands
+from outrider.workspace.history.records import ChangeRecord, Lasting, Part, are_a_move, hunk_id
 from outrider.workspace.history.shown import Shown
 from outrider.workspace.overlay import ReadProblem
 from outrider.workspace.paths import IS_LINK, Located, PathProblem, is_link

@@ -10,7 +10,8 @@ from outrider.tools import changes
 from outrider.tools.changes import Making, TakesBack
 from outrider.workspace.change import Change, NotWritten, Written
 from outrider.workspace.history.histories import FileHistory, Histories
-from outrider.workspace.history.journal import ChangeRecord, Journal, Part
+from outrider.workspace.history.journal import Journal
+from outrider.workspace.history.records import ChangeRecord, Part
 from outrider.workspace.history.shown import Shown
 from outrider.workspace.overlay import same_text
 from outrider.workspace.paths import Located

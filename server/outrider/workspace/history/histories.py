@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from outrider.ports.text import TextEncoding
-from outrider.workspace.history.journal import ChangeRecord, Journal, Part, hunk_id
+from outrider.workspace.history.journal import Journal
+from outrider.workspace.history.records import ChangeRecord, Part, hunk_id
 from outrider.workspace.history.shown import Hidden, Shown, as_known, with_hidden
 from outrider.workspace.history.weave import Place, Weave
 from outrider.workspace.matching.similarity import similarity
