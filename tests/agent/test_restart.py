@@ -201,9 +201,7 @@ async def test_what_waits_since_another_server_is_told_of(workspace):
     await parked(house)
     async with house.server(settings=QUIET) as editor:
         await editor.wait_for(lambda: editor.said, "what waits")
-        assert [one.text for one in editor.said] == [
-            f"{WAITS} Code actions answer, resume, cancel or undo it."
-        ]
+        assert [one.text for one in editor.said] == [f"{WAITS} Code actions answer, resume or cancel it."]
 
 
 @pytest.mark.parametrize(("others", "told"), [(1, "1 further task"), (2, "2 further tasks")])
@@ -214,7 +212,7 @@ async def test_of_several_tasks_that_wait_the_number_is_told(others, told, works
     async with house.server(settings=QUIET) as editor:
         await editor.wait_for(lambda: editor.said, "what waits")
         assert [one.text for one in editor.said] == [
-            f"{WAITS} Code actions answer, resume, cancel or undo it. So it is with {told}."
+            f"{WAITS} Code actions answer, resume or cancel it. So it is with {told}."
         ]
 
 

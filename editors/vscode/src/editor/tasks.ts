@@ -106,7 +106,13 @@ async function given(
   } catch (error) {
     house.log.error(messageOf(error));
     const again = "Try Again";
-    const chosen = await vscode.window.showErrorMessage(`Outrider: ${messageOf(error)}`, again);
+    const settings = "Open Settings";
+    // Without a model the same task is refused again, until somebody has been where models are set.
+    const isWithoutModel = error instanceof CommandFailure && error.reason === "model_unavailable";
+    const buttons = isWithoutModel ? [settings, again] : [again];
+    const chosen = await vscode.window.showErrorMessage(`Outrider: ${messageOf(error)}`, ...buttons);
+    if (chosen === settings)
+      await vscode.commands.executeCommand("workbench.action.openSettings", "@id:outrider.model");
     if (chosen === again) await given(house, { ...options, value: text }, send);
   }
 }
