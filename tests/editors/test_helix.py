@@ -316,3 +316,21 @@ def test_where_no_document_opens_by_itself_a_message_says_which_one(silent):
     editor.wait("Outrider, completed: Fixed.")
     editor.keys(":buffer-previous" + RETURN)
     editor.wait_for_buffer(AFTER)
+
+
+def test_what_is_moved_in_the_editor_is_followed_by_the_undo(asking):
+    editor = asking(EDIT, {"text": "Done."})
+    editor.take(DO)
+    editor.wait(lambda: shows_the_question(editor))
+    editor.keys(NEXT + RETURN)
+    editor.wait("completed")
+    editor.keys(":w" + RETURN)
+    editor.wait("written")
+    editor.keys(":move ./price.py" + RETURN)
+    editor.wait(lambda: '"method":"workspace/didRenameFiles"' in editor.log)
+    editor.take("Outrider: undo turn")
+    editor.wait_for_buffer(BEFORE)
+    editor.keys(":w" + RETURN)
+    moved = editor.file.with_name("price.py")
+    editor.wait(lambda: moved.read_text() == BEFORE)
+    assert not editor.file.exists()
