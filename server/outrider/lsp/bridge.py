@@ -223,7 +223,12 @@ class Bridge:
             latest, more = resting[0], len(resting) - 1
             what = short(latest.prompt, SHORT_PROMPT)
             how = f"“{what}” still waits for you" if latest.items else f"the server was stopped in “{what}”"
-            can = [*(["answer"] if latest.items else []), "resume", "cancel", *(["undo"] if latest.can_undo else [])]
+            can = [
+                *(["answer"] if latest.items else []),
+                "resume",
+                "cancel",
+                *(["undo"] if latest.can_undo else []),
+            ]
             actions = f"{', '.join(can[:-1])} or {can[-1]}"
             others = f" So it is with {more} further {'task' if more == 1 else 'tasks'}." if more else ""
             # Helix shows one line.
