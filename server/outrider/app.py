@@ -135,7 +135,7 @@ class App:
     def set_folders(self, folders: tuple[tuple[str, str], ...]) -> None:
         """Take over other workspace folders."""
         services = self.services
-        services.folders = folders_of(folders).after(services.folders)
+        services.folders = folders_of(folders)
         (
             services.overlay,
             services.editing,

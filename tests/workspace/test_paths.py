@@ -55,42 +55,6 @@ def test_several_folders_are_named(make_desk: Callable[..., Any]) -> None:
         assert desk.folders.display_of(desk.at(display).uri) == display
 
 
-def test_a_path_with_the_name_of_a_folder_means_the_same_after_another_one_was_closed(tmp_path: Path) -> None:
-    shop, tools = tmp_path / "shop", tmp_path / "tools"
-    for folder in (shop, tools):
-        folder.mkdir()
-        (folder / "tariff.py").touch()
-    named = [("shop", shop.as_uri()), ("tools", tools.as_uri())]
-    one = folders_of(named[:1]).after(folders_of(named))
-
-    def located(folders: Folders, path: str) -> Located:
-        found = folders.locate_now(path)
-        assert isinstance(found, Located), found
-        return found
-
-    assert (located(one, "shop/tariff.py").path, located(one, "shop/tariff.py").display) == (
-        shop / "tariff.py",
-        "tariff.py",
-    )
-    gone = located(one, "tools/tariff.py")
-    assert (gone.path, gone.inside) == (tools / "tariff.py", False)
-    assert located(one, "tools/new.py").path == tools / "new.py", (
-        "it is not made below the folder that is left"
-    )
-    assert located(folders_of(named[:1]).after(one), "tools/new.py").inside is False, "nor ever after"
-    (shop / "shop").mkdir()
-    inner = shop / "shop" / "tariff.py"
-    inner.touch()
-    problem = one.locate_now("shop/tariff.py")
-    assert isinstance(problem, PathProblem)
-    assert str(inner) in problem.message
-    assert str(shop / "tariff.py") in problem.message
-    display = located(one, str(inner)).display
-    assert located(one, display).path == inner, "what is shown now means what it shows"
-    (shop / "tariff.py").unlink()
-    assert located(one, "shop/tariff.py").path == inner
-
-
 def test_where_a_link_leads_decides_what_is_inside(desk: Any, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "secret").write_text("s")

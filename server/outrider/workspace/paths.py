@@ -7,7 +7,7 @@ points to counts, not where it lies. It never opens a file.
 import asyncio
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from urllib.parse import unquote, urlsplit
@@ -103,15 +103,8 @@ def path_of(uri: str) -> Path | None:
 class Folders:
     """The workspace folders, in the client's order."""
 
-    def __init__(self, folders: Sequence[Folder], former: Mapping[str, Path] | None = None) -> None:
+    def __init__(self, folders: Sequence[Folder]) -> None:
         self.folders = tuple(folders)
-        # By name the folders that were open beside others, and are not, or not under that name, any more.
-        self._former = dict(former or {})
-
-    def after(self, before: "Folders") -> "Folders":
-        """These folders, in which `<folder name>/…` of those before still means what it meant then."""
-        named = before.folders if len(before.folders) > 1 else ()
-        return Folders(self.folders, before._former | {folder.name: folder.path for folder in named})
 
     async def locate(self, path_text: str) -> Located | PathProblem:
         """What a path names: see `locate_now`, which looks at the disk and so runs in a thread here."""
@@ -200,8 +193,6 @@ class Folders:
         parts = [part for part in text.split("/") if part not in {"", "."}]
         if not self.folders and parts:
             return PathProblem(f"{text} is relative, and no folder is open: give an absolute path")
-        if not text.startswith("./") and (meant := self._of_former(parts)):
-            return meant
         if len(self.folders) == 1:
             return self._located(self.folders[0].path.joinpath(*parts))
         if not parts:
@@ -217,25 +208,6 @@ class Folders:
         count = "several" if having else "none"
         return PathProblem(
             f"{text}: {count} of the workspace folders has it; say which one you mean: {named}"
-        )
-
-    def _of_former(self, parts: list[str]) -> Located | PathProblem | None:
-        """What a path names that begins with the name of a folder before; None where it means one of today's."""
-        name = parts[0] if parts else ""
-        former = self._former.get(name)
-        if former is None or (len(self.folders) > 1 and name in {folder.name for folder in self.folders}):
-            return None
-        meant = former.joinpath(*parts[1:])
-        if not any(os.path.lexists(folder.path / name) for folder in self.folders):
-            return self._located(meant)
-        below = [folder.path.joinpath(*parts) for folder in self.folders]
-        if not os.path.lexists(meant):
-            return None
-        if not any(os.path.lexists(path) for path in below):
-            return self._located(meant)
-        return PathProblem(
-            f"{'/'.join(parts)} may mean {meant}, as {name} was one of several workspace folders before, or "
-            f"{below[0]}: give the absolute path"
         )
 
     def _located(self, path: Path) -> Located:
@@ -266,8 +238,7 @@ class Folders:
         below = path.relative_to(folder.path).as_posix()
         if len(self.folders) > 1:
             return folder.name if below == "." else f"{folder.name}/{below}"
-        is_odd = _URI.match(below) or below.split("/")[0] in self._former
-        return f"./{below}" if is_odd else below
+        return f"./{below}" if _URI.match(below) else below
 
 
 def _unusable(text: str) -> str | None:
