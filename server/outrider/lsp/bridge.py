@@ -195,7 +195,7 @@ class Bridge:
 
     def files_renamed(self, pairs: Sequence[tuple[str, str]]) -> None:
         """Have the sessions follow what the person renamed."""
-        self._app.renames.take_in(pairs)
+        self._app.renames.take_in([pair for pair in pairs if not self._editor.is_own_rename(*pair)])
 
     async def close(self, reason: str) -> None:
         """Let go of everything."""

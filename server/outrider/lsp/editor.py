@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from lsprotocol import types
@@ -28,6 +29,7 @@ from outrider.ports.editor import (
 from outrider.ports.events import LoggedEvent, StreamFrame
 from outrider.ports.text import Place, PlacedEdit
 from outrider.ports.visible import visible
+from outrider.workspace.paths import path_of
 from outrider_protocol import (
     ASK_REQUEST,
     DIAGNOSTICS_REQUEST,
@@ -49,6 +51,8 @@ _FIRST_ANSWER: Final = "Only the first answer can be given here, the others are 
 
 _LEVELS: Final = {"error": 1, "warning": 2, "info": 3, "log": 4}
 """LSP 3.17, "MessageType"."""
+TOLD_BACK_SECONDS = 5
+"""How long after a rename was asked for the client may tell of it: later it is the person's, made once more by hand."""
 
 
 class ClientEditor:
@@ -67,6 +71,8 @@ class ClientEditor:
         self._edit = asyncio.Lock()
         self._can_ask = True
         self._can_catch_up = profile.tells_with_answers
+        self._own_renames: dict[tuple[Path | None, Path | None], float] = {}
+        """Renames that the client was asked for, and until when it may tell of them."""
         self._lenses_are_old = False
         self._refreshing: asyncio.Task[None] | None = None
 
@@ -177,7 +183,23 @@ class ClientEditor:
 
     async def operate(self, label: str, operation: FileOperation) -> Applied:
         """Ask the client to rename or delete a file; see `ports.editor.Editor.operate`."""
+        if operation.to:
+            until = asyncio.get_running_loop().time() + APPLY_SECONDS + TOLD_BACK_SECONDS
+            self._own_renames[path_of(operation.uri), path_of(operation.to)] = until
         return await self._apply({"label": label, "edit": _file_edit(operation)}, APPLY_SECONDS)
+
+    def is_own_rename(self, old_uri: str, new_uri: str) -> bool:
+        """Whether a rename that the client tells of is one that it was asked for here, and not the person's: VS Code tells of both.
+
+        Args:
+            old_uri: The file before.
+            new_uri: The file now.
+
+        Returns:
+            True once for each rename that `operate` asked for lately.
+        """
+        until = self._own_renames.pop((path_of(old_uri), path_of(new_uri)), None)
+        return until is not None and asyncio.get_running_loop().time() < until
 
     async def save(self, way: SaveWay, versions: Mapping[str, int]) -> Mapping[str, str]:
         """Ask the client to save open documents; see `ports.editor.Editor.save`."""
