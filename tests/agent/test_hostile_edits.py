@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from scripting import DONE, FIX, call, result, step
 
+from outrider.lsp import profile as profiles
 from outrider.ports.model import content_hash
 from outrider.testing.editor.profiles import BAD_EDITS, MOVING, PROFILES, STOCK
 
@@ -142,6 +143,34 @@ async def test_an_edit_counts_where_the_editor_tells_of_it_only_with_an_answer(b
     await editor.wait_for(lambda: editor.events_of("turn.finished"), "the end")
     assert result(editor)[0] == "ok"
     assert len(editor.edits) == 1
+
+
+async def waiting_for_a_key(begin, monkeypatch):
+    """An editor that made an edit and has not told of it, and the turn that waits for that."""
+    monkeypatch.setattr(profiles, "_SETTLE_SECONDS", 0.05)
+    editor = await begin("eglot", [step(FIX), DONE], FULL)
+    editor.open("tariff.py")
+    editor.auto_settle = False
+    started = await editor.command("outrider.run", {"prompt": "Go."})
+    await editor.wait_for(lambda: editor.said, "what the person is to do")
+    return editor, started
+
+
+async def test_an_edit_counts_where_the_editor_tells_of_it_only_after_the_next_key(begin, monkeypatch):
+    editor, started = await waiting_for_a_key(begin, monkeypatch)
+    assert [one.text for one in editor.said] == [
+        "Outrider: press a key, so that the editor tells of an edit that it made."
+    ]
+    editor.settle()
+    assert (await editor.wait_turn(started["turnId"]))["outcome"] == "completed"
+    assert result(editor)[0] == "ok"
+    assert editor.events_of("edit.applied")
+
+
+async def test_a_turn_is_cancelled_while_its_edit_waits_for_a_key(begin, monkeypatch):
+    editor, started = await waiting_for_a_key(begin, monkeypatch)
+    cancelled = await editor.command("outrider.cancel", {"turnId": started["turnId"]})
+    assert cancelled["outcome"] == "cancelled"
 
 
 @pytest.mark.parametrize("profile", ["types-before-edit-applies", "types-before-edit-neovim"])

@@ -8,8 +8,9 @@ import pytest
 from scripting import FIX, call, step
 
 from outrider.agent.task_document import keeper, writing
+from outrider.agent.task_document.writing import MOST_FAILURES
 from outrider.lsp import profile as profiles
-from outrider.testing.editor.answers import Never
+from outrider.testing.editor.answers import Late, Never
 from outrider.testing.editor.profiles import (
     BAD_EDITS,
     BARE,
@@ -138,6 +139,30 @@ async def test_an_editor_that_tells_of_its_edits_late_is_not_given_up_for_ever(b
     await editor.run("Go on.")
     await has(editor, "> Go on.")
     assert "takes no edits" not in head(editor)
+
+
+async def test_an_editor_that_holds_back_what_is_typed_gets_the_page_once_it_has_told_of_it(
+    begin, monkeypatch
+):
+    monkeypatch.setattr(profiles, "_SETTLE_SECONDS", 0.05)
+    editor = await begin(
+        EGLOT, [step(FIX), {"text": "Fixed."}], {"events": False}, answers=[Late("Allow once")]
+    )
+    await opened(editor)
+    editor.type(PATH, "Correct the price.\n")
+    editor.auto_settle = False
+    await take(editor, "Outrider: Send “Correct the price.”")
+    await has(editor, "> +    return hours * 2")
+    await editor.code_actions(PATH)  # before which all is told
+    editor.type(PATH, "And a half sen", unsent=True)
+    before = len(editor.edits)
+    editor.answer_late(editor.questions[0])
+    await editor.wait_for(lambda: len(editor.edits) > before + MOST_FAILURES, "what is refused meanwhile")
+    editor.auto_settle = True
+    editor.settle()
+    await has(editor, "> Fixed.")
+    assert tail(editor).strip() == "And a half sen"
+    assert "Fixed" not in editor.disk(PATH), "the editor would ask what to do about its file"
 
 
 async def test_unsaved_text_comes_into_the_file_and_what_was_sent_is_not_offered_again(begin):
@@ -433,6 +458,25 @@ async def test_what_is_sent_while_it_runs_steers_and_the_task_is_cancelled_by_ac
     assert tail(editor).strip() == ""
     await take(editor, "Outrider: cancel turn")
     await has(editor, "Cancelled (cancelled in the editor)")
+
+
+async def test_what_is_sent_while_it_runs_can_wait_for_its_turn_and_be_taken_away_again(begin):
+    slow = call("run_command", command="sleep 60", called="long")
+    editor = await begin(MUTE, [step(slow), {"text": "Done."}], {"permissionMode": "full"})
+    await opened(editor)
+    editor.type(PATH, "Go.\n")
+    await take(editor, "Outrider: Send “Go.”")
+    await has(editor, "What you send now is said to the running task.")
+    for text in ("Then this.", "Then that."):
+        editor.type(PATH, f"{text}\n")
+        await take(editor, f"Outrider: Send “{text}” once the task before it is done")
+        await has(editor, f"> {text}\n\nWaits for its turn.")
+    await take(editor, "Outrider: cancel “Then this.”")
+    await has(editor, "> Then this.\n\nCancelled (")
+    await take(editor, "Outrider: cancel turn")
+    await has(editor, "> Done.")
+    begun = [event["data"]["prompt"] for event in editor.events_of("turn.started")]
+    assert begun == ["Go.", "Then that."]
 
 
 async def test_a_task_is_planned_and_a_conversation_goes_on_or_begins_anew(begin):

@@ -33,7 +33,7 @@ END = "\x1b>"
 class Emacs(Editor):
     """An instance set up as `editors/README.md` says, with a file that holds an instruction comment."""
 
-    def __init__(self, folder, turns):
+    def __init__(self, folder, turns, without=None):
         here = place(folder, turns)
         self.file = here.file
         init = folder / "init.el"
@@ -42,7 +42,10 @@ class Emacs(Editor):
             '"outrider" "serve"': " ".join(map(json.dumps, here.command)),
             ':model "my/model-name"': f":model {json.dumps(here.model)} :stateDir {json.dumps(here.state)}",
         }
-        init.write_text(recipe("Emacs (eglot)", changes) + QUIET)
+        lines = recipe("Emacs (eglot)", changes)
+        if without is not None:
+            lines = lines.replace(without, "no-such-method")
+        init.write_text(lines + QUIET)
         # Of a terminal by the name of xterm it asks more than there is to answer.
         super().__init__(
             [str(EMACS), "-Q", "-nw", "-l", str(init), str(self.file)],
@@ -89,7 +92,14 @@ class Emacs(Editor):
         return re.findall(r"Server reports \(type=\d\): (.*)", said.read_text())
 
 
-emacs = starting(Emacs)
+class Plain(Emacs):
+    """One without the recipe's method that makes it tell of an edit at once."""
+
+    def __init__(self, folder, turns):
+        super().__init__(folder, turns, without="workspace/applyEdit")
+
+
+emacs, plain = starting(Emacs), starting(Plain)
 TASK = (call("read_file", path="tariff.py"), EDIT, {"text": "Fixed."})
 
 
@@ -120,6 +130,40 @@ def test_a_task_by_code_action_edits_the_buffer_as_one_undo_step_and_undo_keeps_
     # Emacs tells of an edit only when no command is being done: it must not be missed for that.
     (said,) = editor.said()
     assert said.startswith("Outrider, completed: Fixed.")
+
+
+SLOW = {"text": "I look at it first.", "chunk": 4, "delay": 0.2} | EDIT
+"""A model that takes its time, so that Emacs is idle when the question comes."""
+
+
+def allow_slowly(editor):
+    """Take the task of the comment, and allow its edit once Emacs is idle."""
+    editor.actions()
+    editor.keys("\r")
+    editor.wait("Choose an option: Reject")
+    editor.keys(CLEAR + "Allow once\r")
+
+
+def is_known(editor):
+    """Wait until the edit counts: it can be taken back."""
+    editor.wait("Outrider, completed: Fixed.")
+    editor.wait_for_buffer(AFTER)
+    editor.take("Outrider: undo turn")
+    editor.wait_for_buffer(BEFORE)
+
+
+def test_an_edit_is_told_of_after_a_question_that_came_out_of_idleness(emacs):
+    editor = emacs(SLOW, {"text": "Fixed."})
+    allow_slowly(editor)
+    is_known(editor)
+
+
+def test_without_the_recipes_method_the_person_is_asked_for_a_key(plain):
+    editor = plain(SLOW, {"text": "Fixed."})
+    allow_slowly(editor)
+    editor.wait("Outrider: press a key")
+    editor.keys(QUIT)
+    is_known(editor)
 
 
 def test_return_takes_the_harmless_answer(emacs):
@@ -179,10 +223,10 @@ def test_after_the_server_was_killed_code_actions_undo_or_cancel_what_was_cut_of
     editor.keys(CLEAR + "Allow once\r")
     editor.wait_for_buffer(AFTER)
     editor.kill_server()
-    editor.wait("Outrider: the server was stopped in “Do what the comment")
-    editor.take("Outrider: undo turn “Do what")
+    editor.wait("Outrider: the server was stopped in “two for each hour (")
+    editor.take("Outrider: undo turn “two for")
     editor.wait_for_buffer(BEFORE)
-    editor.take("Outrider: cancel “Do what")
+    editor.take("Outrider: cancel “two for")
     editor.wait("Outrider, cancelled")
     assert editor.buffer == BEFORE
 

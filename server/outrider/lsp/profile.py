@@ -16,9 +16,12 @@ class _Quirk:
     """How a client differs from what it says."""
 
     debounce_seconds: float = 0.0
+    tells_at_next_key: bool = False
     reject_first: bool = False
     questions_cover: bool = False
     waits_for_commands: bool = False
+    shows_errors: bool = False
+    """Whether the person sees why a command could not be done. Helix and Kate show nothing of it."""
     tells_with_answers: bool = False
     takes_first_answer: bool = False
     document_changes: bool = False
@@ -40,12 +43,21 @@ _QUIRKS: Final[Mapping[str, _Quirk]] = {
         debounce_seconds=0.15,
         questions_cover=True,
         document_changes=True,
+        shows_errors=True,
         file_operations=frozenset({"rename"}),
         lets_choose=False,
     ),
     # Collects changes for `eglot-send-changes-idle-time`, in which nothing may be going on; RET takes the first action,
-    # and keys go to the minibuffer until then.
-    "eglot": _Quirk(debounce_seconds=0.5, reject_first=True, questions_cover=True, waits_for_commands=True),
+    # and keys go to the minibuffer until then. After a question that came while nothing was going on Emacs is not idle
+    # for its timers before the next key, so that it tells of no edit.
+    "eglot": _Quirk(
+        debounce_seconds=0.5,
+        tells_at_next_key=True,
+        reject_first=True,
+        questions_cover=True,
+        waits_for_commands=True,
+        shows_errors=True,
+    ),
     # Return takes the first action; the pop-up covers the text and has the keys. A deleted file stays open.
     "helix": _Quirk(reject_first=True, questions_cover=True, file_operations=frozenset({"rename"})),
     # Collects changes for `updatetime`, of those it is told to make only from the next key on, and what is typed only when
@@ -53,13 +65,17 @@ _QUIRKS: Final[Mapping[str, _Quirk]] = {
     # choose from it takes every other one than the first for none.
     "vim-lsp": _Quirk(debounce_seconds=0.5, tells_with_answers=True, takes_first_answer=True),
     # Saves what a refactoring changed, but for the file in the active editor, if that is more than one file.
-    "visual studio code": _Quirk(saves_refactorings=2, file_operations=frozenset({"rename", "delete"})),
+    "visual studio code": _Quirk(
+        shows_errors=True, saves_refactorings=2, file_operations=frozenset({"rename", "delete"})
+    ),
     # Saves what a refactoring changed, if the person's settings say so.
     "sublime text lsp": _Quirk(saves_refactorings=1),
 }
 
 _SETTLE_SECONDS: Final = 2.0
 """Generous: it is only waited for in full where the edit was not made at all."""
+_NEXT_KEY_SECONDS: Final = 600.0
+"""So long a person may look elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +98,8 @@ class ClientProfile:
     """Whether it tells what it held back of the text before it answers a message, also one that leaves no choice."""
     takes_first_answer: bool = False
     """Whether no other answer than the first can be given to a message."""
+    shows_errors: bool = False
+    """Whether the person sees why a command could not be done; who gets events is a program, and sees to that itself."""
     traits: EditorTraits = field(
         default_factory=lambda: EditorTraits(
             can_apply_edits=False,
@@ -116,11 +134,13 @@ def profile_of(params: Mapping[str, Any]) -> ClientProfile:
         refreshes_lenses=_at(says, "workspace", "codeLens", "refreshSupport") is True,
         tells_with_answers=quirk.tells_with_answers,
         takes_first_answer=quirk.takes_first_answer,
+        shows_errors=quirk.shows_errors or _at(params, "initializationOptions", "events") is True,
         traits=EditorTraits(
             can_apply_edits=_at(says, "workspace", "applyEdit") is True,
             can_show_documents=_at(says, "window", "showDocument", "support") is True,
             settle_seconds=_SETTLE_SECONDS,
             debounce_seconds=float(debounce),
+            tells_at_next_key_seconds=_NEXT_KEY_SECONDS if quirk.tells_at_next_key else 0.0,
             reject_first=quirk.reject_first,
             questions_cover=quirk.questions_cover,
             waits_for_commands=quirk.waits_for_commands,

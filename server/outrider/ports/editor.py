@@ -117,6 +117,8 @@ class EditorTraits:
     """How long after an answer to `applyEdit` its change may take to arrive."""
     debounce_seconds: float
     """How long the client may hold back what the person types."""
+    tells_at_next_key_seconds: float = 0.0
+    """How long to wait for a key of the person, where the client may tell of an edit only then; 0 where it does not wait for one."""
     reject_first: bool = False
     """Whether the client preselects the first button, so that it must be the harmless one."""
     questions_cover: bool = False

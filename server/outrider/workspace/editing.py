@@ -26,6 +26,7 @@ from outrider.workspace.merge import merge
 from outrider.workspace.one_by_one import OneByOne
 from outrider.workspace.overlay import Overlay, ReadProblem, is_saved_as, read_text, same_text, why_read_only
 from outrider.workspace.paths import Located
+from outrider.workspace.settling import told_of_edit
 
 _CHANGED = "the text is not the one the change was worked out for"
 PART_GONE = "the editor applied only a part of it, which is taken back"
@@ -253,10 +254,9 @@ class Editing:
             applied = await self._editor.apply(label, [edit])
             landing.answered()
             if applied.claimed:
-                await self._editor.catch_up()
-            settle = self._editor.traits.settle_seconds if applied.claimed else 0.0
-            if not done(self._documents.get(uri)) and settle > 0:
-                await self._documents.until(uri, done, self._clock, settle)
+                await told_of_edit(self._editor, self._documents, self._clock, uri, done)
+            else:
+                done(self._documents.get(uri))
         finally:
             unsubscribe()
             leave()

@@ -15,6 +15,7 @@ from outrider.ports.text import PlacedEdit
 from outrider.workspace.diff import text_hunks
 from outrider.workspace.disk import DiskProblem, read_bytes, replace
 from outrider.workspace.documents import Document, DocumentStore, Lines
+from outrider.workspace.settling import told_of_edit
 
 MOST_BYTES = 10 * 1024 * 1024
 MOST_ROUNDS = 3
@@ -22,7 +23,7 @@ MOST_ROUNDS = 3
 LONG = 100_000
 """Characters from which on the new text is worked out beside the event loop."""
 MOST_FAILURES = 2
-"""Edits in a row that came to nothing, after which the file is written instead."""
+"""Edits that come to nothing, before any was put in, after which the file is written instead."""
 _LABEL = "Outrider: task document"
 
 Weave = Callable[[str], str]
@@ -37,6 +38,8 @@ class Writing:
         self._editor = editor
         self._clock = clock
         self._failures = 0
+        self._has_taken = False
+        """Whether it ever put an edit in: then one that it does not is in the way of what the person does, or comes late."""
         self._unseen: tuple[int, str] | None = None
         """Version and text into which an edit was put that the editor has not told of."""
         self._written = ""
@@ -47,7 +50,8 @@ class Writing:
     @property
     def takes_edits(self) -> bool:
         """Whether the editor is believed to put edits into the document."""
-        return self._editor.traits.can_apply_edits and self._failures < MOST_FAILURES
+        is_believed = self._has_taken or self._failures < MOST_FAILURES
+        return self._editor.traits.can_apply_edits and is_believed
 
     def opened_anew(self) -> None:
         """The editor may do better now."""
@@ -84,36 +88,37 @@ class Writing:
 
     async def _edit(self, document: Document, wanted: str) -> bool:
         """Make the buffer as wanted; whether to go on at once."""
-        if self._unseen == (document.version, document.text):
-            self._failures += 1
-            self.has_to_wait = self.takes_edits
-            return not self.takes_edits
-        lines, encoding = Lines(document.text), self._documents.encoding
-        placed = [
-            PlacedEdit(lines.place_of(hunk.start, encoding), lines.place_of(hunk.end, encoding), hunk.new)
-            for hunk in text_hunks(document.text, wanted)
-        ]
-        applied = await self._editor.apply(_LABEL, [DocumentEdit(document.uri, document.version, placed)])
-        if applied.claimed:
-            await self._editor.catch_up()
-            await self._documents.until(
-                document.uri,
-                lambda now: now is None or now.text != document.text,
-                self._clock,
-                self._editor.traits.settle_seconds,
-            )
+        claimed = self._unseen == (document.version, document.text)
+        if not claimed:
+            lines, encoding = Lines(document.text), self._documents.encoding
+            placed = [
+                PlacedEdit(lines.place_of(hunk.start, encoding), lines.place_of(hunk.end, encoding), hunk.new)
+                for hunk in text_hunks(document.text, wanted)
+            ]
+            edit = DocumentEdit(document.uri, document.version, placed)
+            claimed = (await self._editor.apply(_LABEL, [edit])).claimed
+
+        def is_changed(now: Document | None) -> bool:
+            return now is None or now.text != document.text
+
+        if claimed:
+            told = await told_of_edit(self._editor, self._documents, self._clock, document.uri, is_changed)
+        else:  # what was typed there may have been in its way, and is told of now
+            seconds = self._editor.traits.settle_seconds
+            told = await self._documents.until(document.uri, is_changed, self._clock, seconds)
         now = self._documents.get(document.uri)
-        if now is None:
+        if claimed and told:
+            self._unseen = None
+            self._has_taken = self._has_taken or now is not None
+            self._failures = 0
             return True
-        if applied.claimed and now.text != document.text:
-            self._failures, self._unseen = 0, None
-        elif applied.claimed:
-            self._failures, self._unseen = self._failures + 1, (document.version, document.text)
-            self.has_to_wait = self.takes_edits
-            return not self.takes_edits
-        elif now.version == document.version or now.text == wanted:
-            self._failures += 1  # one that is put in and never answered for holds up all others
-        return True
+        if claimed:
+            self._unseen = (document.version, document.text)
+        elif told and (now is None or now.text != wanted):
+            return True
+        self._failures += 1  # one that is put in and never answered for holds up all others
+        self.has_to_wait = claimed and self.takes_edits
+        return not self.has_to_wait
 
     def _write(self, path: Path, weave: Weave, buffer: str | None) -> str | None:
         """Write the file. What is in the buffer of an editor that takes no edits is in it, unsaved or not. Blocks."""
