@@ -43,6 +43,37 @@ async def test_an_undo_of_what_is_undone_says_of_what(begin):
         await editor.command("outrider.undo", {"sessionId": editor.session_id})
 
 
+@pytest.mark.parametrize(
+    ("profile", "events", "is_said"),
+    [
+        ("helix-25.07", False, True),
+        ("kate", False, True),
+        ("stock", False, True),
+        ("stock", True, False),
+        ("eglot", False, False),
+        ("neovim-0.11", False, False),
+    ],
+)
+async def test_why_a_command_was_not_done_is_said_where_the_client_does_not_show_it(
+    profile, events, is_said, begin
+):
+    editor = await begin(profile, [DONE], {"events": events})
+    with pytest.raises(RpcError):
+        await editor.command("outrider.run", {"prompt": "Go.", "sessionId": "ses_none"})
+    with pytest.raises(RpcError):
+        await editor.command("outrider.run", {"promt": "Go."})
+    wrong = "Outrider: outrider.run: prompt: Field required; promt: there is no such key"
+    assert shown(editor) == (["Outrider: there is no session 'ses_none'", wrong] if is_said else [])
+
+
+async def test_an_action_that_is_delivered_twice_is_not_refused_aloud(begin):
+    editor = await begin("helix-25.07", [DONE], {"events": False})
+    await editor.command("outrider.run", {"prompt": "Go.", "draft": "1"})
+    with pytest.raises(RpcError):
+        await editor.command("outrider.run", {"prompt": "Go.", "draft": "1"})
+    assert not any("sent" in text for text in shown(editor))
+
+
 async def test_a_turn_that_waits_says_so(begin):
     editor = await begin("answers-null", [step(FIX), DONE])
     assert (await editor.run("Correct the price."))["outcome"] == "needs_input"

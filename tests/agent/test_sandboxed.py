@@ -78,6 +78,8 @@ async def test_it_stays_inside_without_that_choice(answer, begin, workspace):
     await editor.question(2)
     if answer != "Reject":
         asked = editor.events_of("approval.requested")[1]["data"]
+        offered = [action["title"] for action in await editor.code_actions("README.md")]
+        assert "Outrider: Run outside once — echo one >> ../outside.txt" in offered
         await editor.command("outrider.answer", {"id": asked["id"], "decision": "reject"})
     assert (await editor.wait_turn(started["turnId"]))["outcome"] == "completed"
     assert "the person chose not to run it outside" in result(editor)[1]

@@ -376,8 +376,36 @@ async def test_a_comment_is_a_task(begin):
     await editor.code_actions("tariff.py", editor.range_of("tariff.py", "charge less"))
     outcome, told = await started_by(editor, "Outrider: do “charge less”")
     assert outcome["outcome"] == "completed"
+    assert told["prompt"].startswith("charge less (")
     assert "tariff.py, line 1" in told["prompt"]
-    assert told["prompt"].endswith(": charge less")
+
+
+@pytest.mark.parametrize(
+    ("line", "task"),
+    [
+        ("    # Outrider: charge less", "charge less"),
+        ("<!-- outrider: charge less -->", "charge less"),
+        ("/* outrider: charge less */", "charge less"),
+        (" * outrider: charge less", "charge less"),
+        ('" outrider: charge less', "charge less"),
+        ("x = 1  # outrider: charge less", "charge less"),
+        ("int x; // outrider: charge less", "charge less"),
+        ("# outrider:   ", None),
+        ("/* outrider: */", None),
+        ("# the outrider: charges", None),
+        ('"x" outrider: charge less', None),
+        # What takes a pattern that can match in many ways for ever.
+        (f"# outrider: charge{' ' * 2000}less", "charge less"),
+        (f"{'# ' * 2000}outrider: charge less", "charge less"),
+    ],
+)
+async def test_what_is_an_instruction(line, task, begin):
+    editor = await begin("stock", [])
+    editor.open("tariff.py")
+    editor.type("tariff.py", f"{line}\n", at=(0, 0))
+    actions = await editor.code_actions("tariff.py", editor.range_of("tariff.py", line))
+    titles = [action["title"] for action in actions if action["kind"] == "refactor.rewrite"]
+    assert titles == ([f"Outrider: do “{task}”"] if task else [])
 
 
 async def test_a_diagnostic_is_a_task(begin):

@@ -131,6 +131,17 @@ async def test_the_question_is_answered_by_a_code_action_for_the_next_turn(begin
     assert await instructions(editor)
 
 
+async def test_what_was_answered_in_another_window_is_not_offered_any_more(begin, told):
+    here = await begin("stock", [DONE, DONE], UNSAID, answers=[Dismiss()])
+    await here.run("Go.")
+    there = await begin("stock", [DONE], UNSAID, answers=["Trust this workspace"])
+    await there.run("Go.")
+    await here.run("Again.", sessionId=here.events[0]["sessionId"])
+    assert await instructions(here)
+    titles = [action["title"] for action in await here.code_actions("README.md")]
+    assert not any("Trust this workspace" in title for title in titles)
+
+
 async def trusted(editor, folder):
     """Wait until the workspace counts as trusted."""
     while (await editor.command("outrider.trust"))["workspace"][0]["trust"] != "trusted":

@@ -1,5 +1,7 @@
 """What a message says of a text in Markdown."""
 
+import time
+
 import pytest
 
 from outrider.lsp.unmarked import unmarked
@@ -17,3 +19,10 @@ from outrider.lsp.unmarked import unmarked
 )
 def test_words_stay_and_marks_go(written: str, said: str) -> None:
     assert unmarked(written) == said
+
+
+@pytest.mark.parametrize("written", ["[" * 10_000, "[a" * 10_000])
+def test_a_long_line_of_brackets_is_read_at_once(written: str) -> None:
+    begun = time.process_time()
+    assert unmarked(written) == written
+    assert time.process_time() - begun < 1

@@ -80,7 +80,7 @@ class Sessions:
 
     @property
     def running(self) -> list[Session]:
-        """The sessions that are open in this process, the latest last."""
+        """The sessions that are open in this process, the one that was given a task last at the end."""
         return list(self._open.values())
 
     @property
@@ -132,6 +132,8 @@ class Sessions:
         if isinstance(started, Refused) and params.session_id is None:
             del self._open[session.id]
             await session.close("nothing was started")
+        elif isinstance(started, RunResult) and session.id in self._open:
+            self._open[session.id] = self._open.pop(session.id)
         await self._let_go()
         return started
 

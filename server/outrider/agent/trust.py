@@ -169,8 +169,9 @@ class WorkspaceTrust:
 
     @property
     def open(self) -> list[Open]:
-        """The questions that wait."""
-        return [asked.item for asked in self._asked.values() if not asked.answer.done()]
+        """The questions that wait; what was said in another window or by command needs no answer any more."""
+        waiting = [asked for asked in self._asked.values() if not asked.answer.done()]
+        return [asked.item for asked in waiting if self.of(asked.folder.path) == "unknown"]
 
     def open_in(self, turn_id: str | None) -> list[Open]:
         """Those that were asked in a turn."""

@@ -14,8 +14,9 @@ from urllib.parse import unquote, urlsplit
 from outrider.agent import review_paper
 from outrider.agent.papers import FOLDER, Paper, note_below, paper_of, written_below
 from outrider.agent.review_paper import Unclear, UnderReview
+from outrider.agent.session import Session
 from outrider.app import App
-from outrider.lsp.offering import SHORT_PROMPT, action, cancelled, short, waited_for, with_note
+from outrider.lsp.offering import SHORT_PROMPT, action, cancelled, short, subject, waited_for, with_note
 from outrider.lsp.task_actions import task_actions
 from outrider.ports.text import Place
 from outrider.store.problem import StoreReadError
@@ -40,10 +41,11 @@ from outrider_protocol import (
 from outrider_protocol.events import ReviewedHunk
 
 _INSTRUCTION = re.compile(
-    r"^\s*(?P<mark>#+|//+|--+|;+|%+|\"|/\*+|\*|<!--|\(\*|\{-)\s*outrider:\s*(?P<text>\S.*?)\s*(?:\*/|-->|\*\)|-\})?\s*$",
-    re.IGNORECASE,
+    r"(?:^\s*[\"*]|(?<!\S)(?:#+|//+|--+|;+|%+|/\*+|<!--|\(\*|\{-))\s*outrider:", re.IGNORECASE
 )
-"""A comment that is an instruction, in whatever comment signs the language has."""
+"""The beginning of a comment that is an instruction, in whatever comment signs the language has, maybe behind code. No part
+of it can match in two ways, as lines may be long."""
+_COMMENT_ENDS = ("*/", "-->", "*)", "-}")
 _MOST_DIAGNOSTICS = 5
 _LONGEST_PROBLEM = 120
 _DECISIONS = {
@@ -84,7 +86,8 @@ async def code_actions(
     """
     paper = _paper_at(app, cursor)
     if paper is not None and paper[0].kind == "task":
-        sessions = _for_sessions(app, await _hunks_here(app, cursor))
+        told = app.task_document.told_in(paper[1])
+        sessions = _for_sessions(app, await _hunks_here(app, cursor), told.session_id if told else None)
         actions = [*task_actions(app, paper[1], cursor.end.line), *sessions, *_for_resting(app, paper[1])]
         return _of_kinds(only, actions)
     written = [] if paper is None else await _for_paper(app, *paper)
@@ -97,7 +100,7 @@ async def code_actions(
         *(() if reviewed else written),
         *_for_place(app, cursor, diagnostics),
         *await _for_change(app, cursor),
-        *_for_sessions(app, await _hunks_here(app, cursor)),
+        *_for_sessions(app, await _hunks_here(app, cursor), None),
         *_for_resting(app, ""),
     ]
     return _of_kinds(only, actions)
@@ -182,7 +185,9 @@ def _for_place(app: App, cursor: Cursor, diagnostics: Sequence[dict[str, Any]]) 
     selection = {"uri": cursor.uri, "range": cursor.range}
     if found := _instruction(document.text, cursor.start.line, cursor.end.line):
         line, text = found
-        prompt = f"Do what the comment in {path}, line {line + 1}, asks for, and remove the comment: {text}"
+        # What it says comes first, as titles and messages show the beginning alone.
+        place = f"the comment in {path}, line {line + 1}"
+        prompt = f"{text} (this is what {place}, asks for: do it, and remove the comment)"
         yield action(
             f"do “{short(text)}”",
             "refactor.rewrite",
@@ -215,8 +220,11 @@ def _for_place(app: App, cursor: Cursor, diagnostics: Sequence[dict[str, Any]]) 
 def _instruction(text: str, first: int, last: int) -> tuple[int, str] | None:
     lines = re.split(r"\r\n|\n|\r", text)
     for number in range(first, min(last, first + 200, len(lines) - 1) + 1):
-        if match := _INSTRUCTION.match(lines[number]):
-            return number, match["text"]
+        if match := _INSTRUCTION.search(lines[number]):
+            text = lines[number][match.end() :].strip()
+            end = next((one for one in _COMMENT_ENDS if text.endswith(one)), "")
+            if text := text.removesuffix(end).rstrip():
+                return number, text
     return None
 
 
@@ -251,12 +259,15 @@ async def _hunks_here(app: App, cursor: Cursor) -> set[tuple[str, bool]]:
     return {(session_id, hunk.undone) for session_id, hunk in found}
 
 
-def _for_sessions(app: App, here: set[tuple[str, bool]]) -> Iterator[dict[str, Any]]:
-    running = app.sessions.running
+def _for_sessions(app: App, here: set[tuple[str, bool]], in_sight: str | None) -> Iterator[dict[str, Any]]:
+    """What is done to the conversation in sight, or else to the latest of which it can be done."""
+    running = sorted(app.sessions.running, key=lambda session: session.id == in_sight)
     for session in reversed(running):
         if turn_id := session.record.state.current:
             yield action("cancel turn", ACTION_KIND, CANCEL, cancelled(turn_id))
             break
+    else:
+        yield from _failed(running)
     for session in reversed(running):
         if (session.id, False) in here or session.record.state.journal.to_undo("turn", None):
             yield action(
@@ -267,6 +278,17 @@ def _for_sessions(app: App, here: set[tuple[str, bool]]) -> Iterator[dict[str, A
         if (session.id, True) in here or session.record.state.journal.to_redo():
             yield action("redo", ACTION_KIND, REDO, waited_for(app, {"sessionId": session.id}))
             break
+
+
+def _failed(running: list[Session]) -> Iterator[dict[str, Any]]:
+    """What failed last, once more: the model could not be reached, or had no key, and now it may."""
+    if not running or not (turns := list(running[-1].turns.values())) or turns[-1].outcome != "failed":
+        return
+    turn = turns[-1]
+    argument: dict[str, Any] = {"prompt": turn.prompt, "mode": turn.mode, "sessionId": running[-1].id}
+    if turn.context is not None:
+        argument["context"] = turn.context.to_wire()
+    yield action(f"try again “{short(turn.prompt, SHORT_PROMPT)}”", ACTION_KIND, RUN, argument)
 
 
 def _for_resting(app: App, task_text: str) -> Iterator[dict[str, Any]]:
@@ -288,7 +310,7 @@ def _for_resting(app: App, task_text: str) -> Iterator[dict[str, Any]]:
 def _for_open_item(app: App, reviewed: str | None) -> Iterator[dict[str, Any]]:
     if not (waiting := [item for item in app.sessions.waiting if item.id != reviewed]):
         return
-    item, what = waiting[0], short(waiting[0].title)
+    item, what = waiting[0], subject(waiting[0])
     if item.kind == "approval":
         titles = [title for title in item.options if title in _DECISIONS]
         if app.services.editor.traits.can_show_documents:

@@ -38,8 +38,13 @@ def with_note(item: Open, note: str) -> Iterator[dict[str, Any]]:
     yes = RUN_OUTSIDE if RUN_OUTSIDE in item.options else ALLOW_ONCE
     for title, decision in ((REJECT, "reject"), (yes, "allow_once")):
         argument = {"id": item.id, "decision": decision, "note": note}
-        said = f"{title}, saying “{short(note)}” — {short(item.title)}"
+        said = f"{title}, saying “{short(note)}” — {subject(item)}"
         yield action(said, "refactor.rewrite", ANSWER, argument)
+
+
+def subject(item: Open) -> str:
+    """What an item is about, beside a decision: a title that names one itself would name it twice."""
+    return short(item.title.removeprefix(f"{RUN_OUTSIDE}: "))
 
 
 def short(text: str, length: int = 60) -> str:

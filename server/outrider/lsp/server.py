@@ -309,13 +309,17 @@ class Server(LanguageServer):
 
     # What the person asks for
 
-    def _execute_command(self, params: Any) -> Any:
-        command, argument, token = _command_call(params)
-        return self._execute(command, argument, token)
-
-    async def _execute(self, command: str, argument: Any, token: str | int | None) -> Any:
+    async def _execute_command(self, params: Any) -> Any:
         bridge = await self._ready()
-        return await bridge.execute(command, argument, token)
+        try:
+            command, argument, token = _command_call(params)
+            return await bridge.execute(command, argument, token)
+        except CommandError as error:
+            client = self._here()
+            # Some clients deliver an action twice, and what it asked for is done.
+            if not client.profile.shows_errors and (error.data or {}).get("reason") != "already_resolved":
+                client.editor.say("warning", f"Outrider: {error.message}")
+            raise
 
     async def _code_action(self, params: types.CodeActionParams) -> list[dict[str, Any]]:
         automatic = params.context.trigger_kind == types.CodeActionTriggerKind.Automatic

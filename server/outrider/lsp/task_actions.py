@@ -9,7 +9,7 @@ from typing import Any
 
 from outrider.agent.task_document.conversation import Conversation
 from outrider.app import App
-from outrider.lsp.offering import action, cancelled, short, waited_for, with_note
+from outrider.lsp.offering import SHORT_PROMPT, action, cancelled, short, subject, waited_for, with_note
 from outrider_protocol import (
     ACTION_KIND,
     ALLOW_ONCE,
@@ -74,7 +74,7 @@ def _elsewhere(item: Open, written: str) -> Iterator[dict[str, Any]]:
 
 
 def _answers(item: Open, written: str) -> Iterator[dict[str, Any]]:
-    what = short(item.title)
+    what = subject(item)
     if item.allow_free_form and written:
         yield _answered(item, written)
     if item.kind != "approval":
@@ -93,7 +93,7 @@ def _answers(item: Open, written: str) -> Iterator[dict[str, Any]]:
 
 def _answered(item: Open, written: str) -> dict[str, Any]:
     argument = {"id": item.id, "answer": written}
-    return action(f"answer “{short(written)}” — {short(item.title)}", "refactor.rewrite", ANSWER, argument)
+    return action(f"answer “{short(written)}” — {subject(item)}", "refactor.rewrite", ANSWER, argument)
 
 
 def _sent(app: App, told: Conversation | None, written: str) -> Iterator[dict[str, Any]]:
@@ -101,19 +101,21 @@ def _sent(app: App, told: Conversation | None, written: str) -> Iterator[dict[st
     what = short(written)
     draft = {"draft": app.task_document.draft}
     session = next((one for one in app.sessions.running if told and one.id == told.session_id), None)
-    if session is not None and session.record.state.current is not None:
-        argument = {"sessionId": session.id, "text": written, **draft}
-        yield action(f"Send “{what}” to the running task", "refactor.rewrite", STEER, argument)
-        return
     same = {"sessionId": told.session_id} if told is not None else {}
-    waits = (
+    sent = {"prompt": written, **same, **draft}
+    is_running = session is not None and session.record.state.current is not None
+    is_left = (
         told is not None and told.unfinished is not None and not app.sessions.is_elsewhere(told.session_id)
     )
-    sent = {"prompt": written, **same, **draft}
-    if waits:
+    if session is not None and is_running:
+        argument = {"sessionId": session.id, "text": written, **draft}
+        yield action(f"Send “{what}” to the running task", "refactor.rewrite", STEER, argument)
+    if is_running or is_left:
         yield action(f"Send “{what}” once the task before it is done", "refactor.rewrite", RUN, sent)
     else:
         yield action(f"Send “{what}”", "refactor.rewrite", RUN, sent)
+    if is_running:
+        return
     if told is not None:
         yield action(
             f"Send “{what}” as a new conversation", "refactor.rewrite", RUN, {"prompt": written, **draft}
@@ -123,8 +125,13 @@ def _sent(app: App, told: Conversation | None, written: str) -> Iterator[dict[st
 
 
 def _going_on(app: App, told: Conversation | None) -> Iterator[dict[str, Any]]:
-    """What can be done with a conversation that no process has open."""
-    if told is None or any(session.id == told.session_id for session in app.sessions.running):
+    """What can be done with a conversation that no process has open, or with what waits in one that is open here."""
+    if told is None:
+        return
+    if any(session.id == told.session_id for session in app.sessions.running):
+        for task in told.queued:
+            what = short(task.prompt, SHORT_PROMPT)
+            yield action(f"cancel “{what}”", ACTION_KIND, CANCEL, cancelled(task.turn_id))
         return
     if told.unfinished is not None and not app.sessions.is_elsewhere(told.session_id):
         yield action("resume the task", ACTION_KIND, RESUME, {"sessionId": told.session_id})

@@ -6,8 +6,9 @@ _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+")
 _ITEM = re.compile(r"^(\s*)[-*+]\s+")
 _INLINE = re.compile(
-    r"`(?P<code>[^`\n]+)`|\*\*(?=\S)(?P<bold>[^*\n]*[^*\s])\*\*|\[(?P<link>[^]\n]+)\]\([^)\s]+\)"
+    r"`(?P<code>[^`\n]+)`|\*\*(?=\S)(?P<bold>[^*\n]*[^*\s])\*\*|\[(?P<link>[^][\n]+)\]\([^)\s]{1,1000}\)"
 )
+"""What may stand in a link is bounded: in a long line of opening brackets each would else be looked through to its end."""
 
 
 def unmarked(text: str) -> str:

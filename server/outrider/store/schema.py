@@ -109,7 +109,10 @@ def _create_file(path: Path) -> StoreProblem | None:
     # The log of a database that was emptied would be thrown away by SQLite. Its size is read first: another
     # process that creates the database right now fills the file before it makes the log.
     log = path.with_name(f"{path.name}-wal")
-    logged = log.stat().st_size if log.exists() else 0
+    try:
+        logged = log.stat().st_size
+    except FileNotFoundError:
+        logged = 0
     try:
         path.touch(mode=0o600, exist_ok=False)
     except FileExistsError:

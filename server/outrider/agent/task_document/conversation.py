@@ -82,6 +82,11 @@ class Conversation:
         """The task that has begun and not ended."""
         return next((task for task in self.tasks.values() if task.started and not task.outcome), None)
 
+    @property
+    def queued(self) -> list[Task]:
+        """The tasks that wait for their turn."""
+        return [task for task in self.tasks.values() if not task.started and not task.outcome]
+
     def apply(self, event: LoggedEvent) -> None:
         """Fold one event."""
         self.last_seq = event.seq

@@ -143,7 +143,7 @@ def _in_full(number: int, task: Task) -> list[str]:
         lines += [heading, "", *quoted(task.answer, MOST_CHARACTERS), ""]
     elif task.cut_off:
         lines += ["Answer, cut off:", "", *quoted(task.cut_off, MOST_CHARACTERS), ""]
-    if task.outcome:
+    if task.outcome or not task.started:  # of the one that runs it is said at the end of the page
         lines += [_result(task), ""]
     if task.since:
         lines += ["Since then:", *map(_step, task.since), ""]
