@@ -346,3 +346,19 @@ def test_the_agent_sees_nothing_of_it_where_the_person_does_not_want_that(plugin
     ).ready()  # fmt: skip
     nvim.run("look")
     nvim.wait("shows('Not seen.')")
+
+
+def test_of_two_sessions_that_ask_about_one_file_each_is_answered_by_keys(plugin):
+    nvim = plugin([EDITS, DONE], text=TARIFF).ready()
+    nvim.run().until_asked()
+    nvim.ex("Outrider! run once more")
+    nvim.wait(f"#marks({nvim.buffer}) == 10")
+    nvim.keys("6G\\R")
+    nvim.wait(f"#marks({nvim.buffer}) == 5")
+    nvim.keys("6G\\R")
+    nvim.wait(f"#marks({nvim.buffer}) == 0")
+    ours = "vim.startswith(map.desc or '', 'Outrider: ')"
+    assert nvim.lua(
+        f"return #vim.tbl_filter(function(map) return {ours} end, vim.api.nvim_buf_get_keymap(0, 'n'))"
+    ) == 0  # fmt: skip
+    assert nvim.text == TARIFF

@@ -115,3 +115,20 @@ def test_a_map_of_visual_mode_is_about_what_is_selected(plugin):
         "start": {"line": 2, "character": 4},
         "end": {"line": 2, "character": 16},
     }
+
+
+def test_keys_that_the_person_wants_none_of_are_neither_set_nor_named(plugin):
+    setup = {
+        "keys": {"allow": False, "session": False, "note": ""},
+        "inline_keys": {"accept": False},
+        "diff_keys": {"close": False},
+    }
+    nvim = plugin([EDIT, DONE], setup=setup).ready()
+    nvim.run().until_asked()
+    assert nvim.shown[-1] == "  r reject · d diff"
+    assert nvim.marks()[1][2][1].startswith("Outrider \\r reject")
+    nvim.ex("Outrider diff")
+    nvim.wait(f"{TABS} == 2")
+    press(nvim, "a", f"{TABS} == 1")
+    nvim.until_done()
+    assert nvim.text == AFTER

@@ -96,14 +96,37 @@ os.execv(sys.executable, [sys.executable, "-m", "outrider", "serve"])
 
 
 def test_a_server_that_is_late_is_told_of_and_waited_for(plugin, tmp_path):
-    nvim = plugin([DONE], command=program(tmp_path, LATE), setup={"start_seconds": 0.3})
-    nvim.run()
+    nvim = plugin([EDIT, DONE], command=program(tmp_path, LATE), setup={"start_seconds": 1})
+    nvim.ex("Outrider run")
     nvim.wait("heard('Outrider is still starting; try again in a moment')")
-    nvim.wait("heard('has not answered for 0.3 s')")
     nvim.run()
+    nvim.wait("heard('the task is sent as soon as it is there')")
+    nvim.wait("heard('has not answered for 1 s')")
+    nvim.run("Another one")
     nvim.wait("heard('Outrider is still starting, and late: `:Outrider log`')")
+    nvim.ex("enew")
     (tmp_path / "gate").touch()
-    nvim.ready().run().until_done()
+    nvim.ready().until_asked()
+    assert [line for line in nvim.shown if line.startswith("# ")] == ["# fix the price"]
+
+
+FAILS = LATE.replace("os.execv", "sys.exit('no licence')\nos.execv")
+
+
+def test_a_task_given_to_a_server_that_never_comes_is_not_lost(plugin, tmp_path):
+    nvim = plugin([DONE], texts=["", "Two an hour"], command=program(tmp_path, FAILS))
+    nvim.ex("2,3Outrider plan Two an hour")
+    nvim.wait("heard('the task is sent as soon as it is there')")
+    nvim.ex("new")
+    (tmp_path / "gate").touch()
+    nvim.wait("heard('no licence') and heard('The task was not sent. `:Outrider run` without a task')")
+    nvim.lua("_G.set(...)", SERVE)
+    nvim.ex("Outrider restart")
+    nvim.ready().ex("Outrider run")
+    nvim.wait("#_G.asked == 1")
+    nvim.ex("Outrider run")
+    nvim.until_done()
+    assert nvim.lua("return _G.asked") == [["Task: (plan, tariff.py:2-3) ", "Two an hour"]] * 2
 
 
 def test_a_program_that_is_no_language_server_is_said_to_be_none(plugin, tmp_path):
@@ -283,6 +306,48 @@ def test_a_command_waits_until_what_could_not_be_saved_is_saved(plugin):
     assert nvim.file.read_text() == AFTER
 
 
+def asks_a_key(nvim):
+    """Whether Neovim takes the next key for the answer to a question of its own."""
+    return nvim.rpc.request("nvim_get_mode")["mode"].startswith("r")
+
+
+@EVERY_VERSION
+def test_a_file_that_changed_on_the_disk_is_not_written_over_by_a_key_that_is_typed(plugin, version):
+    nvim = plugin(
+        [EDIT, call("run_command", command="cat tariff.py"), DONE],
+        picks=["Save and continue"],
+        version=version,
+        init={"permissionMode": "auto-edit"},
+    )
+    nvim.ready().rpc.request("nvim_ui_attach", 80, 24, {})
+    nvim.file.write_text("# by somebody else\n" + BEFORE)
+    nvim.run()
+    until(lambda: asks_a_key(nvim) or nvim.lua("return asks('not saved')"))
+    assert not asks_a_key(nvim)
+    assert nvim.lua("return vim.bo[...].modified", nvim.buffer)
+    nvim.ex("Outrider answer")
+    nvim.wait("heard('tariff.py: it was changed on the disk since it was read; `:w!` writes over that')")
+    assert nvim.file.read_text().startswith("# by somebody else")
+    nvim.ex("write!")
+    nvim.lua("_G.picks = { 'Save and continue' }")
+    nvim.ex("Outrider answer")
+    nvim.until_done()
+    assert nvim.file.read_text() == AFTER
+
+
+@EVERY_VERSION
+def test_a_file_that_a_command_changed_under_what_is_typed_takes_no_key(plugin, version):
+    nvim = plugin([call("run_command", command="echo '# more' >> tariff.py"), DONE], version=version)
+    nvim.ready().rpc.request("nvim_ui_attach", 80, 24, {})
+    nvim.run().until_asked()
+    nvim.rpc.request("nvim_buf_set_lines", nvim.buffer, 0, 0, True, ["# typed"])
+    nvim.ex("Outrider allow")
+    until(lambda: asks_a_key(nvim) or nvim.lua("return shows('■ completed')"))
+    assert not asks_a_key(nvim)
+    nvim.wait("heard('tariff.py was changed on the disk, and here too: `:w!` keeps what is here')")
+    assert nvim.text == "# typed\n" + BEFORE
+
+
 def test_a_buffer_that_another_plugin_writes_and_does_not_is_no_saved_one(plugin):
     nvim = plugin([]).ready()
     nvim.ex("autocmd BufWriteCmd <buffer> let g:asked = 1")
@@ -309,10 +374,11 @@ def test_a_plugin_that_is_loaded_again_asks_again(plugin, version):
     assert nvim.shown.count("# fix the price") == 1
 
 
-def test_a_file_that_is_renamed_while_its_proposal_is_open(plugin):
+def test_a_file_that_is_renamed_while_its_diff_is_open(plugin):
     nvim = plugin([EDIT, DONE]).ready()
     nvim.run().until_asked()
-    nvim.ex("Outrider review")
+    nvim.ex("Outrider diff")
+    nvim.wait("#vim.api.nvim_list_tabpages() == 2")
     nvim.ex("tabfirst")
     nvim.ex("saveas! " + str(nvim.file.with_name("prices.py")))
     nvim.file.unlink()
@@ -447,6 +513,31 @@ def test_a_refused_task_is_not_offered_once_a_later_one_is_taken(plugin):
     nvim.run("Two an hour").until_done()
     nvim.ex("Outrider run")
     assert nvim.lua("return _G.asked") == [["Task: "]]
+
+
+@EVERY_VERSION
+def test_a_task_whose_server_ended_while_it_was_written_is_not_lost(plugin, version):
+    nvim = plugin([DONE], version=version).ready()
+    nvim.lua("_G.input = vim.ui.input\nvim.ui.input = function(_, done) _G.write = done end")
+    nvim.ex("Outrider run")
+    os.kill(nvim.server(), signal.SIGKILL)
+    nvim.wait("heard('has ended (signal 9)')")
+    nvim.lua("_G.said = {}\n_G.write('Two an hour')\nvim.ui.input = _G.input")
+    nvim.wait("heard('`:Outrider restart` starts it again') and heard('has what you wrote')")
+    nvim.ex("Outrider restart")
+    nvim.ready().ex("Outrider run")
+    assert nvim.lua("return _G.asked") == [["Task: ", "Two an hour"]]
+
+
+def test_a_task_that_a_server_never_answered_is_not_lost(plugin):
+    nvim = plugin([DONE]).ready()
+    os.kill(nvim.server(), signal.SIGSTOP)
+    nvim.ex("2,3Outrider run Two an hour")
+    os.kill(nvim.server(), signal.SIGKILL)
+    nvim.wait("heard('has ended (signal 9)')")
+    nvim.ex("Outrider restart")
+    nvim.ready().ex("Outrider run")
+    assert nvim.lua("return _G.asked") == [["Task: (tariff.py:2-3) ", "Two an hour"]]
 
 
 def test_without_a_network_it_says_so(plugin):

@@ -1,7 +1,7 @@
 """Where the plugin shows things in a real Neovim: windows, tabs, lines of the text, the line for messages."""
 
 import pytest
-from neovim_plugin import AFTER, BEFORE, DONE, EDIT, call
+from neovim_plugin import AFTER, BEFORE, DONE, EDIT, EVERY_VERSION, call, until
 
 TABS = "#vim.api.nvim_list_tabpages()"
 ABOVE = call("edit_file", path="tariff.py", old="def price", new="RATE = 2\n\n\ndef price")
@@ -49,6 +49,70 @@ def test_a_diff_that_is_left_leads_back_to_the_tab_that_it_was_opened_from(plugi
     assert tab(nvim) == 1
 
 
+@EVERY_VERSION
+@pytest.mark.parametrize("command", ["tabclose", "quit"])
+def test_a_diff_that_is_closed_by_hand_leaves_the_proposal_at_its_lines(plugin, command, version):
+    nvim = plugin([EDIT, DONE], version=version).ready()
+    nvim.run().until_asked()
+    nvim.keys("\\d")
+    nvim.wait(f"{TABS} == 2 and #marks({nvim.buffer}) == 0")
+    nvim.ex(command)
+    nvim.wait(f"{TABS} == 1 and #marks({nvim.buffer}) == 2 and not vim.wo.diff")
+    nvim.keys("3G\\a")
+    nvim.until_done()
+    assert nvim.text == AFTER
+
+
+def test_what_else_is_opened_in_the_tab_of_a_diff_stays(plugin):
+    nvim = plugin([EDIT, DONE]).ready()
+    nvim.run().until_asked()
+    nvim.keys("\\d")
+    nvim.wait(f"{TABS} == 2")
+    nvim.ex(f"edit {nvim.file.with_name('script.json')}")
+    nvim.wait(f"#marks({nvim.buffer}) == 2")
+    assert nvim.lua("return vim.fs.basename(vim.api.nvim_buf_get_name(0))") == "script.json"
+    windows = "vim.tbl_map(function(one) return { vim.wo[one].diff, vim.wo[one].winbar } end, vim.api.nvim_tabpage_list_wins(0))"
+    assert nvim.lua(f"return {windows}") == [[False, ""], [False, ""]]
+
+
+def test_a_diff_that_became_the_only_tab_goes_with_its_answer(plugin):
+    nvim = plugin([EDIT, DONE]).ready()
+    nvim.run().until_asked()
+    nvim.keys("\\d")
+    nvim.wait(f"{TABS} == 2")
+    nvim.ex("tabonly")
+    nvim.keys("a")
+    nvim.until_done()
+    nvim.wait("#vim.api.nvim_list_wins() == 1")
+    assert nvim.lua("return vim.api.nvim_get_current_buf()") == nvim.buffer
+    assert nvim.lua("return vim.wo.winbar") == ""
+
+
+def test_a_hunk_in_a_closed_fold_is_shown_before_it_is_decided_about(plugin):
+    nvim = plugin([EDIT, DONE]).ready()
+    nvim.ex("2,3fold | 1,3fold")
+    nvim.run().until_asked()
+    nvim.keys("gg\\a")
+    nvim.wait("heard('Hunk 1 of 1: press it again to decide about this one')")
+    assert nvim.text == BEFORE
+    assert nvim.lua("return { vim.fn.line('.'), vim.fn.foldclosed('.') }") == [3, -1]
+    nvim.keys("<C-o>")
+    nvim.wait("vim.fn.line('.') == 1")
+    nvim.keys("3G\\a")
+    nvim.until_done()
+    assert nvim.text == AFTER
+
+
+def test_keys_are_named_as_they_are_typed(plugin):
+    nvim = plugin([EDIT, DONE], setup={"inline_keys": {"next": "<Leader>j", "reject": "<leader>%"}})
+    nvim.ex("let mapleader = '%' | let maplocalleader = ' '")
+    nvim.ready().run().until_asked()
+    assert nvim.marks()[1][2][1].startswith("Outrider <Space>a accept · %% reject · <Space>n why not")
+    nvim.keys("<Space>a")
+    nvim.until_done()
+    assert nvim.text == AFTER
+
+
 def test_a_question_is_told_on_one_line_however_long_it_is(plugin):
     wordy = f"echo {'very ' * 60}long"
     nvim = plugin([call("run_command", command=wordy), EDIT, DONE]).ready()
@@ -60,6 +124,29 @@ def test_a_question_is_told_on_one_line_however_long_it_is(plugin):
     nvim.ex("Outrider reject")
     nvim.wait("asks('Edit tariff.py')")
     nvim.wait("heard('Outrider asks: Edit tariff.py (+1 −1) (:Outrider answer)')")
+
+
+ECHO = """
+local keep = vim.notify
+vim.notify = function(text) keep(text); vim.api.nvim_echo({ { text } }, true, {}) end
+"""
+"""Shows messages as Neovim itself does."""
+
+
+@EVERY_VERSION
+@pytest.mark.parametrize("letter", ["word ", "単語"])
+def test_the_end_of_a_task_takes_no_key_however_long_its_answer_is(plugin, version, letter):
+    nvim = plugin([{"text": letter * 60}], version=version).ready()
+    nvim.rpc.request("nvim_ui_attach", 80, 24, {})
+    nvim.lua(ECHO)
+    nvim.run()
+    nvim.keys("Ahello")
+    nvim.wait("heard('Outrider, completed: ')")
+    nvim.keys("<CR>you")
+    until(lambda: nvim.rpc.request("nvim_get_mode")["mode"][0] == "r" or "you" in nvim.text)
+    assert nvim.text.startswith(BEFORE.splitlines()[0] + "hello\nyou")
+    nvim.ex("Outrider log")
+    assert letter * 60 in nvim.text_of_current(), "all of it is there"
 
 
 def test_what_comes_above_the_first_line_is_seen(plugin):
@@ -93,6 +180,23 @@ def test_what_is_asked_about_a_file_is_shown_in_it_as_soon_as_it_is_opened(plugi
     nvim.keys("\\a")
     nvim.until_done()
     assert nvim.text_of_current() == "An hour costs two."
+
+
+def test_a_change_is_gone_to_beside_the_session_and_never_in_its_place(plugin):
+    nvim = plugin(
+        [EDIT, DONE], init={"permissionMode": "auto-edit"}, picks=["tariff.py:3", "Go there"] * 2
+    ).ready()
+    nvim.run().until_done()
+    nvim.ex(f"edit {nvim.file.with_name('script.json')}")
+    nvim.ex("Outrider open")
+    nvim.ex("Outrider changes")
+    nvim.wait(f"vim.api.nvim_get_current_buf() == {nvim.buffer} and vim.fn.line('.') == 3")
+    assert nvim.lua("return vim.tbl_map(vim.api.nvim_win_get_buf, vim.api.nvim_list_wins())") == [
+        nvim.buffer,
+        nvim.lua("return require('outrider.view').buffer(session())"),
+    ]
+    nvim.ex("quit! | Outrider changes")
+    nvim.wait("heard('tariff.py cannot be shown in this window: go to another one')")
 
 
 def test_only_files_of_the_project_are_told_to_its_server(plugin, tmp_path):

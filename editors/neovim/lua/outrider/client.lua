@@ -15,24 +15,38 @@ function M.all()
   return vim.lsp.get_clients({ name = M.NAME })
 end
 
---- The client for a buffer: the one attached to it, the one whose session it shows, or the only one there is.
+--- The client that a buffer is attached to, which may be on its way yet; of several the one of the innermost folder.
+---@param buffer integer
+---@return vim.lsp.Client?
+function M.attached(buffer)
+  local all = vim.lsp.get_clients({ name = M.NAME, bufnr = buffer, _uninitialized = true })
+  table.sort(all, function(one, other)
+    return #(one.root_dir or '') > #(other.root_dir or '')
+  end)
+  return all[1]
+end
+
+--- The client for a buffer: the one whose session it shows, the one attached to it, or the only one there is. That
+--- one is not meant in a file of another project.
 ---@param buffer integer?
 ---@return vim.lsp.Client?
 function M.of(buffer)
   buffer = buffer or vim.api.nvim_get_current_buf()
-  local shown = vim.b[buffer].outrider_client
+  local session = require('outrider.sessions').get(vim.b[buffer].outrider_session)
+  local shown = session and session.client or vim.b[buffer].outrider_client
   if shown then
-    local client = vim.lsp.get_client_by_id(shown)
-    if client then
-      return client
-    end
+    return vim.lsp.get_client_by_id(shown)
   end
-  local attached = vim.lsp.get_clients({ name = M.NAME, bufnr = buffer })
-  if attached[1] then
-    return attached[1]
+  local attached = M.attached(buffer)
+  if attached then
+    return attached.initialized and attached or nil
   end
-  local all = M.all()
-  return #all == 1 and all[1] or nil
+  local lifecycle, all = require('outrider.lifecycle'), M.all()
+  local project = #all == 1 and lifecycle.project(buffer)
+  if #all ~= 1 or project and not lifecycle.is_under(all[1], project .. '/') then
+    return nil
+  end
+  return all[1]
 end
 
 --- The same, or a message that says what is missing.
@@ -71,6 +85,10 @@ function M.why_none()
   if vim.lsp.is_enabled and not vim.lsp.is_enabled(M.NAME) then
     return "Outrider is not running: put vim.lsp.enable('outrider') into your init.lua."
   end
+  local project = lifecycle.project(vim.api.nvim_get_current_buf())
+  if project then
+    return ('Outrider is not running in %s: `:Outrider restart` starts it.'):format(project)
+  end
   return 'Outrider is not running here: open a file of a project, a folder with .git or .outrider in it.'
 end
 
@@ -105,10 +123,14 @@ function M.execute(client, command, argument, done, failed)
       done(result)
     end
   end
+  local sent
   if vim.fn.has('nvim-0.11') == 1 then
-    client:request('workspace/executeCommand', params, answered)
+    sent = client:request('workspace/executeCommand', params, answered)
   else
-    client.request('workspace/executeCommand', params, answered)
+    sent = client.request('workspace/executeCommand', params, answered)
+  end
+  if not sent then
+    answered({ message = 'the server has ended; `:Outrider restart` starts it again' })
   end
 end
 

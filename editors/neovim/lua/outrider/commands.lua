@@ -257,10 +257,11 @@ local function act_on_hunk(client, session_id, change, hunk)
     choices,
     { prompt = ('%s:%d '):format(change.path, line), kind = 'outrider_hunk' },
     function(choice)
-      if choice == 'Go there' and file then
-        vim.cmd.edit(vim.fn.fnameescape(file))
+      if choice == 'Go there' and file and require('outrider.window').show_file(file) then
         local last = vim.api.nvim_buf_line_count(0)
+        vim.cmd("normal! m'")
         vim.api.nvim_win_set_cursor(0, { math.max(1, math.min(line, last)), 0 })
+        vim.cmd('normal! zv')
       elseif choice == 'Undo' or choice == 'Redo' then
         local params = { sessionId = session_id, scope = 'hunk', id = id }
         client_of.execute(

@@ -21,7 +21,8 @@ local defaults = {
     --- Whether a task opens it. It never takes the cursor away.
     open = true,
   },
-  --- Keys of the session.
+  --- Keys of the session; false: none.
+  ---@type table<string, string|false>
   keys = {
     allow = 'a',
     session = 's',
@@ -36,7 +37,7 @@ local defaults = {
     help = 'g?',
   },
   --- Keys in a buffer while a proposal is shown in it; false: none.
-  ---@type table<string, string>|false
+  ---@type table<string, string|false>|false
   inline_keys = {
     accept = '<LocalLeader>a',
     reject = '<LocalLeader>r',
@@ -49,7 +50,8 @@ local defaults = {
     session = '<LocalLeader>s',
     diff = '<LocalLeader>d',
   },
-  --- Keys of the diff view.
+  --- Keys of the diff view; false: none.
+  ---@type table<string, string|false>
   diff_keys = {
     accept = 'a',
     reject = 'r',

@@ -35,32 +35,28 @@ function M.is_document(buffer)
   return vim.bo[buffer].buftype == '' and vim.api.nvim_buf_get_name(buffer) ~= ''
 end
 
---- The selection that a command's range stands for: whole lines, or the characters that are selected.
----@param client vim.lsp.Client
----@param buffer integer
+--- The selection that a command's range stands for in the current buffer, as it is now: whole lines, or the characters
+--- that are selected.
 ---@param first integer from 1
 ---@param last integer
----@return outrider.Selection
-function M.selection(client, buffer, first, last)
-  local encoding = client.offset_encoding
+---@return fun(encoding: string): outrider.Selection gets how the server counts, which may be known only later
+function M.selection(first, last)
+  local begins, ends = vim.fn.getline(first), vim.fn.getline(last)
   local from, to = vim.fn.getpos("'<"), vim.fn.getpos("'>")
-  local range
+  local before, after = 0, #ends
   if vim.fn.visualmode() == 'v' and from[2] == first and to[2] == last then
-    local line = vim.api.nvim_buf_get_lines(buffer, last - 1, last, false)[1] or ''
+    before = from[3] - 1
     -- The selection ends behind the character that it ends on.
-    local after = to[3] - 1 < #line and to[3] - 1 + #vim.fn.strpart(line, to[3] - 1, 1, true) or #line
-    range = {
-      start = position(buffer, first - 1, from[3] - 1, encoding),
-      ['end'] = position(buffer, last - 1, after, encoding),
-    }
-  else
-    local line = vim.api.nvim_buf_get_lines(buffer, last - 1, last, false)[1] or ''
-    range = {
-      start = { line = first - 1, character = 0 },
-      ['end'] = position(buffer, last - 1, #line, encoding),
-    }
+    after = to[3] - 1 < #ends and to[3] - 1 + #vim.fn.strpart(ends, to[3] - 1, 1, true) or #ends
   end
-  return { uri = vim.uri_from_bufnr(buffer), range = range }
+  local uri = vim.uri_from_bufnr(0)
+  return function(encoding)
+    local range = {
+      start = { line = first - 1, character = units(begins, before, encoding) },
+      ['end'] = { line = last - 1, character = units(ends, after, encoding) },
+    }
+    return { uri = uri, range = range }
+  end
 end
 
 --- A diagnostic of whatever source as LSP has it.

@@ -44,9 +44,11 @@ local function set_keys(buffer, item)
       end, { buffer = buffer, nowait = true, desc = 'Outrider: ' .. name })
     end
   end
-  vim.keymap.set('n', keys.close, function()
-    M.close(item.id)
-  end, { buffer = buffer, nowait = true, desc = 'Outrider: close the diff' })
+  if keys.close then
+    vim.keymap.set('n', keys.close, function()
+      M.close(item.id)
+    end, { buffer = buffer, nowait = true, desc = 'Outrider: close the diff' })
+  end
 end
 
 local function bar(item)
@@ -73,6 +75,50 @@ local function bar(item)
   return ('%s — %s%%<'):format(table.concat(parts, ' · '), title)
 end
 
+--- Close a tab of an item, if it still shows nothing else.
+---@param one outrider.DiffTab
+local function close_tab(one)
+  if not vim.api.nvim_tabpage_is_valid(one.tab) then
+    return
+  end
+  local is_ours = true
+  for _, window in ipairs(vim.api.nvim_tabpage_list_wins(one.tab)) do
+    local shown = vim.api.nvim_win_get_buf(window)
+    is_ours = is_ours and (shown == one.now or shown == one.proposed)
+    vim.api.nvim_win_call(window, function()
+      vim.cmd('diffoff')
+    end)
+    if shown == one.now then
+      vim.wo[window][0].winbar = ''
+    end
+  end
+  if not is_ours then
+    return
+  end
+  -- Neovim would go to the next tab, whatever that is.
+  if vim.api.nvim_get_current_tabpage() == one.tab and vim.api.nvim_tabpage_is_valid(one.from) then
+    vim.api.nvim_set_current_tabpage(one.from)
+  end
+  if #vim.api.nvim_list_tabpages() > 1 then
+    vim.cmd.tabclose({ args = { tostring(vim.api.nvim_tabpage_get_number(one.tab)) } })
+  end
+end
+
+--- The person closed what was shown of a change, by a command of their own.
+---@param id string
+---@param one outrider.DiffTab
+local function closed_by_hand(id, one)
+  if vim.list_contains(tabs[id] or {}, one) then
+    if #tabs[id] == 1 then
+      return M.close(id)
+    end
+    tabs[id] = vim.tbl_filter(function(other)
+      return other ~= one
+    end, tabs[id])
+    close_tab(one)
+  end
+end
+
 ---@param item outrider.Item
 ---@param one outrider.DiffTab
 local function open_tab(item, one)
@@ -87,6 +133,12 @@ local function open_tab(item, one)
   tabs[item.id] = tabs[item.id] or {}
   table.insert(tabs[item.id], one)
   set_keys(one.proposed, item)
+  vim.api.nvim_create_autocmd('BufWipeout', {
+    buffer = one.proposed,
+    callback = vim.schedule_wrap(function()
+      closed_by_hand(item.id, one)
+    end),
+  })
 end
 
 --- The file as it is: its buffer, loaded for the purpose if need be, or nothing where there is no file.
@@ -296,20 +348,9 @@ function M.close(id)
     end
   end
   for _, one in ipairs(open) do
-    local tab = one.tab
-    if vim.api.nvim_tabpage_is_valid(tab) then
-      for _, window in ipairs(vim.api.nvim_tabpage_list_wins(tab)) do
-        vim.api.nvim_win_call(window, function()
-          vim.cmd('diffoff')
-        end)
-      end
-      -- Neovim would go to the next tab, whatever that is.
-      if vim.api.nvim_get_current_tabpage() == tab and vim.api.nvim_tabpage_is_valid(one.from) then
-        vim.api.nvim_set_current_tabpage(one.from)
-      end
-      if #vim.api.nvim_list_tabpages() > 1 then
-        vim.cmd.tabclose({ args = { tostring(vim.api.nvim_tabpage_get_number(tab)) } })
-      end
+    close_tab(one)
+    if vim.api.nvim_buf_is_valid(one.proposed) then
+      vim.api.nvim_buf_delete(one.proposed, { force = true })
     end
   end
 end

@@ -30,6 +30,21 @@ function M.short(text, length)
   return vim.fn.strchars(line) <= length and line or vim.fn.strcharpart(line, 0, length - 1) .. '…'
 end
 
+--- A text on one line of so many cells: letters of some scripts take two.
+---@param text string
+---@param cells integer
+---@return string
+function M.fit(text, cells)
+  local line = M.short(text, math.max(cells, 1))
+  for length = cells - 1, 1, -1 do
+    if vim.fn.strdisplaywidth(line) <= cells then
+      break
+    end
+    line = M.short(line, length)
+  end
+  return line
+end
+
 --- The task that a turn begins with.
 ---@param data outrider.TurnStarted
 ---@return string[]
@@ -136,7 +151,7 @@ end
 
 --- The lines of an open item, with the keys that answer it.
 ---@param item outrider.Item
----@param keys table<string, string>
+---@param keys table<string, string|false>
 ---@return string[]
 function M.item(item, keys)
   local lines = vim.split(item.title, '\n', { plain = true })
@@ -145,21 +160,27 @@ function M.item(item, keys)
   if besides ~= '' then
     vim.list_extend(lines, prefixed('  ', besides))
   end
+  local parts = {}
+  local function add(name, what)
+    if keys[name] and keys[name] ~= '' then
+      parts[#parts + 1] = keys[name] .. ' ' .. what
+    end
+  end
   if item.kind == 'approval' then
-    local session = vim.list_contains(item.options, 'Allow for this session')
-    lines[#lines + 1] = ('  %s allow once · %s%s reject · %s reject with a note · %s diff'):format(
-      keys.allow,
-      session and keys.session .. ' allow for this session · ' or '',
-      keys.reject,
-      keys.note,
-      keys.diff
-    )
+    add('allow', 'allow once')
+    if vim.list_contains(item.options, 'Allow for this session') then
+      add('session', 'allow for this session')
+    end
+    add('reject', 'reject')
+    add('note', 'reject with a note')
+    add('diff', 'diff')
   else
     for index, option in ipairs(item.options) do
       lines[#lines + 1] = ('  %d %s'):format(index, M.short(option, 200))
     end
-    lines[#lines + 1] = ('  %s answer'):format(keys.answer)
+    add('answer', 'answer')
   end
+  lines[#lines + 1] = '  ' .. (#parts > 0 and table.concat(parts, ' · ') or ':Outrider answer')
   return lines
 end
 

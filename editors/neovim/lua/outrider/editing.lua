@@ -1,7 +1,36 @@
 --- What Outrider changes in buffers and on the disk: one undo step for each edit, saving, reading again.
 local client_of = require('outrider.client')
+local log = require('outrider.log')
 
 local M = {}
+
+--- When the file of a buffer was changed last, as far as the buffer has it.
+---@type table<integer, { sec: integer, nsec: integer }?>
+local known = {}
+
+---@param buffer integer
+---@return { sec: integer, nsec: integer }?
+local function changed_at(buffer)
+  local found = vim.uv.fs_stat(vim.api.nvim_buf_get_name(buffer))
+  return found and found.mtime
+end
+
+local group = vim.api.nvim_create_augroup('outrider.editing', {})
+vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufWritePost', 'FileChangedShellPost' }, {
+  group = group,
+  callback = function(event)
+    known[event.buf] = changed_at(event.buf)
+  end,
+})
+vim.api.nvim_create_autocmd({ 'BufFilePost', 'BufUnload' }, {
+  group = group,
+  callback = function(event)
+    known[event.buf] = nil
+  end,
+})
+for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+  known[buffer] = vim.api.nvim_buf_is_loaded(buffer) and changed_at(buffer) or nil
+end
 
 --- Begin a new undo step in a buffer; it works while the person is typing, too.
 local function break_undo(buffer)
@@ -47,6 +76,13 @@ function M.save(buffer)
   if not vim.bo[buffer].modified then
     return nil
   end
+  local before, now = known[buffer], changed_at(buffer)
+  if before and now and not vim.deep_equal(before, now) then
+    -- Neovim would ask, and take the next key of what is typed for the answer.
+    return ('%s: it was changed on the disk since it was read; `:w!` writes over that, `:e!` takes it'):format(
+      vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buffer), ':.')
+    )
+  end
   local ok, why = pcall(vim.api.nvim_buf_call, buffer, function()
     vim.cmd('silent update')
   end)
@@ -91,13 +127,40 @@ function M.on_save(params)
   return { saved = saved, failed = #failed > 0 and failed or nil }
 end
 
+local CHANGED = {
+  changed = '%s was changed on the disk; `:e` reads it again.',
+  conflict = '%s was changed on the disk, and here too: `:w!` keeps what is here, `:e!` takes that.',
+}
+
+--- Read a file again that was changed on the disk, where Neovim does that without a question. What it would ask is told:
+--- it would take the next key of what is typed for the answer.
+local function read_again(buffer)
+  local asks = vim.api.nvim_create_autocmd('FileChangedShell', {
+    buffer = buffer,
+    callback = function(event)
+      local text = CHANGED[vim.v.fcs_reason]
+      vim.schedule(function()
+        if text then
+          log.say('warning', text:format(vim.fn.fnamemodify(event.file, ':.')))
+        end
+      end)
+    end,
+  })
+  vim.cmd('silent! checktime ' .. buffer)
+  vim.api.nvim_del_autocmd(asks)
+end
+
 --- Follow a session: what was changed on the disk is read again, where the person set `autoread`.
 ---@param event outrider.Event
 function M.event(_, event)
   local command = event.type == 'tool.finished' and event.data.name == 'run_command'
   local on_disk = event.type == 'edit.applied' and event.data.where == 'disk'
   if (command or on_disk) and vim.fn.getcmdwintype() == '' then
-    vim.cmd('silent! checktime')
+    for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+      if vim.api.nvim_buf_is_loaded(buffer) and vim.bo[buffer].buftype == '' then
+        read_again(buffer)
+      end
+    end
   end
 end
 

@@ -44,7 +44,12 @@ function M.all()
       return require('outrider.editing').apply(problem, params, context)
     end,
     ['window/showMessage'] = function(_, params)
-      log.say(KINDS[params.type] or 'info', params.message)
+      local kind = KINDS[params.type] or 'info'
+      if kind == 'info' then
+        log.tell(params.message)
+      else
+        log.say(kind, params.message)
+      end
     end,
     ['window/logMessage'] = function(_, params)
       log.keep(params.type, params.message)

@@ -20,7 +20,7 @@ local function check_editor()
     health.ok('`autoread` is set: files that a command changes are read again')
   else
     health.warn(
-      '`autoread` is not set: Neovim asks when a command has changed a file that is open',
+      '`autoread` is not set: a file that a command changes is not read again, only named',
       'vim.o.autoread = true'
     )
   end

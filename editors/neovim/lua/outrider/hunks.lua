@@ -36,26 +36,20 @@ local function under_cursor(item)
   return here
 end
 
-local function to_line(line)
-  local last = vim.api.nvim_buf_line_count(0)
-  vim.api.nvim_win_set_cursor(0, { math.max(1, math.min(line + 1, last)), 0 })
+--- Whether folds hide a part of what a hunk takes out, and with it what it puts in.
+---@param one outrider.Place
+local function is_folded(one)
+  return vim.fn.foldclosed(one.first + 1) ~= -1 or vim.fn.foldclosed(one.last + 1) ~= -1
 end
 
---- Show a file, where it is shown already if it is; never in the place of the session.
-local function show_file(file)
-  local buffer = client_of.buffer(file)
-  local window = buffer and vim.fn.bufwinid(buffer) or -1
-  if window ~= -1 then
-    vim.api.nvim_set_current_win(window)
-    return true
-  end
-  if vim.b.outrider_session then
-    vim.cmd.wincmd('p')
-  end
-  if buffer then
-    return pcall(vim.cmd.buffer, buffer)
-  end
-  return pcall(vim.cmd.edit, vim.fn.fnameescape(file))
+--- Go to a hunk, so that all of it is seen and `CTRL-O` leads back.
+---@param one outrider.Place
+local function to_place(one)
+  local last = vim.api.nvim_buf_line_count(0)
+  local line = math.max(1, math.min(one.first + 1, last))
+  vim.cmd("normal! m'")
+  vim.api.nvim_win_set_cursor(0, { line, 0 })
+  vim.cmd(('silent! %d,%dfoldopen!'):format(line, math.max(line, math.min(one.last + 1, last))))
 end
 
 --- Put the cursor on a hunk: in this window, in its file, or in the diff view where it has no place in a file.
@@ -65,7 +59,7 @@ local function go(item, hunk)
   local function here()
     for _, one in ipairs(places(item)) do
       if one.hunk.id == hunk.id then
-        to_line(one.first)
+        to_place(one)
         return true
       end
     end
@@ -86,8 +80,8 @@ local function go(item, hunk)
   if not file then
     return diff.go(item, hunk)
   end
-  if not show_file(file) then
-    return log.say('error', ('%s cannot be shown in this window.'):format(hunk.change.path))
+  if not require('outrider.window').show_file(file) then
+    return
   end
   require('outrider.inline').show(session, item)
   here()
@@ -132,20 +126,21 @@ end
 ---@return outrider.Hunk?
 local function meant(item)
   local here = under_cursor(item)
-  if here then
+  if here and not is_folded(here) then
     return here.hunk
   end
   local all, seen = review.hunks(item), places(item)
   if
     #all == 1
     and seen[1]
+    and not is_folded(seen[1])
     and seen[1].last >= vim.fn.line('w0') - 1
     and seen[1].first <= vim.fn.line('w$') - 1
   then
     return all[1]
   end
   local left = review.left(item)
-  local hunk = neighbour(item, 1, #left > 0 and left or all)
+  local hunk = here and here.hunk or neighbour(item, 1, #left > 0 and left or all)
   if hunk then
     go(item, hunk)
     log.say('info', ('Hunk %d of %d: press it again to decide about this one.'):format(hunk.number, #all))

@@ -38,6 +38,25 @@ local function virtual(lines, group)
   end, lines)
 end
 
+--- A key as it is typed.
+---@param key string
+---@return string
+local function typed(key)
+  local function leader(name)
+    local set = vim.g[name]
+    return set and set ~= '' and vim.fn.keytrans(set) or '\\'
+  end
+  return (
+    key
+      :gsub('<[Ll]ocal[Ll]eader>', function()
+        return leader('maplocalleader')
+      end)
+      :gsub('<[Ll]eader>', function()
+        return leader('mapleader')
+      end)
+  )
+end
+
 --- Keys and what they do, as far as there are keys.
 ---@param pairs_of string[][]
 ---@return string?
@@ -47,7 +66,7 @@ local function named(pairs_of)
   for _, pair in ipairs(pairs_of) do
     local key = keys[pair[1]]
     if key then
-      parts[#parts + 1] = key:gsub('<[Ll]ocal[Ll]eader>', vim.g.maplocalleader or '\\') .. ' ' .. pair[2]
+      parts[#parts + 1] = typed(key) .. ' ' .. pair[2]
     end
   end
   return #parts > 0 and table.concat(parts, ' · ') or nil
@@ -235,10 +254,11 @@ function M.refresh(item)
   end
 end
 
---- Take an item away.
+--- Take an item away. What else is shown in its buffers keeps its keys.
 ---@param id string
 function M.hide(id)
-  for _, one in ipairs(shown[id] or {}) do
+  local hidden = shown[id] or {}
+  for _, one in ipairs(hidden) do
     if vim.api.nvim_buf_is_valid(one.buffer) then
       for _, extmark in ipairs(one.marks) do
         vim.api.nvim_buf_del_extmark(one.buffer, namespace, extmark)
@@ -249,6 +269,13 @@ function M.hide(id)
     end
   end
   shown[id] = nil
+  for _, list in pairs(#hidden > 0 and shown or {}) do
+    for _, other in ipairs(list) do
+      if vim.api.nvim_buf_is_valid(other.buffer) then
+        set_keys(other, M.item_at(other.buffer))
+      end
+    end
+  end
 end
 
 --- Take all of a session away.
@@ -261,18 +288,25 @@ function M.hide_session(session)
   end
 end
 
---- The open item that is shown in a buffer.
+--- The open item that is shown in a buffer; of several the one that the cursor is on.
 ---@param buffer integer
 ---@return outrider.Item?
 function M.item_at(buffer)
+  local row = buffer == vim.api.nvim_get_current_buf() and vim.api.nvim_win_get_cursor(0)[1] - 1
+  local found
   for id, list in pairs(shown) do
     for _, one in ipairs(list) do
-      if one.buffer == buffer then
-        local session = sessions.get(one.session)
-        return session and session:item(id)
-      end
+      local session = one.buffer == buffer and sessions.get(one.session)
+      local item = session and session:item(id)
+      local is_here = item
+        and row
+        and vim.iter(M.places(buffer, id)):any(function(place_of)
+          return place_of.first <= row and row <= place_of.last
+        end)
+      found = item and (is_here or not found) and item or found
     end
   end
+  return found
 end
 
 ---@class outrider.Place

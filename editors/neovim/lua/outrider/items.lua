@@ -20,7 +20,7 @@ local LOOK = 'Look at it first'
 local BY_HUNK = 'Hunk by hunk…'
 local OTHER = 'Another answer…'
 local SAVE = 'Save and continue'
---- What a message keeps of a title, in characters, however narrow the editor is.
+--- What a message keeps of a title, in cells, however narrow the editor is.
 local SHORTEST = 12
 
 --- Requests of the server that wait until their item is resolved.
@@ -291,7 +291,7 @@ local function tell(item, is_again)
   local said = is_again and 'The text has changed, so Outrider asks again: %s'
     or 'Outrider asks: %s (:Outrider answer)'
   local room = vim.v.echospace - #said:format('')
-  log.say('info', said:format(drawing.short(item.title, math.max(room, SHORTEST))))
+  log.say('info', said:format(drawing.fit(item.title, math.max(room, SHORTEST))))
 end
 
 local function announce(session, item, is_again)

@@ -2,6 +2,8 @@
 local client_of = require('outrider.client')
 local config = require('outrider.config')
 local log = require('outrider.log')
+-- From the start, so that it knows when the files were read.
+require('outrider.editing')
 
 local M = {}
 
@@ -10,14 +12,17 @@ local MARKERS = { '.outrider', '.git' }
 --- For how long a server may take to end before it is made to.
 local STOP_MILLISECONDS = 4000
 
---- Clients that were started and have not answered yet, clients that are being stopped, and what a client that
---- has ended was started with.
----@type table<string, 'started'|'late'>
+--- Clients that were started and have not answered yet, clients that are being stopped, and what those that have
+--- ended by themselves were started with.
+---@type table<integer, 'started'|'late'>
 local starting = {}
 ---@type table<integer, fun()|true>
 local stopping = {}
----@type { config: table, id: integer, buffers: integer[] }?
-local ended
+---@type table<integer, { config: table, id: integer, buffers: integer[] }>
+local ended = {}
+--- The folders of all clients, of those that are gone too.
+---@type table<integer, string>
+local roots = {}
 --- What `start` was called with.
 ---@type table?
 local started
@@ -25,6 +30,9 @@ local started
 local failed = false
 ---@type table<integer, { config: table, buffers: table<integer, true> }>
 local running = {}
+--- What waits for servers that are on their way.
+---@type table<integer, fun(client: vim.lsp.Client?)[]>
+local awaited = {}
 
 --- Whether a server is on its way.
 ---@return boolean
@@ -38,10 +46,76 @@ function M.late()
   return vim.list_contains(vim.tbl_values(starting), 'late')
 end
 
---- Whether the last server has ended by itself.
+--- The server on its way that a buffer belongs to, or else the only one that there is.
+---@param buffer integer
+---@return integer?
+local function coming(buffer)
+  local own = client_of.attached(buffer)
+  if own then
+    return starting[own.id] and own.id or nil
+  end
+  local id = next(starting)
+  return id and next(starting, id) == nil and #client_of.all() == 0 and id or nil
+end
+
+--- Be told what becomes of the server on its way that a buffer belongs to.
+---@param buffer integer
+---@param told fun(client: vim.lsp.Client?) gets it as soon as it is there, nil if it never comes
+---@return string? root its folder; nil if none is on its way, or one that is late
+function M.await(buffer, told)
+  local id = coming(buffer)
+  if not id or starting[id] == 'late' then
+    return nil
+  end
+  awaited[id] = awaited[id] or {}
+  table.insert(awaited[id], told)
+  return roots[id]
+end
+
+--- A server is on its way no more.
+---@param id integer
+---@param client vim.lsp.Client? nil if it never came
+local function arrived(id, client)
+  local waiting = awaited[id] or {}
+  starting[id], awaited[id] = nil, nil
+  vim.schedule(function()
+    for _, told in ipairs(waiting) do
+      told(client)
+    end
+  end)
+end
+
+--- Whether a server has ended by itself, and was not started again.
 ---@return boolean
 function M.lost()
-  return ended ~= nil or failed
+  return next(ended) ~= nil or failed
+end
+
+--- `vim.fs.root`, which takes a `$NAME` in the path of a file for a variable of the environment.
+---@param buffer integer
+---@param markers string[]
+---@return string?
+local function root_of(buffer, markers)
+  local file, root = vim.api.nvim_buf_get_name(buffer), vim.fs.root(buffer, markers)
+  if root and not vim.startswith(file, root) then
+    for folder in vim.fs.parents(file) do
+      if vim.fs.normalize(folder) == root then
+        return folder
+      end
+    end
+  end
+  return root
+end
+
+--- The folder of a file's project; nil for a buffer that is no file, or in no project.
+---@param buffer integer
+---@return string?
+function M.project(buffer)
+  if vim.bo[buffer].buftype ~= '' or vim.api.nvim_buf_get_name(buffer) == '' then
+    return nil
+  end
+  local set = started or vim.lsp.config and vim.lsp.config[client_of.NAME]
+  return root_of(buffer, set and set.root_markers or MARKERS)
 end
 
 --- The program that is started.
@@ -61,11 +135,13 @@ function M.before_init(params, client_config)
     options.extensions = vim.list_extend({ 'diagnostics' }, options.extensions or {})
   end
   params.initializationOptions = options
-  local key = tostring(client_config)
-  starting[key] = 'started'
+  local id = vim.iter(vim.lsp.get_clients({ _uninitialized = true })):find(function(one)
+    return one.config == client_config
+  end).id
+  starting[id], roots[id] = 'started', client_config.root_dir or ''
   vim.defer_fn(function()
-    if starting[key] then
-      starting[key] = 'late'
+    if starting[id] then
+      starting[id] = 'late'
       log.say(
         'warning',
         ('The server of Outrider (%s) has not answered for %g s. `:Outrider log` may say why, `:checkhealth outrider` '):format(
@@ -77,7 +153,11 @@ function M.before_init(params, client_config)
   end, config.get().start_seconds * 1000)
 end
 
-local function under(client, file)
+--- Whether a file is below a folder of a client.
+---@param client vim.lsp.Client
+---@param file string
+---@return boolean
+function M.is_under(client, file)
   for _, folder in ipairs(client.workspace_folders or {}) do
     if vim.startswith(file, vim.uri_to_fname(folder.uri) .. '/') then
       return true
@@ -93,7 +173,7 @@ local function attach(client, buffer)
     vim.api.nvim_buf_is_loaded(buffer)
     and vim.bo[buffer].buftype == ''
     and name ~= ''
-    and under(client, name)
+    and M.is_under(client, name)
     and not vim.lsp.buf_is_attached(buffer, client.id)
   then
     vim.lsp.buf_attach_client(buffer, client.id)
@@ -134,7 +214,8 @@ end
 ---@param client vim.lsp.Client
 ---@param result lsp.InitializeResult
 function M.on_init(client, result)
-  starting, ended, failed = {}, nil, false
+  arrived(client.id, client)
+  failed = false
   local experimental = (result.capabilities or {}).experimental or {}
   local version = type(experimental) == 'table'
     and experimental.outrider
@@ -148,6 +229,13 @@ function M.on_init(client, result)
         M.command()
       )
     )
+  end
+  -- A client of this folder may have ended, or have been stopped by another way than ours, such as `:LspRestart`.
+  for id, root in pairs(roots) do
+    if root == roots[client.id] and not vim.lsp.get_client_by_id(id) then
+      ended[id] = nil
+      require('outrider.sessions').inherit(id, client)
+    end
   end
   follow(client)
   require('outrider.pulse').follow(client)
@@ -167,17 +255,17 @@ function M.on_exit(code, signal, id)
     local why = signal ~= 0 and ('signal %d'):format(signal) or ('exit code %d'):format(code)
     require('outrider.sessions').lost(id, ('the server has ended (%s)'):format(why))
     require('outrider.status').changed()
+    arrived(id)
     if told then
       return told ~= true and told()
     end
     if vim.v.exiting ~= vim.NIL or (was and code == 0 and signal == 0) then
       return
     end
-    starting = {}
     local printed = log.last_printed(M.command())
     local because = printed and (' It said: %s.'):format(printed:gsub('%.$', '')) or ''
     if was then
-      ended = { config = was.config, id = id, buffers = vim.tbl_keys(was.buffers) }
+      ended[id] = { config = was.config, id = id, buffers = vim.tbl_keys(was.buffers) }
       log.say(
         'error',
         ('The server of Outrider has ended (%s).%s `:Outrider restart` starts it again and goes on.'):format(
@@ -205,7 +293,7 @@ function M.on_error(code, problem)
   vim.schedule(function()
     local name = vim.lsp.rpc.client_errors[code] or tostring(code)
     if M.starting() then
-      starting = {}
+      vim.tbl_map(arrived, vim.tbl_keys(starting))
       log.say(
         'error',
         ('What %s answers is not what a language server says (%s: %s). Is `cmd` right? `:checkhealth outrider` helps.'):format(
@@ -229,9 +317,7 @@ end
 
 --- The project of a buffer, for `vim.lsp.enable`: a buffer without a file belongs to none, wherever Neovim was started.
 local function project_of(buffer, found)
-  local set = vim.lsp.config and vim.lsp.config[client_of.NAME]
-  local root = vim.api.nvim_buf_get_name(buffer) ~= ''
-    and vim.fs.root(buffer, set and set.root_markers or MARKERS)
+  local root = M.project(buffer)
   if root then
     found(root)
   end
@@ -265,7 +351,7 @@ function M.start(options)
     if vim.bo[buffer].buftype ~= '' or vim.api.nvim_buf_get_name(buffer) == '' then
       return
     end
-    local root = type(base.root_dir) == 'string' and base.root_dir or vim.fs.root(buffer, base.root_markers)
+    local root = type(base.root_dir) == 'string' and base.root_dir or root_of(buffer, base.root_markers)
     if root then
       vim.lsp.start(vim.tbl_extend('force', base, { root_dir = root }), {
         bufnr = buffer,
@@ -310,9 +396,22 @@ local function again(was)
   end
 end
 
+--- The client that has ended and is meant in the current buffer: its own, or else the last one.
+local function last_ended()
+  local buffer, found = vim.api.nvim_get_current_buf(), nil
+  for id, was in pairs(ended) do
+    if vim.list_contains(was.buffers, buffer) or vim.b.outrider_client == id then
+      return was
+    end
+    found = (not found or id > found.id) and was or found
+  end
+  return found
+end
+
 --- Start the server again, with the session that was in use. Without one to start again, start it as set.
 ---@param client vim.lsp.Client?
 function M.restart(client)
+  local was_ended = last_ended()
   if client then
     local was = running[client.id] or { config = client.config, buffers = {} }
     was = { config = was.config, id = client.id, buffers = vim.tbl_keys(was.buffers) }
@@ -326,15 +425,16 @@ function M.restart(client)
         client.rpc.terminate()
       end
     end, STOP_MILLISECONDS)
-  elseif ended then
-    local was = ended
-    ended = nil
-    again(was)
+  elseif was_ended then
+    ended[was_ended.id] = nil
+    again(was_ended)
   else
     starting, failed = {}, false
     for _, one in ipairs(vim.lsp.get_clients({ name = client_of.NAME, _uninitialized = true })) do
-      stopping[one.id] = true
-      client_of.stop(one, true)
+      if not one.initialized then
+        stopping[one.id] = true
+        client_of.stop(one, true)
+      end
     end
     if started then
       M.start(started)
@@ -348,6 +448,7 @@ end
 function M.adopt()
   for _, client in ipairs(client_of.all()) do
     if not running[client.id] then
+      roots[client.id] = client.root_dir or ''
       follow(client)
       require('outrider.pulse').follow(client)
       require('outrider.sessions').discover(client)

@@ -1,4 +1,6 @@
 --- What the server and the plugin said, for `:Outrider log`.
+local drawing = require('outrider.drawing')
+
 local M = {}
 
 local KEPT = 1000
@@ -27,6 +29,14 @@ function M.say(kind, text)
   local number = kind == 'error' and 1 or kind == 'warning' and 2 or 3
   M.keep(number, text)
   vim.notify(text, LEVELS[number], { title = 'Outrider' })
+end
+
+--- Tell the person, on one line, what no command of theirs brought: a longer message would stop the editor, and take
+--- the next key of what is typed. All of it is kept.
+---@param text string
+function M.tell(text)
+  M.keep(3, text)
+  vim.notify(drawing.fit(text, vim.v.echospace), vim.log.levels.INFO, { title = 'Outrider' })
 end
 
 --- Where Neovim writes what servers print.

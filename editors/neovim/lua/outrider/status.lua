@@ -40,12 +40,12 @@ end
 
 local SIGNS = { running = '▶', parked = '‖', lost = '✗', idle = '·' }
 
---- The state as a text; empty where no server runs.
+--- The state as a text; empty where no server runs, and none has ended by itself.
 ---@return string
 function M.text()
   local now = M.state()
   if not now then
-    return client_of.all()[1] and '' or (require('outrider.lifecycle').lost() and 'Outrider ✗ ended' or '')
+    return require('outrider.lifecycle').lost() and 'Outrider ✗ ended' or ''
   end
   local parts = { 'Outrider ' .. SIGNS[now.state] }
   if now.asks > 0 then

@@ -2,30 +2,30 @@
 local client_of = require('outrider.client')
 local config = require('outrider.config')
 local context_of = require('outrider.context')
+local lifecycle = require('outrider.lifecycle')
 local log = require('outrider.log')
 local sessions = require('outrider.sessions')
 local status = require('outrider.status')
 
 local M = {}
 
---- What the person looks at.
----@param client vim.lsp.Client
+--- What the person looks at now, in the words of the server that is told of it.
 ---@param range { first: integer, last: integer }?
----@return outrider.Context?
-local function context(client, range)
-  local buffer = vim.api.nvim_get_current_buf()
-  if not context_of.is_document(buffer) then
-    return nil
+---@return fun(client: vim.lsp.Client): outrider.Context?
+local function context(range)
+  if not context_of.is_document(vim.api.nvim_get_current_buf()) then
+    return function() end
   end
-  local found = { documents = { vim.uri_from_bufnr(buffer) } }
-  if range then
-    found.selection = context_of.selection(client, buffer, range.first, range.last)
+  local uri = vim.uri_from_bufnr(0)
+  local selection = range and context_of.selection(range.first, range.last)
+  return function(client)
+    return { documents = { uri }, selection = selection and selection(client.offset_encoding) }
   end
-  return found
 end
 
---- A task that was refused, by the folder of its server: nobody has to write it again, or select again what it is about.
----@type table<string, { prompt: string, options: table }>
+--- The last task that no server has taken, by the folder of its server: nobody has to write it again, or select again
+--- what it is about.
+---@type table<string, { prompt: string, options: table, context: (fun(client: vim.lsp.Client): outrider.Context?)? }>
 local unsent = {}
 
 ---@param client vim.lsp.Client
@@ -34,8 +34,8 @@ local function place(client)
   return client.root_dir or ''
 end
 
-local function refused(client, prompt, options, problem)
-  unsent[place(client)] = { prompt = prompt, options = options }
+local function refused(client, task, problem)
+  unsent[place(client)] = task
   log.say(
     'error',
     ('Outrider: %s. `:Outrider run` without a task has what you wrote.'):format(
@@ -47,7 +47,9 @@ end
 local function send(client, prompt, options)
   local chosen = status.chosen(client)
   local session = not options.new and sessions.current(client) or nil
-  local refused_before = unsent[place(client)]
+  -- A server that ends before it answers has not taken it either.
+  local task = { prompt = prompt, options = options }
+  unsent[place(client)] = task
   local params = {
     prompt = prompt,
     context = options.context,
@@ -56,7 +58,7 @@ local function send(client, prompt, options)
     sessionId = session and session.state ~= 'lost' and session.id or nil,
   }
   client_of.execute(client, 'outrider.run', params, function(result)
-    if unsent[place(client)] == refused_before then
+    if unsent[place(client)] == task then
       unsent[place(client)] = nil
     end
     sessions.use(client, result.sessionId)
@@ -75,8 +77,28 @@ local function send(client, prompt, options)
       sessions.catch_up(client, result.sessionId, show)
     end
   end, function(problem)
-    refused(client, prompt, options, problem)
+    refused(client, task, problem)
   end)
+end
+
+--- Send a task as soon as the server is there, if one is on its way.
+---@param prompt string
+---@param options table as for `run`
+---@return boolean whether that was promised
+local function send_later(prompt, options)
+  local seen, root = context(options.range), nil
+  root = lifecycle.await(vim.api.nvim_get_current_buf(), function(client)
+    if not client then
+      unsent[root] = { prompt = prompt, options = options, context = seen }
+      return log.say('error', 'The task was not sent. `:Outrider run` without a task has what you wrote.')
+    end
+    options.context = options.context or seen(client)
+    send(client, prompt, options)
+  end)
+  if root then
+    log.say('info', 'Outrider is still starting; the task is sent as soon as it is there.')
+  end
+  return root ~= nil
 end
 
 --- Say something to the turn of a session, asked for where there is nothing to say yet.
@@ -90,7 +112,7 @@ function M.steer(client, session, given)
   local function say(text)
     local params = { sessionId = session.id, text = text }
     client_of.execute(client, 'outrider.steer', params, nil, function(problem)
-      refused(client, text, {}, problem)
+      refused(client, { prompt = text, options = {} }, problem)
     end)
   end
   if given ~= '' then
@@ -107,9 +129,9 @@ end
 ---@param prompt string
 ---@param options { mode: string?, new: boolean?, context: outrider.Context?, range: { first: integer, last: integer }? }
 function M.run(prompt, options)
-  local client = client_of.needed()
+  local client = client_of.of() or not send_later(prompt, options) and client_of.needed()
   if client then
-    options.context = options.context or context(client, options.range)
+    options.context = options.context or context(options.range)(client)
     send(client, prompt, options)
   end
 end
@@ -146,17 +168,22 @@ end
 ---@param question string
 ---@param options table as for `run`
 function M.ask_and_run(prompt, question, options)
-  local client = client_of.needed()
+  local client = client_of.of()
+  if not client and prompt ~= '' and send_later(prompt, options) then
+    return
+  end
+  client = client or client_of.needed()
   if not client then
     return
   end
   -- Taken before the person is asked: a picker may be a buffer of its own.
-  options.context = context(client, options.range)
+  options.context = context(options.range)(client)
   if prompt ~= '' then
     return send(client, prompt, options)
   end
   local before = unsent[place(client)]
   if before then
+    before.options.context = before.options.context or before.context and before.context(client)
     question = take_over(question, options, before.options)
   end
   vim.ui.input({ prompt = question, default = before and before.prompt }, function(text)
@@ -191,7 +218,7 @@ function M.fix(first, last, options)
   local uri = vim.uri_from_bufnr(buffer)
   options.context = {
     documents = { uri },
-    selection = context_of.selection(client, buffer, first, last),
+    selection = context_of.selection(first, last)(client.offset_encoding),
     diagnostics = { { uri = uri, items = found } },
   }
   send(client, prompt, options)

@@ -1,5 +1,7 @@
 --- The window of the session buffer.
+local client_of = require('outrider.client')
 local config = require('outrider.config')
+local log = require('outrider.log')
 
 local M = {}
 
@@ -35,6 +37,31 @@ end
 function M.foldtext()
   local first = vim.fn.getline(vim.v.foldstart)
   return ('%s … %d lines'):format(first, vim.v.foldend - vim.v.foldstart + 1)
+end
+
+--- Show a file, where it is shown already if it is; never in the place of the session.
+---@param file string
+---@return boolean whether it is shown; where it is not, that is told
+function M.show_file(file)
+  local buffer = client_of.buffer(file)
+  local window = buffer and vim.fn.bufwinid(buffer) or -1
+  if window ~= -1 then
+    vim.api.nvim_set_current_win(window)
+    return true
+  end
+  if vim.b.outrider_session then
+    vim.cmd.wincmd('p')
+  end
+  local command = buffer and { cmd = 'buffer', args = { tostring(buffer) } }
+    or { cmd = 'edit', args = { vim.fn.fnameescape(file) } }
+  local is_shown = not vim.b.outrider_session and pcall(vim.cmd, command)
+  if not is_shown then
+    log.say(
+      'error',
+      ('%s cannot be shown in this window: go to another one.'):format(vim.fn.fnamemodify(file, ':.'))
+    )
+  end
+  return is_shown
 end
 
 --- Open a window for a buffer as the configuration says; the cursor stays where it is.
