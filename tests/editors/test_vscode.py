@@ -315,31 +315,6 @@ def test_a_key_reaches_the_server_by_its_environment_alone(begin: Begin, tmp_pat
         bench.until(lambda: seen.read_text(encoding="utf-8") == "", "a server without the key")
 
 
-def test_the_light_bulb_gives_the_task_of_a_comment(begin: Begin) -> None:
-    with begin([{"text": "I did it."}]) as bench:
-        bench.open("tariff.py")
-        bench.until(lambda: "· ask" in bench.status(), "the server")
-        bench.focus_editor()
-        bench.page.keyboard.press("Control+Home")
-        bench.page.keyboard.type("# outrider: make it cheaper\n")
-        bench.page.keyboard.press("ArrowUp")
-        action = bench.page.locator(".action-widget").get_by_text("Outrider: do “make it cheaper”").first
-
-        def offered() -> bool:
-            # The menu of a moment ago may have come before the server had the comment.
-            bench.page.keyboard.press("Escape")
-            bench.page.keyboard.press("Control+.")
-            bench.page.wait_for_timeout(1000)
-            return bool(action.is_visible())
-
-        bench.until(offered, "the action in the menu")
-        action.click()
-        bench.until(lambda: "Outrider" in bench.status(), "the status bar")
-        bench.command("Outrider: Show Session View")
-        bench.until(lambda: "I did it." in bench.view_text(), "the session of the comment")
-        assert "make it cheaper" in bench.view_text()
-
-
 def test_problems_of_every_language_server_go_with_the_task(begin: Begin) -> None:
     found = "Expected comma"
     turns = [

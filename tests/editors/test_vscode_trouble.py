@@ -15,6 +15,14 @@ from editors.workbench import plain
 pytestmark = IN_THE_WORKBENCH
 
 
+IN_SIGHT = """
+one => {
+    const { left, top } = one.getBoundingClientRect();
+    return one.contains(document.elementFromPoint(left + 2, top + 2));
+}
+"""
+
+
 def test_a_file_is_renamed_while_its_diff_is_open(begin: Begin) -> None:
     with begin([edit("* 3", "* 2"), {"text": "It is gone."}]) as bench:
         give(bench, "Two an hour")
@@ -122,6 +130,36 @@ def test_what_is_no_server_is_said_and_ended(begin: Begin, command: list[str], s
         bench.until(lambda: bench.server() is None, "nothing is left running")
 
 
+def test_problems_go_along_with_a_task_that_starts_the_server(begin: Begin, tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    server = Path(sys.executable).with_name("outrider")
+    command = ["/bin/sh", "-c", f'test -e {ready} || exit 3; exec {server} "$@"', "sh"]
+    turns = [{"text": "Commas are missing.", "expect": {"messages_contain": ["Expected comma"]}}]
+    with begin(turns, settings={"outrider.server.command": command}) as bench:
+        bench.until(lambda: any("cannot start" in one for one in bench.toasts()), "that there is no server")
+        (bench.folder / "prices.json").write_text('{\n  "hour": 2\n  "day": 9\n  "week": 40\n}\n', "utf-8")
+        bench.open("prices.json")
+        bench.until(lambda: bench.page.locator(".squiggly-error").count() > 1, "the problems")
+        ready.touch()
+        bench.focus_editor()
+        bench.to_line(1)
+        chord(bench, "f")
+        bench.until(lambda: "Commas are missing." in bench.view_text(), "the answer")
+        assert "Fix these 2 problems" in bench.view_text()
+
+
+def test_a_storage_that_cannot_be_written_is_said_with_what_to_do(begin: Begin, tmp_path: Path) -> None:
+    storage = tmp_path / "home" / "data" / "User" / "globalStorage" / "outrider.outrider"
+    storage.parent.mkdir(parents=True)
+    storage.write_text("in the way", encoding="utf-8")
+    with begin([]) as bench:
+        toast = bench.until(lambda: next(iter(bench.toasts()), None), "a message")
+        assert "Outrider cannot start" in toast
+        storage.unlink()
+        bench.click_toast("Restart")
+        bench.until(lambda: "· ask" in bench.status(), "the server")
+
+
 OLD = """
 from pygls.lsp.server import LanguageServer
 
@@ -160,7 +198,7 @@ def test_a_server_that_is_too_old_is_said_and_ended(begin: Begin, tmp_path: Path
 
 
 def test_a_server_that_crashes_again_and_again_stays_down_until_it_is_started(begin: Begin) -> None:
-    with begin([{"text": "Here I am."}, {"text": "Here again."}]) as bench:
+    with begin([{"text": "Here I am.\n\n" * 100}, {"text": "Here again."}]) as bench:
         give(bench, "Say something")
         bench.until(lambda: "Completed" in bench.view_text(), "a server that works")
         seen: set[int] = set()
@@ -176,7 +214,9 @@ def test_a_server_that_crashes_again_and_again_stays_down_until_it_is_started(be
         )
         assert bench.server() is None
         bench.shot("stays-down")
-        bench.view.get_by_role("button", name="Restart").click()
+        again = bench.view.get_by_role("button", name="Restart")
+        assert again.evaluate(IN_SIGHT), "it need not be looked for among the steps"
+        again.click()
         bench.until(lambda: "· ask" in bench.status(), "the server")
         give(bench, "Say something else")
         bench.until(lambda: "Here again." in bench.view_text(), "a server that works")
@@ -293,6 +333,13 @@ def test_a_workspace_that_is_not_trusted_is_only_read(begin: Begin) -> None:
         assert "denied" in bench.view_text() or "failed" in bench.view_text()
         assert "read-only" in bench.view_text()
         assert (bench.folder / "tariff.py").read_text(encoding="utf-8") == BEFORE
+
+        # A mode that cannot count here is not chosen in silence.
+        bench.command("Outrider: Choose Permission Mode…")
+        bench.page.locator(".quick-input-list .monaco-list-row", has_text="auto-edit").first.click()
+        bench.until(lambda: any("not trusted" in one for one in bench.toasts()), "why nothing changes")
+        bench.click_toast("Manage Workspace Trust")
+        bench.page.locator(".workspace-trust-editor").wait_for()
 
 
 def test_a_server_is_made_where_there_is_none(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -208,6 +208,39 @@ FOCUSED = """
 """
 
 
+def test_a_key_that_is_held_down_decides_once_and_the_view_has_the_keyboard_when_it_is_called(
+    begin: Begin,
+) -> None:
+    both = {"tool_calls": edit("* 3", "* 2", "one")["tool_calls"] + edit("* 2", "* 4", "two")["tool_calls"]}
+    with begin([both, {"text": "Done."}]) as bench:
+        bench.open("tariff.py")
+        give(bench, "Two an hour")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        first = bench.view.locator(".card").get_attribute("data-id")
+        bench.view.locator(".card .buttons button").first.focus()
+        keyboard = bench.page.keyboard
+        keyboard.down("a")
+        second = bench.view.locator(f".card:not([data-id='{first}'])")
+        second.locator(".buttons button").first.focus()
+        keyboard.down("a")
+        keyboard.up("a")
+        keyboard.press("r")
+        bench.until(lambda: "Done." in bench.view_text(), "the answer")
+        assert bench.text() == BEFORE.replace("* 3", "* 2")
+
+        keyboard.press("Control+Shift+e")
+        bench.until(
+            lambda: bench.page.locator(".explorer-folders-view").is_visible(), "the files in its place"
+        )
+        chord(bench, "v")
+        task = bench.view.locator("#task")
+        bench.until(
+            lambda: task.evaluate("one => one === document.activeElement && document.hasFocus()"), "it"
+        )
+        keyboard.type("Next")
+        bench.until(lambda: task.input_value() == "Next", "what is typed")
+
+
 def test_the_view_can_be_read_in_every_theme_by_a_screen_reader_and_by_keyboard(begin: Begin) -> None:
     with begin(WHOLE_TASK) as bench:
         bench.open("tariff.py")

@@ -13,12 +13,12 @@ import { decidingCommands } from "./editor/deciding.js";
 import { BEFORE, Befores, historyCommands, resumeSession } from "./editor/history.js";
 import type { House } from "./editor/house.js";
 import { Keys } from "./editor/keys.js";
-import { modelCommands, nextTurn } from "./editor/models.js";
+import { chosenModel, modelCommands, nextTurn } from "./editor/models.js";
 import { uriOf } from "./editor/places.js";
 import { Proposals } from "./editor/proposals.js";
 import { serve } from "./editor/requests.js";
 import { reviewCommands } from "./editor/reviewing.js";
-import { keysChanged, settingsChanged, setupCommands } from "./editor/setup.js";
+import { outdated, settingsChanged, setupCommands } from "./editor/setup.js";
 import { StatusBar } from "./editor/statusbar.js";
 import { cancel, run, steer, taskCommands } from "./editor/tasks.js";
 import { SessionView, VIEW } from "./editor/view.js";
@@ -42,6 +42,7 @@ export function activate(context: vscode.ExtensionContext): void {
       serve(client, book, answers, () => view.isVisible);
     },
     started,
+    () => chosenModel(house),
     () => book.all.some((session) => session.isAtWork),
   );
   const reviews = new Reviews(context.workspaceState.get<Kept[]>(REVIEWS), (kept) => {
@@ -53,7 +54,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const view = new SessionView(context.extensionUri, now, (message) => {
     tell(log, receive(house, message));
   });
-  const answers: Answers = new Answers(book, reviews, own, proposals, () => view.isVisible);
+  const answers: Answers = new Answers(book, reviews, own, proposals, () => view.sight);
   const status = new StatusBar();
   const befores = new Befores();
   const seenTurns = new Set<string>();
@@ -68,8 +69,8 @@ export function activate(context: vscode.ExtensionContext): void {
     const turnId = session.running?.turnId;
     if (turnId !== undefined && !seenTurns.has(turnId)) {
       seenTurns.add(turnId);
-      // What a code action begins is shown as well, unless something else runs there.
-      if (book.current?.runningHere === undefined) book.select(session.sessionId);
+      // What a code action begins is shown as well, unless something else runs there. What waited was left by the person.
+      if (book.current?.runningHere === undefined && !session.queued.has(turnId)) book.select(session.sessionId);
     }
     if (book.current === session && session.sessionId !== context.workspaceState.get(LAST_SESSION)) {
       void context.workspaceState.update(LAST_SESSION, session.sessionId);
@@ -83,10 +84,10 @@ export function activate(context: vscode.ExtensionContext): void {
 
   function update(): void {
     view.update();
-    status.update(own.state, book.current, nextTurn(house), answers.open);
+    status.update(own.state, book.running ?? book.current, nextTurn(house), answers.open);
     const keys = {
       waiting: answers.open.length > 0,
-      running: book.all.some((session) => session.runningHere !== undefined),
+      running: book.running !== undefined,
     };
     for (const [key, value] of Object.entries(keys)) setContext(`outrider.${key}`, value);
   }
@@ -134,13 +135,14 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.workspace.registerTextDocumentContentProvider(BEFORE, befores),
     own.onState(update),
     keys.onNews(() => {
-      tell(log, keysChanged(house));
+      // A server that is not running gets it when it is started.
+      if (own.state === "running") tell(log, outdated(house, "a key that another window changed counts"));
     }),
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
-      void own.restart();
+      tell(log, outdated(house, "the trust in this workspace counts"));
     }),
     vscode.workspace.onDidChangeConfiguration((event) => {
-      if (event.affectsConfiguration("outrider.server")) void own.restart();
+      if (event.affectsConfiguration("outrider.server")) tell(log, outdated(house, "the other server is used"));
       else if (event.affectsConfiguration("outrider")) tell(log, settingsChanged(house));
       update();
     }),
@@ -156,11 +158,11 @@ export async function deactivate(): Promise<void> {
 async function receive(house: House, message: FromView): Promise<void> {
   switch (message.type) {
     case "send": {
-      const running = house.book.current?.runningHere;
+      const session = house.book.current;
       try {
-        await (running === undefined
+        await (session?.runningHere === undefined
           ? run(house, { prompt: message.text, mode: message.mode })
-          : steer(house, message.text));
+          : steer(house, session, message.text));
         house.view.sent({ id: message.id });
       } catch (error) {
         house.view.sent({ id: message.id, problem: `Not sent: ${messageOf(error)}` });

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { SessionBook } from "../src/core/book.js";
 import type { SessionState } from "../src/core/session.js";
 import type { Event } from "../src/protocol/types.js";
-import { Log } from "./events.js";
+import { Log, requested } from "./events.js";
 
 /** A book over a log, with what it read and which sessions it told of. */
 function bookOver(events: readonly Event[], most = 100) {
@@ -32,6 +32,7 @@ test("each change of a session is told, also live text and that another window r
   const { book, told } = bookOver([]);
   book.onEvent(at(log, 0));
   assert.deepEqual(told, ["ses_1"]);
+  book.get("ses_1")?.apply({ ...log.add("model.requested", requested("m")), seq: 2 });
   book.onFrame({ sessionId: "ses_1", turnId: "turn_1", messageId: "m", kind: "text", offset: 0, text: "Hel" });
   const answer = book.get("ses_1")?.entry("answer:m");
   assert.deepEqual([told.length, answer?.kind === "answer" && answer.text], [2, "Hel"]);
@@ -58,6 +59,19 @@ test("an event that comes too early waits until what is missing was read, and on
   const next = session.nextSeq;
   book.onEvent(at(log, 0));
   assert.deepEqual([session.nextSeq, session.entries.length], [next, 3]);
+});
+
+test("what runs is found where something else is looked at, and that of the session looked at comes first", () => {
+  const { book } = bookOver([]);
+  for (const event of [...new Log("ses_1").asking().events, ...new Log("ses_2").asking().events]) book.onEvent(event);
+  const running = (): string | undefined => book.running?.sessionId;
+  assert.equal(running(), "ses_1");
+  book.select("ses_2");
+  assert.equal(running(), "ses_2");
+  book.select("ses_3");
+  assert.equal(running(), "ses_1");
+  for (const id of ["ses_1", "ses_2"]) book.lookOn(id, "elsewhere");
+  assert.equal(running(), undefined);
 });
 
 test("what waited for the server of before is not taken up again", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { choicesOf } from "../src/core/choices.js";
+import { choicesOf, withModel } from "../src/core/choices.js";
 
 const FOUND = {
   model: "tiers",
@@ -45,4 +45,15 @@ test("what is known at once stays where it is when the rest comes", () => {
     after.slice(0, before.length).map(({ label }) => label),
     before.map(({ label }) => label),
   );
+});
+
+test("a task of a code action gets the model that was chosen, unless it names one; nothing else does", () => {
+  const task = { prompt: "Fix it" };
+  assert.deepEqual(withModel("outrider.run", [task], "my/large"), [{ prompt: "Fix it", model: "my/large" }]);
+  assert.deepEqual(withModel("outrider.run", [{ ...task, model: "my/set" }], "my/large"), [
+    { prompt: "Fix it", model: "my/set" },
+  ]);
+  assert.deepEqual(withModel("outrider.run", [task], undefined), [task]);
+  assert.deepEqual(withModel("outrider.undo", [{}], "my/large"), [{}]);
+  assert.deepEqual(withModel("outrider.run", [], "my/large"), []);
 });

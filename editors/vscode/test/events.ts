@@ -59,3 +59,8 @@ export class Log {
     return this;
   }
 }
+
+/** A request to the model, whose answer has that id. */
+export function requested(messageId: string): EventData["model.requested"] {
+  return { purpose: "main", messageId, model: "my/model", messages: [], tools: [], toolsHash: "" };
+}

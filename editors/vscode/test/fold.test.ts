@@ -5,7 +5,7 @@ import { byFile } from "../src/core/changes.js";
 import type { Entry } from "../src/core/entries.js";
 import { OUTPUT_KEPT, SessionState, aboutOf, canReview, diffsOf } from "../src/core/session.js";
 import type { EditProposed, EventData } from "../src/protocol/types.js";
-import { Log } from "./events.js";
+import { Log, requested } from "./events.js";
 
 /** A session that takes its events one by one, as the server tells them. */
 class Live {
@@ -79,22 +79,27 @@ test("the permission mode is that of the start, of a change, and of the log that
   assert.equal(live.session.permissionMode, "full");
 });
 
-test("a task that waits for its turn says so, and is the same entry once it runs", () => {
-  const live = new Live().take("turn.queued", STARTED);
-  assert.deepEqual(live.entry("task", "task:turn_1"), {
+test("a task that waits says so, and its heading stands where its work begins", () => {
+  const live = new Live().take("turn.started", STARTED);
+  live.take("turn.queued", { ...STARTED, prompt: "And the\u202e tests" }, "turn_2");
+  assert.equal(live.session.running?.turnId, "turn_1");
+  assert.deepEqual([...live.session.queued], ["turn_2"]);
+  live.take("turn.finished", { outcome: "completed", reason: "stop", summary: "", usage: {} });
+  live.take("turn.started", { ...STARTED, prompt: "And the tests" }, "turn_2");
+  assert.deepEqual(
+    live.session.entries.map(({ kind }) => kind),
+    ["task", "note", "end", "task"],
+  );
+  assert.deepEqual(live.notes, ["info: Waits for the running turn: And the\\u202e tests"]);
+  assert.deepEqual(live.entry("task", "task:turn_2"), {
     kind: "task",
-    key: "task:turn_1",
-    prompt: "Fix it",
+    key: "task:turn_2",
+    prompt: "And the tests",
     mode: "agent",
     model: "my/model",
-    queued: true,
   });
-  assert.equal(live.session.running, undefined);
-  live.take("turn.started", STARTED);
-  assert.equal(live.entry("task", "task:turn_1").queued, false);
-  assert.equal(live.session.entries.length, 1);
   assert.deepEqual(live.session.running, {
-    turnId: "turn_1",
+    turnId: "turn_2",
     mode: "agent",
     model: "my/model",
     parked: false,
@@ -117,7 +122,7 @@ test("the output of a call grows as it comes, to a bound, and only that of calls
 });
 
 test("thoughts and text grow apart, and the steps are counted by the answers to the task alone", () => {
-  const live = new Live().take("turn.started", STARTED);
+  const live = new Live().take("turn.started", STARTED).take("model.requested", requested("m"));
   const frame = { sessionId: "ses_1", turnId: "turn_1", messageId: "m", offset: 0 };
   live.session.takeChanged();
   live.session.stream({ ...frame, kind: "reasoning", text: "Hm." });
@@ -363,7 +368,7 @@ test("what was changed is listed by the names that files have now, each once", (
 });
 
 test("an answer that is withdrawn is empty, and what it cost before it failed or was stopped counts", () => {
-  const live = new Live().take("turn.started", STARTED);
+  const live = new Live().take("turn.started", STARTED).take("model.requested", requested("m"));
   const frame = { sessionId: "ses_1", turnId: "turn_1", messageId: "m", offset: 0 };
   live.session.stream({ ...frame, kind: "reasoning", text: "Hm." });
   live.session.takeChanged();

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { SessionBook } from "../src/core/book.js";
 import { SessionState, aboutOf } from "../src/core/session.js";
 import type { Event } from "../src/protocol/types.js";
-import { Log } from "./events.js";
+import { Log, requested } from "./events.js";
 
 function folded(log: Log): SessionState {
   const session = new SessionState(log.sessionId);
@@ -123,16 +123,36 @@ test("a session of 100 000 lines is taken in a moment, and keeps little of what 
 test("live text grows, is withdrawn by a reset, and gives way to the whole", () => {
   const session = new SessionState("ses_1");
   const frame = { sessionId: "ses_1", turnId: "turn_1", messageId: "m", kind: "text" as const };
+  const log = new Log();
+  session.apply(log.add("model.requested", requested("m")));
   session.stream({ ...frame, offset: 0, text: "Hel" });
   session.stream({ ...frame, offset: 3, text: "lo" });
   const answer = session.entry("answer:m");
   assert.equal(answer?.kind === "answer" && answer.text, "Hello");
-  const log = new Log();
   session.apply(log.add("model.reset", { messageId: "m", text: "Hello", reason: "r" }));
   assert.equal(answer?.kind === "answer" && answer.text, "");
   session.apply(log.add("model.responded", { messageId: "m", text: "Done.", toolCalls: [], finishReason: "stop" }));
   session.stream({ ...frame, offset: 0, text: "late" });
   assert.equal(answer?.kind === "answer" && answer.text, "Done.");
+});
+
+test("live text that is here before the steps it comes after stands behind them", () => {
+  const log = new Log().asking();
+  const session = folded(log);
+  const frame = { sessionId: "ses_1", turnId: "turn_1", messageId: "m", kind: "text" as const };
+  session.stream({ ...frame, offset: 0, text: "Do" });
+  session.stream({ ...frame, offset: 2, text: "ne" });
+  const change = { changeId: "chg_1", path: "a.py", hunks: [], where: "buffer" as const };
+  session.apply(log.add("edit.applied", change, "turn_1"));
+  session.apply(log.add("model.requested", requested("m"), "turn_1"));
+  session.stream({ ...frame, offset: 4, text: "." });
+  assert.deepEqual(
+    session.entries.slice(-2).map((entry) => (entry.kind === "answer" ? entry.text : entry.kind)),
+    ["edit", "Done."],
+  );
+  session.stream({ ...frame, messageId: "summary", offset: 0, text: "Short." });
+  session.apply(log.add("model.requested", { ...requested("summary"), purpose: "summary" }, "turn_1"));
+  assert.equal(session.entry("answer:summary"), undefined);
 });
 
 test("a call has its status and the time between its start and its end", () => {
@@ -219,7 +239,7 @@ test("a log of 100 000 events is folded quickly", () => {
 
 test("what the person left out, what runs in the background and what went otherwise has a line", () => {
   const log = new Log().asking();
-  const review = [{ id: "chg_1#1", decision: "reject" as const }];
+  const review = [{ id: "chg_1#1", decision: "reject" as const, reason: "Not in this file." }];
   log.add(
     "approval.resolved",
     { id: "open_1", callId: "c1", decision: "allow_once", by: "person", review, note: "Nearly." },
@@ -232,7 +252,7 @@ test("what the person left out, what runs in the background and what went otherw
   log.add("job.finished", { jobId: "job_1", status: "exited", exitCode: 1 }, "turn_1");
   const notes = folded(log).entries.flatMap((entry) => (entry.kind === "note" ? [entry.text] : []));
   assert.deepEqual(notes, [
-    "You said: yes, once, without 1 of the hunks: Nearly.",
+    "You said: yes, once, without 1 of the hunks: Nearly. · Not in this file.",
     "a.py is not as it was planned: another place was changed",
     "Runs in the background: npm start",
     "Ended in the background (code 1): npm start",

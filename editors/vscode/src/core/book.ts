@@ -27,6 +27,11 @@ export class SessionBook {
     return this.currentId === undefined ? undefined : this.sessions.get(this.currentId);
   }
 
+  /** The session that a turn runs in here: the one that is looked at, else another one. */
+  get running(): SessionState | undefined {
+    return [this.current, ...this.all].find((session) => session?.runningHere !== undefined);
+  }
+
   /** Whether the turn that ended last is one of the session that is looked at. */
   get hasEnded(): boolean {
     return this.endedId !== undefined && this.endedId === this.currentId;

@@ -56,6 +56,13 @@ export function choicesOf(
   ];
 }
 
+/** What a command of the server is given, as of a code action: a task that names no model gets the one that was chosen. */
+export function withModel(command: string, args: readonly unknown[], chosen: string | undefined): unknown[] {
+  const [params, ...more] = args;
+  const isTask = command === "outrider.run" && typeof params === "object" && params !== null;
+  return isTask && chosen !== undefined ? [{ model: chosen, ...params }, ...more] : [...args];
+}
+
 function group(name: string, lines: readonly Choice[]): Choice[] {
   return lines.length === 0 ? [] : [{ kind: "heading", label: name }, ...lines];
 }

@@ -12,7 +12,6 @@ export interface TaskEntry {
   prompt: string;
   mode: Mode;
   model: string;
-  queued: boolean;
 }
 
 /** An answer of the model. */

@@ -60,6 +60,8 @@ export class SessionState {
   plan: PlanItem[] = [];
   usage: Usage = {};
   private priced = true;
+  /** The turns that had to wait for another one. */
+  readonly queued = new Set<string>();
   /** Why it can only be looked at here; undefined where it can be worked with. */
   away: Away | undefined;
   /** What `Allow for this session` was said to. */
@@ -73,6 +75,8 @@ export class SessionState {
   private readonly changed = new Set<string>();
   private readonly proposals = new Map<string, EditProposed[]>();
   private readonly jobs = new Map<string, string>();
+  /** Live text that is here before its request: it does not wait for the log as events do. */
+  private readonly early = new Map<string, Frame[]>();
   private readonly turns = new Map<string, number>();
 
   constructor(readonly sessionId: string) {}
@@ -124,7 +128,12 @@ export class SessionState {
       this.changed.add(call.key);
       return;
     }
-    const answer = this.answer(frame.messageId ?? "");
+    const messageId = frame.messageId ?? "";
+    const answer = this.entry(`answer:${messageId}`);
+    if (answer?.kind !== "answer") {
+      this.early.set(messageId, [...(this.early.get(messageId) ?? []), frame]);
+      return;
+    }
     if (answer.done) return;
     // Who comes in the middle has less than was sent; the whole comes with `model.responded`.
     answer[frame.kind] += frame.text;
@@ -146,13 +155,21 @@ export class SessionState {
         this.note(event.seq, `The permission mode is ${event.data.permissionMode} from now on.`, "info");
         break;
       case "turn.queued":
-        this.task(turnId, event.data.prompt, event.data.mode, event.data.model, true);
+        this.queued.add(turnId);
+        // Its heading comes where its work begins, below the end of what runs.
+        this.note(event.seq, `Waits for the running turn: ${visible(oneLine(event.data.prompt, 200))}`, "info");
         break;
       case "turn.started":
         this.title ||= oneLine(event.data.prompt, 80);
         this.turns.set(turnId, time);
         this.running = { turnId, mode: event.data.mode, model: event.data.model, parked: false, steps: 0 };
-        this.task(turnId, event.data.prompt, event.data.mode, event.data.model, false);
+        this.put({
+          kind: "task",
+          key: `task:${turnId}`,
+          prompt: event.data.prompt,
+          mode: event.data.mode,
+          model: event.data.model,
+        });
         break;
       case "turn.parked":
         if (this.running !== undefined) this.running.parked = true;
@@ -167,6 +184,13 @@ export class SessionState {
         break;
       case "turn.finished":
         this.finish(turnId, event.data, time);
+        break;
+      case "model.requested":
+        if (event.data.purpose === "main") {
+          this.answer(event.data.messageId);
+          for (const frame of this.early.get(event.data.messageId) ?? []) this.stream(frame);
+        }
+        this.early.delete(event.data.messageId);
         break;
       case "model.responded":
         if ((event.data.purpose ?? "main") === "main") {
@@ -183,6 +207,7 @@ export class SessionState {
         else this.spend(event.data.usage);
         break;
       case "model.reset": {
+        this.early.delete(event.data.messageId);
         const answer = this.answer(event.data.messageId);
         answer.text = "";
         answer.reasoning = "";
@@ -240,9 +265,11 @@ export class SessionState {
         this.asked.delete(event.data.id);
         if (event.data.by === "person") {
           if (event.data.decision === "allow_session") this.grants.push(event.data.grant ?? event.data.id);
-          const out = (event.data.review ?? []).filter(({ decision }) => decision === "reject").length;
-          const without = out > 0 && event.data.decision !== "reject" ? `, without ${String(out)} of the hunks` : "";
-          const note = event.data.note ? `: ${event.data.note}` : "";
+          const out = (event.data.review ?? []).filter(({ decision }) => decision === "reject");
+          const isPart = out.length > 0 && event.data.decision !== "reject";
+          const without = isPart ? `, without ${String(out.length)} of the hunks` : "";
+          const reasons = [event.data.note, ...out.map(({ reason }) => reason)].filter((text) => text);
+          const note = reasons.length === 0 ? "" : `: ${reasons.join(" · ")}`;
           this.note(event.seq, `You said: ${SAID[event.data.decision]}${without}${note}`, "info");
         }
         break;
@@ -368,10 +395,6 @@ export class SessionState {
       usage: data.usage,
       seconds: Math.max(0, (time - began) / 1000),
     });
-  }
-
-  private task(turnId: string, prompt: string, mode: Mode, model: string, queued: boolean): void {
-    this.put({ kind: "task", key: `task:${turnId}`, prompt, mode, model, queued });
   }
 
   private answer(messageId: string): Extract<Entry, { kind: "answer" }> {

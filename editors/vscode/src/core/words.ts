@@ -50,6 +50,7 @@ const REASONS: Readonly<Record<string, string>> = {
   check_failed: "the last command after the last change failed",
   unverified: "unverified: nothing was run after the last change",
   auth: "the provider does not take the key",
+  shutdown: "the server was ended",
   model_unavailable: "the model cannot be used",
   script_exhausted: "the script has no further answer",
 };

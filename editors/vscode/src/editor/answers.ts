@@ -16,6 +16,7 @@ import {
   type Decision,
   decisionOf,
 } from "../core/titles.js";
+import { type Sight, pointSoon } from "../core/sight.js";
 import { oneLine, ruleText } from "../core/words.js";
 import type { AnswerParams, Open } from "../protocol/types.js";
 import { CommandFailure, type Connection } from "./connection.js";
@@ -26,21 +27,19 @@ import { saveOne } from "./saving.js";
 const SHOW = "Show";
 const OTHER = "Something else…";
 
-const POINT_MILLISECONDS = 1500;
-
 export class Answers {
   private readonly seen = new Set<string>();
   private readonly settling = new Map<string, (() => void)[]>();
 
   /**
-   * @param isShown whether the person sees the session view
+   * @param sight whether the person sees the session view
    */
   constructor(
     private readonly book: SessionBook,
     private readonly reviews: Reviews,
     private readonly connection: Connection,
     private readonly proposals: Proposals,
-    private readonly isShown: () => boolean,
+    private readonly sight: () => Sight,
   ) {}
 
   /** Every open item, that of the session that is looked at first. */
@@ -59,11 +58,7 @@ export class Answers {
     for (const item of session.open.values()) {
       if (this.seen.has(item.id)) continue;
       this.seen.add(item.id);
-      // The view may just be coming up, or the person be quicker.
-      setTimeout(() => {
-        const isSeen = this.isShown() && this.book.current?.open.has(item.id) === true;
-        if (this.find(item.id) !== undefined && wants(isSeen)) void this.point(item);
-      }, POINT_MILLISECONDS);
+      this.pointSoon(item);
     }
     for (const [id, waiting] of this.settling) {
       if (this.find(id) !== undefined) continue;
@@ -187,7 +182,12 @@ export class Answers {
       void vscode.window.showInformationMessage("Outrider waits for nothing.");
       return;
     }
-    const picks = open.map((item) => ({ label: oneLine(item.title, 120), description: item.kind, item }));
+    const sessions = this.book.all.filter((session) => session.open.size > 0);
+    const picks = open.map((item) => {
+      const title = sessions.length > 1 ? sessions.find((session) => session.open.has(item.id))?.title : undefined;
+      const description = [item.kind, title ?? ""].filter(Boolean).join(" · ");
+      return { label: oneLine(item.title, 120), description, item };
+    });
     const picked =
       open.length === 1 ? { item: first } : await vscode.window.showQuickPick(picks, { title: "Answer what?" });
     if (picked !== undefined) await this.ask(picked.item);
@@ -221,6 +221,17 @@ export class Answers {
       ignoreFocusOut: true,
     });
     if (note !== undefined) await this.decide(item.id, "reject", note);
+  }
+
+  /** Point at an item where the view does not show it. */
+  private pointSoon(item: OpenItem): void {
+    pointSoon(
+      setTimeout,
+      () => (this.find(item.id) === undefined ? undefined : this.sight()),
+      (isShown) => {
+        if (wants(isShown && this.book.current?.open.has(item.id) === true)) void this.point(item);
+      },
+    );
   }
 
   private async point(item: OpenItem): Promise<void> {

@@ -14,9 +14,10 @@ import {
 import { serverEnvironment } from "../core/find.js";
 import { problemOf } from "../core/handshake.js";
 import { Pulse, silence } from "../core/pulse.js";
-import { type Inspect, type Options, configuration, initializationOptions, isMode } from "../core/settings.js";
+import { type Inspect, type Options, configuration, initializationOptions, isMode, isWider } from "../core/settings.js";
+import { withModel } from "../core/choices.js";
 import type { ServerState } from "../core/status.js";
-import { type PermissionMode, lastWords } from "../core/words.js";
+import { type PermissionMode, lastWords, messageOf } from "../core/words.js";
 import type { Commands } from "../protocol/types.js";
 import type { Keys } from "./keys.js";
 import { type Server, provideServer } from "./server.js";
@@ -58,6 +59,7 @@ export class Connection {
   private process: ChildProcess | undefined;
   private printed = "";
   private startedWith = "";
+  private isStale = false;
   private busy: Promise<void> = Promise.resolve();
   private crashes: number[] = [];
   /** Commands that have no answer yet. */
@@ -68,6 +70,7 @@ export class Connection {
   readonly onState = this.changed.event;
 
   /**
+   * @param model the model that the person chose for the next tasks
    * @param isAtWork whether the server is at work on any session
    */
   constructor(
@@ -76,6 +79,7 @@ export class Connection {
     private readonly keys: Keys,
     private readonly register: (client: LanguageClient) => void,
     private readonly started: () => Promise<void>,
+    private readonly model: () => string | undefined,
     isAtWork: () => boolean,
   ) {
     this.pulse = new Pulse(
@@ -144,13 +148,27 @@ export class Connection {
 
   /** The diagnostics of the editor, as the protocol writes them. */
   async diagnostics(items: readonly vscode.Diagnostic[]): Promise<Record<string, unknown>[]> {
+    if (this.state !== "running") await this.start();
     const converted = await this.client?.code2ProtocolConverter.asDiagnostics([...items]);
     return (converted ?? []) as object[] as Record<string, unknown>[];
   }
 
-  /** Whether a new server would be started with other settings than the one that runs. */
+  /** What is no setting of the server changed, such as a key: only a new server has it. */
+  outdate(): void {
+    this.isStale = true;
+  }
+
+  /** Whether a new server would be started in another way than the one that runs. */
   get isOutdated(): boolean {
-    return this.state === "running" && JSON.stringify(options()) !== this.startedWith;
+    return this.state === "running" && (this.isStale || JSON.stringify(options()) !== this.startedWith);
+  }
+
+  /** Whether all that is outdated is a mode that was made narrower, which counts already. */
+  get isNarrowed(): boolean {
+    const { permissionMode, ...others } = options();
+    if (this.isStale || permissionMode === undefined || isWider(permissionMode, this.permissionMode)) return false;
+    const { permissionMode: _, ...before } = JSON.parse(this.startedWith) as Options;
+    return JSON.stringify(others) === JSON.stringify(before);
   }
 
   private inTurn(act: () => Promise<void>): Promise<void> {
@@ -164,14 +182,25 @@ export class Connection {
   private async startNow(): Promise<void> {
     if (this.state === "running") return;
     this.become("starting");
-    const server = await provideServer(this.context, this.log);
+    let server: Server | undefined;
+    let keys: Record<string, string>;
+    try {
+      this.isStale = false;
+      keys = await this.keys.all();
+      server = await provideServer(this.context, this.log);
+    } catch (error) {
+      // Such as a disk that is full, or a secret storage that is locked.
+      this.become("failed");
+      this.tell(`Outrider cannot start. ${messageOf(error)}`);
+      return;
+    }
     if (server === undefined) {
       this.become("failed");
       return;
     }
     const mode = inspect("permissionMode").global;
     this.permissionMode = isMode(mode) ? mode : undefined;
-    const env = serverEnvironment(process.env, await this.keys.all());
+    const env = serverEnvironment(process.env, keys);
     const client = new Client("outrider", "Outrider", () => this.spawn(server, env), {
       documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
       initializationOptions: () => {
@@ -190,6 +219,7 @@ export class Connection {
         },
       },
       middleware: {
+        executeCommand: (command, args, next) => next(command, withModel(command, args, this.model())) as unknown,
         workspace: {
           configuration: (params) =>
             params.items.map((item) =>
@@ -205,8 +235,8 @@ export class Connection {
       await inTime(client.start());
     } catch (error) {
       await this.ending();
-      const problem = error instanceof Error ? error.message : String(error);
-      const how = `It was started with ${server.command.join(" ")}, but gave no answer: ${problem.replace(/[.]$/, "")}.`;
+      const problem = messageOf(error).replace(/[.]$/, "");
+      const how = `It was started with ${server.command.join(" ")}, but gave no answer: ${problem}.`;
       this.fail(client, how + lastWords(this.printed));
       return;
     }
@@ -218,7 +248,12 @@ export class Connection {
     }
     client.isUp = true;
     this.become("running");
-    await this.started();
+    try {
+      await this.started();
+    } catch (error) {
+      // One that has ended already is told of where that is seen.
+      if (this.client === client) this.tell(`Outrider cannot show what it was at here: ${messageOf(error)}`);
+    }
   }
 
   private spawn({ command, cwd }: Server, env: Record<string, string>): Promise<ChildProcess> {

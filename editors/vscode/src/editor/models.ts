@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { type Choice, choicesOf } from "../core/choices.js";
 import { isMode, nextMode } from "../core/settings.js";
 import { type Next, modeOf } from "../core/status.js";
-import { PERMISSION_MEANINGS, PERMISSION_MODES, messageOf } from "../core/words.js";
+import { PERMISSION_MEANINGS, PERMISSION_MODES, type PermissionMode, messageOf } from "../core/words.js";
 import type { ModelsResult } from "../protocol/types.js";
 import { inspect } from "./connection.js";
 import type { CommandTable, House } from "./house.js";
@@ -123,6 +123,22 @@ async function choosePermissionMode(house: House): Promise<void> {
   if (!isMode(mode)) return;
   if (mode === "full" && !(await isSure())) return;
   await vscode.workspace.getConfiguration("outrider").update("permissionMode", mode, vscode.ConfigurationTarget.Global);
+  await tellOfOtherMode(house, mode);
+}
+
+/** Say why the mode that was chosen is not the one that counts here, if it is not. */
+async function tellOfOtherMode(house: House, chosen: PermissionMode): Promise<void> {
+  const { permissionMode } = nextTurn(house);
+  if (permissionMode === chosen) return;
+  if (vscode.workspace.isTrusted) {
+    const said = `Outrider: the settings of this workspace keep it at ${String(permissionMode)}.`;
+    void vscode.window.showInformationMessage(said);
+    return;
+  }
+  const manage = "Manage Workspace Trust";
+  const said = "Outrider: this workspace is not trusted, so here it is only read.";
+  if ((await vscode.window.showInformationMessage(said, manage)) === manage)
+    await vscode.commands.executeCommand("workbench.trust.manage");
 }
 
 async function isSure(): Promise<boolean> {

@@ -45,7 +45,10 @@ export function reviewCommands({ answers, proposals, reviews, view }: House): Co
   const withHunk =
     (act: (meant: Meant) => Promise<void>) =>
     async (itemId: unknown, hunkId: unknown): Promise<void> => {
-      const meant = named(answers, itemId, hunkId) ?? (await wanted(answers, proposals, reviews));
+      // A lens of what is decided already may still stand there: no other hunk is meant by it.
+      const isNamed = typeof itemId === "string";
+      const meant = isNamed ? named(answers, itemId, hunkId) : await wanted(answers, proposals, reviews);
+      if (isNamed && meant === undefined) nothing();
       if (meant === undefined) return;
       proposals.deciding();
       await act(meant);
@@ -81,8 +84,8 @@ export function reviewCommands({ answers, proposals, reviews, view }: House): Co
 }
 
 /** The hunk that a lens names. */
-function named(answers: Answers, itemId: unknown, hunkId: unknown): Meant | undefined {
-  const item = typeof itemId === "string" ? answers.find(itemId) : undefined;
+function named(answers: Answers, itemId: string, hunkId: unknown): Meant | undefined {
+  const item = answers.find(itemId);
   const hunk = item && hunksOf(item).find(({ id }) => id === hunkId);
   return item === undefined || hunk === undefined ? undefined : { item, hunk };
 }

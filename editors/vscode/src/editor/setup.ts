@@ -6,9 +6,10 @@ import type { CommandTable, House } from "./house.js";
 
 const ICONS = { ok: "$(pass)", warn: "$(warning)", fail: "$(error)" } as const;
 
-export function setupCommands({ connection, log, keys, view }: House): CommandTable {
+export function setupCommands(house: House): CommandTable {
+  const { connection, log, keys, view } = house;
   const restartFor = async (changed: Promise<boolean>): Promise<void> => {
-    if (await changed) await connection.restart();
+    if (await changed) await outdated(house, "the key counts");
   };
   return {
     doctor: async () => {
@@ -37,20 +38,32 @@ export function setupCommands({ connection, log, keys, view }: House): CommandTa
  * widened behind anybody's back.
  */
 export async function settingsChanged(house: House): Promise<void> {
-  await house.connection.settingsChanged();
-  if (house.connection.isOutdated) await restartUnlessBusy(house, "the new settings count");
+  const { connection } = house;
+  await connection.settingsChanged();
+  if (connection.isOutdated && !(isBusy(house) && connection.isNarrowed))
+    await restartUnlessBusy(house, "the new settings count");
 }
 
-/** Let a key count that was set or forgotten in another window. */
-export async function keysChanged(house: House): Promise<void> {
-  if (house.connection.state === "running") await restartUnlessBusy(house, "a key that another window changed counts");
+/**
+ * Let something else count that only a new server has.
+ *
+ * @param what what counts then, in words
+ */
+export async function outdated(house: House, what: string): Promise<void> {
+  house.connection.outdate();
+  await restartUnlessBusy(house, what);
 }
 
-async function restartUnlessBusy({ connection, book }: House, what: string): Promise<void> {
-  if (book.all.some((session) => session.runningHere !== undefined)) {
+/** Start the server anew. That cancels what runs, so then it is done with the next task, or now if the person says so. */
+async function restartUnlessBusy(house: House, what: string): Promise<void> {
+  if (isBusy(house)) {
     const now = "Restart Now";
-    const said = `Outrider: ${what} once the server is started again. What is running goes on after that.`;
+    const said = `Outrider: ${what} from the next task on that is given when nothing runs. “${now}” cancels what runs.`;
     if ((await vscode.window.showInformationMessage(said, now)) !== now) return;
   }
-  await connection.restart();
+  await house.connection.restart();
+}
+
+function isBusy({ connection, book }: House): boolean {
+  return connection.state === "running" && book.running !== undefined;
 }

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import { oneLine, messageOf, type Mode } from "../core/words.js";
 import type { Context } from "../protocol/types.js";
+import type { SessionState } from "../core/session.js";
 import { CommandFailure } from "./connection.js";
 import type { CommandTable, House } from "./house.js";
 import { chosenModel } from "./models.js";
@@ -17,6 +18,7 @@ interface Task {
 /** Give a task to the session that is looked at, or to a new one, and show it. */
 export async function run(house: House, task: Task): Promise<void> {
   const { book, connection, view } = house;
+  if (connection.isOutdated && book.running === undefined) await connection.restart();
   const model = chosenModel(house);
   const isElsewhere = book.current?.away === "elsewhere" && book.current.running !== undefined;
   const session = isElsewhere ? undefined : book.current;
@@ -45,18 +47,15 @@ export async function run(house: House, task: Task): Promise<void> {
   await view.show();
 }
 
-/** Say something to the running turn. */
-export async function steer(house: House, text: string): Promise<void> {
-  const session = house.book.current;
-  if (session?.runningHere === undefined) throw new Error("nothing is running that could be told something.");
+/** Say something to the running turn of a session. */
+export async function steer(house: House, session: SessionState, text: string): Promise<void> {
   await house.connection.execute("outrider.steer", { sessionId: session.sessionId, text });
 }
 
 /** End the turn that is running, or waits for the person. */
 export async function cancel(house: House): Promise<void> {
-  const sessions = [house.book.current, ...house.book.all];
-  const running = sessions.find((session) => session?.runningHere !== undefined)?.runningHere;
-  if (running === undefined) void vscode.window.showInformationMessage("Outrider: nothing is running.");
+  const running = house.book.running?.runningHere;
+  if (running === undefined) nothingRuns();
   else await house.connection.execute("outrider.cancel", { turnId: running.turnId, reason: "cancelled in the editor" });
 }
 
@@ -83,10 +82,18 @@ export function taskCommands(house: House): CommandTable {
       await run(house, { prompt: `Explain ${what}.`, mode: "explore", ...withContext(selectionContext()) });
     },
     fixProblems: () => fixProblems(house),
-    steer: () => given(house, { title: "Outrider: say something to the running turn" }, (text) => steer(house, text)),
+    steer: async () => {
+      const session = house.book.running;
+      if (session === undefined) nothingRuns();
+      else {
+        const title = `Outrider: say something to the running turn of “${oneLine(session.title, 60)}”`;
+        await given(house, { title }, (text) => steer(house, session, text));
+      }
+    },
     cancel: () => cancel(house),
     newSession: async () => {
       house.book.select(undefined);
+      house.update();
       await house.context.workspaceState.update("outrider.session", undefined);
       await house.view.show("composer");
     },
@@ -141,6 +148,10 @@ async function fixProblems(house: House): Promise<void> {
       : `Fix these ${String(items.length)} problems in ${path}.`;
   const diagnostics = [{ uri: document.uri.toString(), items: await house.connection.diagnostics(items) }];
   await run(house, { prompt: oneLine(prompt, 2000), mode: "agent", context: { ...selectionContext(), diagnostics } });
+}
+
+function nothingRuns(): void {
+  void vscode.window.showInformationMessage("Outrider: nothing is running.");
 }
 
 function nothingOpen(): void {

@@ -6,6 +6,7 @@ import * as vscode from "vscode";
 import type { SessionState } from "../core/session.js";
 import { type Frame, type FromView, type ToView, shownEntry } from "../core/messages.js";
 import { Delivery, type Outcome } from "../core/sending.js";
+import { Arrival, type Sight } from "../core/sight.js";
 import { Stretch } from "../core/stretch.js";
 
 export const VIEW = "outrider.session";
@@ -22,6 +23,7 @@ export class SessionView implements vscode.WebviewViewProvider {
   private readonly delivery = new Delivery();
   private timer: NodeJS.Timeout | undefined;
   private focusWanted: "composer" | "open" | undefined;
+  private readonly arrival = new Arrival(Date.now);
 
   /**
    * @param now what is to be shown
@@ -37,15 +39,21 @@ export class SessionView implements vscode.WebviewViewProvider {
     return this.view?.visible ?? false;
   }
 
+  get sight(): Sight {
+    return this.arrival.sight(this.isVisible);
+  }
+
   resolveWebviewView(view: vscode.WebviewView): void {
     this.view = view;
     this.ready = false;
+    this.arrival.changed();
     const media = vscode.Uri.joinPath(this.extension, "dist");
     view.webview.options = { enableScripts: true, localResourceRoots: [media] };
     view.webview.onDidReceiveMessage((message: FromView) => {
       this.receive(message);
     });
     view.onDidChangeVisibility(() => {
+      this.arrival.changed();
       this.update();
     });
     view.onDidDispose(() => {
@@ -66,6 +74,7 @@ export class SessionView implements vscode.WebviewViewProvider {
   /** Bring the view to the front, and the keyboard into it if something of it is named. */
   async show(focus?: "composer" | "open"): Promise<void> {
     this.focusWanted = focus;
+    if (!this.isVisible) this.arrival.asked();
     if (focus === undefined && this.view !== undefined) this.view.show(true);
     else await vscode.commands.executeCommand(`${VIEW}.focus`, { preserveFocus: focus === undefined });
     this.update();

@@ -78,10 +78,8 @@ function body(entry: Entry, openFile: (path: string) => void): (Node | string)[]
   }
 }
 
-function task({ prompt, mode, model, queued }: TaskEntry): Node[] {
-  const about = [queued ? "waits for the running turn" : "", mode === "agent" ? "" : mode, model]
-    .filter(Boolean)
-    .join(" · ");
+function task({ prompt, mode, model }: TaskEntry): Node[] {
+  const about = [mode === "agent" ? "" : mode, model].filter(Boolean).join(" · ");
   return [h("h2", { dir: "auto" }, prompt), h("p", { class: "quiet" }, about)];
 }
 

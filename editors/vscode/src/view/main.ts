@@ -40,6 +40,13 @@ const toolbar = h(
   button("Changes", command("reviewChanges"), { class: "secondary", title: "Review what this session changed" }),
   button("Undo turn", command("undo"), { class: "secondary", title: "Take back what the last turn changed" }),
 );
+// Above the steps, as those are looked at from their end.
+const broken = h(
+  "div",
+  { class: "buttons broken" },
+  button("Restart", command("restart"), { class: "primary" }),
+  button("Show log", command("showLog"), { class: "secondary" }),
+);
 const plan = h("details", { class: "plan", open: true });
 const earlier = button(
   "Show earlier steps",
@@ -67,7 +74,11 @@ const later = h(
   ),
 );
 const feed = h("div", { id: "feed", role: "feed", "aria-label": "Steps", tabindex: 0 });
-const empty = h("div", { class: "empty" });
+const empty = h(
+  "p",
+  { class: "empty" },
+  "Give a task below. Outrider reads and searches by itself, and asks before it changes or runs anything. All it changes can be taken back.",
+);
 const open = h("div", { id: "open", role: "group", "aria-label": "What waits for you" });
 const text = h("textarea", { id: "task", rows: 2, "aria-label": "Task", dir: "auto" });
 const mode = h(
@@ -87,7 +98,7 @@ const notSent = h("p", { class: "problem", role: "alert" });
 const said = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
 
 document.getElementById("root")?.append(
-  h("header", {}, title, facts, toolbar, plan),
+  h("header", {}, title, facts, toolbar, broken, plan),
   h("div", { id: "scroller" }, earlier, empty, feed, later),
   open,
   h(
@@ -212,7 +223,8 @@ function showFrame(now: Frame): void {
   stop.hidden = !now.running;
   showPlan(now);
   showOpen(now);
-  showEmpty(now);
+  broken.hidden = now.server !== "failed";
+  empty.hidden = feed.childElementCount > 0 || !broken.hidden;
   const steering = now.running;
   text.placeholder = steering
     ? "Say something to the running turn…"
@@ -267,36 +279,14 @@ function showOpen({ open: items }: Frame): void {
   const kept = new Map(
     [...open.querySelectorAll<HTMLElement>(".card")].map((element) => [element.dataset["id"], element]),
   );
-  open.replaceChildren(...items.map((item) => kept.get(item.id) ?? card(item, send)));
+  for (const element of kept.values()) if (!items.some(({ id }) => id === element.dataset["id"])) element.remove();
+  // One that stays is not moved: the keyboard may be in it.
+  open.append(...items.filter(({ id }) => !kept.has(id)).map((item) => card(item, send)));
   for (const [index, item] of items.entries()) {
     const said = open.children[index]?.querySelector(".review");
     if (said != null && said.textContent !== item.review) said.textContent = item.review;
   }
-  if (hadFocus) focusOpen();
-}
-
-function showEmpty(now: Frame): void {
-  const isBroken = now.server === "failed";
-  empty.hidden = feed.childElementCount > 0 && !isBroken;
-  if (empty.hidden) return;
-  const hint = isBroken
-    ? [
-        h("p", {}, "Outrider's server is not running."),
-        h(
-          "div",
-          { class: "buttons" },
-          button("Restart", command("restart"), { class: "primary" }),
-          button("Show log", command("showLog"), { class: "secondary" }),
-        ),
-      ]
-    : [
-        h(
-          "p",
-          {},
-          "Give a task below. Outrider reads and searches by itself, and asks before it changes or runs anything. All it changes can be taken back.",
-        ),
-      ];
-  empty.replaceChildren(...hint);
+  if (hadFocus && !open.contains(document.activeElement)) focusOpen();
 }
 
 function focusOpen(): void {

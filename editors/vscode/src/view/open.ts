@@ -67,9 +67,13 @@ export function card(item: OpenView, send: (message: FromView) => void): HTMLEle
   element.addEventListener("keydown", (event) => {
     if (event.target === note || event.ctrlKey || event.altKey || event.metaKey) return;
     const act = byKey.get(event.key);
-    if (act === undefined) return;
-    event.preventDefault();
-    act();
+    if (act === undefined && event.key !== "Enter") return;
+    // A key that is held down decides about one item, and not about the next one as well, which takes its place.
+    if (event.repeat) event.preventDefault();
+    else if (act !== undefined) {
+      event.preventDefault();
+      act();
+    }
   });
   return element;
 }

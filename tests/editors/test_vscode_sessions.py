@@ -1,0 +1,151 @@
+"""VS Code with several sessions, a server that is to be another one while something runs, and what was decided already."""
+
+import json
+import sys
+from pathlib import Path
+
+from editors.parking import AFTER, BEFORE, IN_THE_WORKBENCH, Begin, asked, chord, edit, give
+from editors.workbench import plain
+
+pytestmark = IN_THE_WORKBENCH
+
+SLOWLY = {"text": "Slowly. " * 500, "chunk": 8, "delay": 0.2}
+
+
+def test_what_runs_is_seen_and_stopped_from_another_session(begin: Begin) -> None:
+    with begin([SLOWLY, edit("* 3", "* 2"), {"text": "Done."}]) as bench:
+        bench.open("tariff.py")
+        give(bench, "The first task")
+        bench.until(lambda: "Slowly." in bench.view_text(), "the text as it comes")
+        give(bench, "The second task")
+        bench.until(lambda: "Waits for the running turn" in bench.view_text(), "that it waits")
+
+        bench.command("Outrider: New Session")
+        bench.until(lambda: "Slowly." not in bench.view_text(), "an empty view")
+        bench.view.locator("#task").fill("What I am writing")
+        assert "step 1" in bench.status(), "the other session runs on"
+        bench.command("Outrider: Steer the Running Turn…")
+        title = bench.page.locator(".quick-input-title", has_text="“The first task”")
+        title.wait_for()
+        bench.page.keyboard.press("Escape")
+        bench.page.locator('[id$="outrider.stop"]').click()
+
+        # What waited begins now; who left that session stays where they are, and is asked in a message.
+        bench.until(lambda: any("Edit tariff.py" in one for one in bench.toasts()), "the message")
+        bench.shot("another-session")
+        assert "Edit tariff.py" not in plain(bench.view_text())
+        assert bench.view.locator("#task").input_value() == "What I am writing"
+        bench.click_toast("Allow once")
+        bench.until(lambda: bench.text() == BEFORE.replace("* 3", "* 2"), "the edit")
+        bench.until(lambda: "step" not in bench.status(), "a status bar at rest")
+
+
+def test_what_waits_in_several_sessions_is_told_apart(begin: Begin) -> None:
+    with begin([edit("* 3", "* 2"), {"text": "Done."}]) as bench:
+        bench.open("tariff.py")
+        give(bench, "The first task")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.command("Outrider: New Session")
+        bench.until(lambda: "The first task" not in bench.view_text(), "an empty view")
+        give(bench, "The second task")
+        bench.until(lambda: "needs you (2)" in bench.status(), "that two of them wait")
+        bench.command("Outrider: Answer Pending…")
+        rows = bench.page.locator(".quick-input-list .monaco-list-row")
+        rows.filter(has_text="The second task").wait_for()
+        bench.shot("two-wait")
+        rows.filter(has_text="The first task").click()
+        rows.filter(has_text="Allow once").click()
+        bench.until(lambda: bench.text() == BEFORE.replace("* 3", "* 2"), "the edit of the first")
+        bench.until(lambda: "needs you" in bench.status() and "(2)" not in bench.status(), "the second waits")
+        bench.focus_editor()
+        chord(bench, "x")
+        bench.until(lambda: "Cancelled" in bench.view_text(), "the end of the second")
+        bench.until(lambda: "needs you" not in bench.status(), "a status bar at rest")
+
+
+def test_a_task_of_the_light_bulb_goes_to_the_model_that_was_chosen(begin: Begin, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps({"turns": [{"text": "I am the other one."}]}), encoding="utf-8")
+    with begin([{"text": "I am that of the settings."}]) as bench:
+        bench.open("tariff.py")
+        bench.until(lambda: "· ask" in bench.status(), "the server")
+        bench.command("Outrider: Choose Model…")
+        bench.page.locator(".quick-input-list .monaco-list-row", has_text="Another…").first.click()
+        bench.type_input(f"scripted:{other}")
+        bench.until(lambda: "· other.json ·" in bench.status(), "the model in the status bar")
+        bench.focus_editor()
+        bench.page.keyboard.press("Control+Home")
+        bench.page.keyboard.type("# outrider: make it cheaper\n")
+        bench.page.keyboard.press("ArrowUp")
+        action = bench.page.locator(".action-widget").get_by_text("Outrider: do “make it cheaper”").first
+
+        def offered() -> bool:
+            # The menu of a moment ago may have come before the server had the comment.
+            bench.page.keyboard.press("Escape")
+            bench.page.keyboard.press("Control+.")
+            bench.page.wait_for_timeout(1000)
+            return bool(action.is_visible())
+
+        bench.until(offered, "the action in the menu")
+        action.click()
+        bench.command("Outrider: Show Session View")
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+        assert "I am the other one." in bench.view_text()
+        assert "make it cheaper" in bench.view_text()
+
+
+def test_a_lens_of_what_is_decided_means_no_other_hunk(begin: Begin, tmp_path: Path) -> None:
+    keys = tmp_path / "home" / "data" / "User" / "keybindings.json"
+    keys.parent.mkdir(parents=True)
+    of_before = {"key": "f8", "command": "outrider.client.acceptHunk", "args": "open_of_before"}
+    keys.write_text(json.dumps([of_before]), encoding="utf-8")
+    whole = {"name": "write_file", "input": {"path": "tariff.py", "content": AFTER, "overwrite": True}}
+    with begin([{"tool_calls": [whole]}, {"text": "Done."}]) as bench:
+        bench.open("tariff.py")
+        give(bench, "Make the price what its docstring says")
+        asked(bench, "Edit tariff.py (+2 −1)")
+        bench.focus_editor()
+        bench.to_line(6)
+        bench.page.keyboard.press("F8")
+        bench.until(lambda: any("no edit waits" in one for one in bench.toasts()), "that it means nothing")
+        chord(bench, "o")
+        bench.until(lambda: any("1 of 2, left out" in lens for lens in bench.lenses()), "what was decided")
+        assert not any("taken" in lens for lens in bench.lenses())
+
+
+def test_a_new_key_or_server_breaks_nothing_off_and_counts_with_the_next_task(
+    begin: Begin, tmp_path: Path
+) -> None:
+    seen, began, go = tmp_path / "seen", tmp_path / "parking" / "began", tmp_path / "parking" / "go"
+    server = Path(sys.executable).with_name("outrider")
+    other = tmp_path / "other"
+    command = ["/bin/sh", "-c", f'printf %s "$PARKING_KEY" > {seen}; exec {server} "$@"', "sh"]
+    wait = {"command": "touch began; while [ ! -e go ]; do sleep 0.1; done; echo went on"}
+    turns = [
+        {"tool_calls": [{"name": "run_command", "input": wait}]},
+        {"text": "It went on.", "expect": {"last_message_contains": "went on"}},
+        {"text": "With the key."},
+    ]
+    full = {"outrider.server.command": command, "outrider.permissionMode": "full"}
+    with begin(turns, settings=full) as bench:
+        give(bench, "Run it")
+        bench.until(began.exists, "the command")
+        bench.command("Outrider: Set a Provider's Key…")
+        bench.type_input("PARKING_KEY")
+        box = bench.page.locator(".quick-input-widget input[type=password]")
+        box.wait_for()
+        box.fill("sk-of-the-person")
+        box.press("Enter")
+        bench.until(lambda: any("from the next task on" in one for one in bench.toasts()), "when it counts")
+        bench.shot("new-key")
+        bench.change_setting("outrider.server.command", [*command[:2], f"touch {other}; {command[2]}", "sh"])
+        bench.until(lambda: any("the other server" in one for one in bench.toasts()), "and the server")
+        go.touch()
+        bench.until(lambda: "It went on." in bench.view_text(), "the turn as if nothing had happened")
+        assert seen.read_text(encoding="utf-8") == ""
+        assert not other.exists()
+        bench.until(lambda: "step" not in bench.status(), "a status bar at rest")
+        give(bench, "And now?")
+        bench.until(lambda: "With the key." in bench.view_text(), "the next task")
+        assert seen.read_text(encoding="utf-8") == "sk-of-the-person"
+        assert other.exists()
