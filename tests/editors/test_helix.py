@@ -222,6 +222,12 @@ def test_a_task_is_given_as_a_command_and_cancelled_by_code_action(asking):
     assert editor.buffer == BEFORE
 
 
+def test_why_a_task_was_not_taken_is_said(asking):
+    editor = asking({"text": "Never said."})
+    editor.keys(':lsp-workspace-command outrider.run {"promt": "correct the price"}' + RETURN)
+    editor.wait("Outrider: outrider.run: prompt: Field required; promt: there is no such key")
+
+
 HANGS = {"text": "Never said.", "delay": 3600}
 
 
@@ -233,13 +239,13 @@ def test_after_the_server_was_killed_it_is_said_and_code_actions_undo_or_cancel_
     editor.wait_for_buffer(AFTER)
     editor.kill_server()
     editor.keys(":lsp-restart" + RETURN)
-    editor.wait("Outrider: the server was stopped in “Do what the comment")
+    editor.wait("Outrider: the server was stopped in “two for each hour (")
     editor.wait("Code actions resume, cancel or undo it.")
-    editor.take("Outrider: undo turn “Do what")
+    editor.take("Outrider: undo turn “two for")
     editor.wait_for_buffer(BEFORE)
-    editor.take("Outrider: redo “Do what")
+    editor.take("Outrider: redo “two for")
     editor.wait_for_buffer(AFTER)
-    editor.take("Outrider: cancel “Do what")
+    editor.take("Outrider: cancel “two for")
     editor.wait("Outrider, cancelled")
     editor.take("Outrider: undo turn")
     editor.wait_for_buffer(BEFORE)
