@@ -16,6 +16,8 @@ vim.lsp.enable('outrider')
 class Neovim(Editor):
     """An instance with the lines of the README in its `init.lua`."""
 
+    arguments = ()
+
     def __init__(self, folder, turns):
         program = neovim_driver.program("0.11")
         if program is None:
@@ -35,14 +37,21 @@ class Neovim(Editor):
             )
         )
         super().__init__(
-            [str(program), "--clean", "-u", str(init), str(self.file)],
+            [str(program), "--clean", "-u", str(init), str(self.file), *self.arguments],
             self.file.parent,
             {"TERM": "xterm-256color", "COLORTERM": "truecolor", "HOME": str(folder)},
             rows=24,
         )
 
 
+class WithTask(Neovim):
+    """An instance that is started with a task: nothing of the server is there when it is given."""
+
+    arguments = ("-c", "Outrider run Correct the price")
+
+
 neovim = starting(Neovim)
+neovim_with_task = starting(WithTask)
 
 
 @pytest.mark.timeout(120)
@@ -58,3 +67,10 @@ def test_an_edit_is_seen_at_its_lines_and_taken_by_a_key(neovim):
     editor.wait("completed")
     editor.keys(":w\r")
     editor.wait(lambda: editor.file.read_text() == AFTER)
+
+
+@pytest.mark.timeout(120)
+def test_a_task_of_the_command_line_waits_for_the_server(neovim_with_task):
+    editor = neovim_with_task({"text": "It says two, so I change the code."} | EDIT, {"text": "Fixed."})
+    editor.wait("Outrider asks: Edit tariff.py")
+    assert "It says two" in editor.text

@@ -11,6 +11,8 @@ local PROTOCOL_VERSION = 1
 local MARKERS = { '.outrider', '.git' }
 --- For how long a server may take to end before it is made to.
 local STOP_MILLISECONDS = 4000
+--- For how long a client is waited for that `vim.lsp.enable` is about to start.
+local START_MILLISECONDS = 200
 
 --- Clients that were started and have not answered yet, clients that are being stopped, and what those that have
 --- ended by themselves were started with.
@@ -63,6 +65,12 @@ end
 ---@param told fun(client: vim.lsp.Client?) gets it as soon as it is there, nil if it never comes
 ---@return string? root its folder; nil if none is on its way, or one that is late
 function M.await(buffer, told)
+  -- Of a file that was opened just now, or by the command line of Neovim, the client is made a little later.
+  if vim.lsp.is_enabled and vim.lsp.is_enabled(client_of.NAME) and M.project(buffer) and not M.lost() then
+    vim.wait(START_MILLISECONDS, function()
+      return client_of.attached(buffer) ~= nil
+    end, 2)
+  end
   local id = coming(buffer)
   if not id or starting[id] == 'late' then
     return nil
