@@ -2,16 +2,14 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import neovim_driver
 import pytest
 from neovim_plugin import Neovim
 
-from editors.parking import BEFORE, CHECK, Begin
-from editors.workbench import Browser, Workbench, browser, free_port, install_extension, workbench
+from editors.parking import Begin, beginning
+from editors.workbench import Browser, Windows, browser, code_server, free_port, install_extension
 
 
 @pytest.fixture
@@ -53,20 +51,31 @@ def chromium(profile: tuple[Path, int]) -> Iterator[Browser]:
         yield started
 
 
-@pytest.fixture
-def begin(chromium: Browser, extensions: Path, tmp_path: Path) -> Iterator[Begin]:
-    """Starts a workbench on a small project."""
-    project = tmp_path / "parking"
-    project.mkdir()
-    (project / "tariff.py").write_text(BEFORE, encoding="utf-8")
-    (project / "check.py").write_text(CHECK, encoding="utf-8")
+@pytest.fixture(scope="session")
+def shots() -> Path | None:
+    """Where pictures go; None for none."""
     wanted = os.environ.get("OUTRIDER_SHOTS")
-    shots = Path(wanted) if wanted else None
-    if shots is not None:
-        shots.mkdir(parents=True, exist_ok=True)
+    if wanted is None:
+        return None
+    Path(wanted).mkdir(parents=True, exist_ok=True)
+    return Path(wanted)
 
-    def start(turns: list[dict[str, Any]], **options: Any) -> AbstractContextManager[Workbench]:
-        where = options.pop("workspace", project)
-        return workbench(chromium, where, tmp_path / "home", extensions, turns, shots=shots, **options)
 
-    yield start
+# The folders of a file of tests: pytest names those of a test after it, and a message that names one would be cut off.
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the small project, and what its windows have beside it."""
+    return tmp_path_factory.mktemp("workbench")
+
+
+@pytest.fixture(scope="module")
+def windows(chromium: Browser, extensions: Path, place: Path, shots: Path | None) -> Iterator[Windows]:
+    """The windows of a file of tests."""
+    with code_server(chromium, place / "home", extensions, shots) as started:
+        yield started
+
+
+@pytest.fixture
+def begin(windows: Windows, place: Path) -> Begin:
+    """Opens a window on a small project."""
+    return beginning(windows, place / "parking")

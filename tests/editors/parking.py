@@ -1,12 +1,14 @@
 """The project that the tests of VS Code work on, and what a person does there."""
 
+import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from editors.workbench import Workbench, missing, plain
+from editors.workbench import Windows, Workbench, missing, plain
 
 IN_THE_WORKBENCH = [
     pytest.mark.skipif(missing() is not None, reason=str(missing())),
@@ -71,6 +73,23 @@ WHOLE_TASK: list[dict[str, Any]] = [
         "usage": {"inputTokens": 1800, "outputTokens": 60, "cost": 0.004},
     },
 ]
+
+
+def beginning(windows: Windows, project: Path) -> Begin:
+    """How a test begins: with a window on the project, in which nothing is left of the test before."""
+
+    def begin(turns: list[dict[str, Any]], **options: Any) -> AbstractContextManager[Workbench]:
+        project.mkdir(exist_ok=True)
+        for left in project.iterdir():
+            if left.is_dir():
+                shutil.rmtree(left)
+            else:
+                left.unlink()
+        (project / "tariff.py").write_text(BEFORE, encoding="utf-8")
+        (project / "check.py").write_text(CHECK, encoding="utf-8")
+        return windows.window(options.pop("workspace", project), turns, **options)
+
+    return begin
 
 
 def edit(old: str, new: str, call_id: str = "edit") -> dict[str, Any]:

@@ -304,9 +304,8 @@ def test_a_key_reaches_the_server_by_its_environment_alone(begin: Begin, tmp_pat
         box.fill("sk-of-the-person")
         box.press("Enter")
         bench.until(lambda: seen.read_text(encoding="utf-8") == "sk-of-the-person", "a server with the key")
-        home = bench.folder.parent / "home"
         written = [
-            path for path in (home / "data").rglob("*") if path.is_file() and path.suffix in {".json", ".log"}
+            path for path in bench.home.data.rglob("*") if path.is_file() and path.suffix in {".json", ".log"}
         ]
         assert written
         assert not [path for path in written if "sk-of-the-person" in path.read_text(errors="replace")]
@@ -358,12 +357,12 @@ def test_a_narrower_mode_counts_at_once_and_sessions_are_found_again(begin: Begi
         ).first.wait_for()
 
 
-def test_two_folders_of_one_name(begin: Begin, tmp_path: Path) -> None:
+def test_two_folders_of_one_name(begin: Begin, place: Path, tmp_path: Path) -> None:
     other = tmp_path / "other" / "parking"
     other.mkdir(parents=True)
     (other / "tickets.py").write_text("LINES = 3\n", encoding="utf-8")
     both = tmp_path / "both.code-workspace"
-    both.write_text(json.dumps({"folders": [{"path": str(tmp_path / "parking")}, {"path": str(other)}]}))
+    both.write_text(json.dumps({"folders": [{"path": str(place / "parking")}, {"path": str(other)}]}))
     given = {"path": "parking-2/tickets.py", "old": "3", "new": "4"}
     turns = [{"tool_calls": [{"name": "edit_file", "input": given}]}, {"text": "Done."}]
     with begin(turns, workspace=both) as bench:

@@ -6,27 +6,26 @@ The packaged extension puts approvals before the person itself, so it is not off
 import json
 import shutil
 import sqlite3
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from editors.parking import BEFORE, IN_THE_WORKBENCH, WHOLE_TASK, give
-from editors.workbench import Browser, Workbench, plain, workbench
+from editors.parking import BEFORE, IN_THE_WORKBENCH, WHOLE_TASK, Begin, give
+from editors.workbench import Workbench, plain
 from outrider.tools.choice import TOOK_NOTHING
 from outrider.workspace.choosing import OWN_CHANGE, STILL_THERE
 
 pytestmark = IN_THE_WORKBENCH
 
+TURNS = [WHOLE_TASK[1], {"text": "Done."}]
 ONE = BEFORE.replace("hours * 3", "hours * 2")
 
 
-@pytest.fixture
-def plain_client(chromium: Browser, extensions: Path, tmp_path: Path) -> Iterator[Any]:
-    """Starts a workbench whose client does not ask in its own way."""
-    changed = tmp_path / "extensions"
+@pytest.fixture(scope="module")
+def extensions(extensions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The extension as a client that does not ask in its own way."""
+    changed = tmp_path_factory.mktemp("vscode") / "extensions"
     shutil.copytree(extensions, changed)
     (bundle,) = changed.glob("outrider.*/dist/extension.js")
     text = bundle.read_text(encoding="utf-8")
@@ -37,19 +36,12 @@ def plain_client(chromium: Browser, extensions: Path, tmp_path: Path) -> Iterato
         assert text.count(said) == 1, said
         text = text.replace(said, instead)
     bundle.write_text(text, encoding="utf-8")
-    project = tmp_path / "parking"
-    project.mkdir()
-    (project / "tariff.py").write_text(BEFORE, encoding="utf-8")
-
-    def start() -> AbstractContextManager[Workbench]:
-        return workbench(chromium, project, tmp_path / "home", changed, [WHOLE_TASK[1], {"text": "Done."}])
-
-    yield start
+    return changed
 
 
 def whole_log(bench: Workbench) -> str:
     """What the model was told, and all else that the log holds."""
-    (log,) = bench.folder.parent.glob("home/state/outrider*.sqlite3")
+    (log,) = bench.home.state.glob("outrider*.sqlite3")
     with sqlite3.connect(log) as connection:
         return "\n".join(str(json.loads(data)) for (data,) in connection.execute("SELECT data FROM events"))
 
@@ -82,8 +74,8 @@ def press(bench: Workbench, name: str) -> None:
     bench.page.locator(".panel .monaco-button, .bulk-edit-panel .monaco-button", has_text=name).first.click()
 
 
-def test_what_is_ticked_is_made(plain_client: Any) -> None:
-    with plain_client() as bench:
+def test_what_is_ticked_is_made(begin: Begin) -> None:
+    with begin(TURNS) as bench:
         shown(bench)
         assert ticks(bench) == ["false"] * 3, "the file, and each hunk"
         boxes(bench).nth(1).click()
@@ -97,8 +89,8 @@ def test_what_is_ticked_is_made(plain_client: Any) -> None:
         bench.until(lambda: bench.text() == BEFORE, "the text of before")
 
 
-def test_discarded_is_rejected(plain_client: Any) -> None:
-    with plain_client() as bench:
+def test_discarded_is_rejected(begin: Begin) -> None:
+    with begin(TURNS) as bench:
         shown(bench)
         press(bench, "Discard")
         bench.until(lambda: "Completed" in plain(bench.view_text()), "the end of the turn")
@@ -106,8 +98,8 @@ def test_discarded_is_rejected(plain_client: Any) -> None:
         assert TOOK_NOTHING in whole_log(bench)
 
 
-def test_a_text_that_changed_is_asked_about_again(plain_client: Any) -> None:
-    with plain_client() as bench:
+def test_a_text_that_changed_is_asked_about_again(begin: Begin) -> None:
+    with begin(TURNS, alone=True) as bench:
         shown(bench)
         boxes(bench).nth(1).click()
         bench.open("tariff.py")
@@ -124,8 +116,8 @@ def test_a_text_that_changed_is_asked_about_again(plain_client: Any) -> None:
         assert bench.text() == "# mine " + BEFORE
 
 
-def test_a_cancelled_turn_leaves_its_preview(plain_client: Any) -> None:
-    with plain_client() as bench:
+def test_a_cancelled_turn_leaves_its_preview(begin: Begin) -> None:
+    with begin(TURNS) as bench:
         shown(bench)
         bench.view.locator("button", has_text="Stop").first.click()
         bench.until(

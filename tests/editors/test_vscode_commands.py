@@ -31,7 +31,7 @@ def test_a_model_is_chosen_and_a_task_that_is_refused_is_not_lost(begin: Begin) 
         "outrider.providers": {"my": {"kind": "openai-chat", "baseUrl": "http://127.0.0.1:9/v1"}},
         "outrider.models": {"my/b": {"contextWindow": 32_000, "price": {"input": 0.5, "output": 2}}},
     }
-    with begin([{"text": "Done."}], settings=known) as bench:
+    with begin([{"text": "Done."}], settings=known, alone=True) as bench:
         bench.until(lambda: "· ask" in bench.status(), "the server")
         bench.command("Outrider: Choose Model…")
         rows = bench.page.locator(".quick-input-list .monaco-list-row")

@@ -66,7 +66,7 @@ def test_what_waits_in_several_sessions_is_told_apart(begin: Begin) -> None:
 def test_a_task_of_the_light_bulb_goes_to_the_model_that_was_chosen(begin: Begin, tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text(json.dumps({"turns": [{"text": "I am the other one."}]}), encoding="utf-8")
-    with begin([{"text": "I am that of the settings."}]) as bench:
+    with begin([{"text": "I am that of the settings."}], alone=True) as bench:
         bench.open("tariff.py")
         bench.until(lambda: "· ask" in bench.status(), "the server")
         bench.command("Outrider: Choose Model…")
@@ -94,13 +94,10 @@ def test_a_task_of_the_light_bulb_goes_to_the_model_that_was_chosen(begin: Begin
         assert "make it cheaper" in bench.view_text()
 
 
-def test_a_lens_of_what_is_decided_means_no_other_hunk(begin: Begin, tmp_path: Path) -> None:
-    keys = tmp_path / "home" / "data" / "User" / "keybindings.json"
-    keys.parent.mkdir(parents=True)
-    of_before = {"key": "f8", "command": "outrider.client.acceptHunk", "args": "open_of_before"}
-    keys.write_text(json.dumps([of_before]), encoding="utf-8")
+def test_a_lens_of_what_is_decided_means_no_other_hunk(begin: Begin) -> None:
     whole = {"name": "write_file", "input": {"path": "tariff.py", "content": AFTER, "overwrite": True}}
-    with begin([{"tool_calls": [whole]}, {"text": "Done."}]) as bench:
+    of_before = {"key": "f8", "command": "outrider.client.acceptHunk", "args": "open_of_before"}
+    with begin([{"tool_calls": [whole]}, {"text": "Done."}], keys=[of_before], alone=True) as bench:
         bench.open("tariff.py")
         give(bench, "Make the price what its docstring says")
         asked(bench, "Edit tariff.py (+2 −1)")
@@ -114,9 +111,9 @@ def test_a_lens_of_what_is_decided_means_no_other_hunk(begin: Begin, tmp_path: P
 
 
 def test_a_new_key_or_server_breaks_nothing_off_and_counts_with_the_next_task(
-    begin: Begin, tmp_path: Path
+    begin: Begin, place: Path, tmp_path: Path
 ) -> None:
-    seen, began, go = tmp_path / "seen", tmp_path / "parking" / "began", tmp_path / "parking" / "go"
+    seen, began, go = tmp_path / "seen", place / "parking" / "began", place / "parking" / "go"
     server = Path(sys.executable).with_name("outrider")
     other = tmp_path / "other"
     command = ["/bin/sh", "-c", f'printf %s "$PARKING_KEY" > {seen}; exec {server} "$@"', "sh"]
@@ -127,7 +124,7 @@ def test_a_new_key_or_server_breaks_nothing_off_and_counts_with_the_next_task(
         {"text": "With the key."},
     ]
     full = {"outrider.server.command": command, "outrider.permissionMode": "full"}
-    with begin(turns, settings=full) as bench:
+    with begin(turns, settings=full, alone=True) as bench:
         give(bench, "Run it")
         bench.until(began.exists, "the command")
         bench.command("Outrider: Set a Provider's Key…")

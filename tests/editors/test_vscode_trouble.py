@@ -1,6 +1,6 @@
 """VS Code when something goes wrong: servers that are missing, old or broken, windows that come and go, no trust."""
 
-import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -50,7 +50,7 @@ def test_a_task_without_a_model_leads_to_the_settings(begin: Begin) -> None:
 
 
 def test_a_question_that_is_open_is_asked_again_after_a_reload(begin: Begin) -> None:
-    with begin([edit("* 3", "* 2"), {"text": "Done."}]) as bench:
+    with begin([edit("* 3", "* 2"), {"text": "Done."}], alone=True) as bench:
         bench.open("tariff.py")
         give(bench, "Two an hour")
         asked(bench, "Edit tariff.py (+1 −1)")
@@ -78,7 +78,7 @@ def test_a_question_that_is_open_is_asked_again_after_a_reload(begin: Begin) -> 
 
 def test_a_server_that_is_killed_is_started_again_and_the_session_goes_on(begin: Begin) -> None:
     slow = {"text": "Slowly. " * 500, "chunk": 8, "delay": 0.2}
-    with begin([edit("* 3", "* 2"), {"text": "Done."}, slow]) as bench:
+    with begin([edit("* 3", "* 2"), {"text": "Done."}, slow], alone=True) as bench:
         bench.open("tariff.py")
         give(bench, "Two an hour")
         asked(bench, "Edit tariff.py (+1 −1)")
@@ -148,11 +148,12 @@ def test_problems_go_along_with_a_task_that_starts_the_server(begin: Begin, tmp_
         assert "Fix these 2 problems" in bench.view_text()
 
 
-def test_a_storage_that_cannot_be_written_is_said_with_what_to_do(begin: Begin, tmp_path: Path) -> None:
-    storage = tmp_path / "home" / "data" / "User" / "globalStorage" / "outrider.outrider"
-    storage.parent.mkdir(parents=True)
+def test_a_storage_that_cannot_be_written_is_said_with_what_to_do(begin: Begin, place: Path) -> None:
+    storage = place / "home" / "data" / "User" / "globalStorage" / "outrider.outrider"
+    shutil.rmtree(storage, ignore_errors=True)
+    storage.parent.mkdir(parents=True, exist_ok=True)
     storage.write_text("in the way", encoding="utf-8")
-    with begin([]) as bench:
+    with begin([], alone=True) as bench:
         toast = bench.until(lambda: next(iter(bench.toasts()), None), "a message")
         assert "Outrider cannot start" in toast
         storage.unlink()
@@ -300,8 +301,7 @@ def test_neovim_works_in_the_same_file_meanwhile(begin: Begin, tmp_path: Path) -
         path = ["--cmd", f"set runtimepath^={neovim_driver.PLUGIN}"]
         nvim = neovim_driver.Neovim(tmp_path / "neovim", arguments=path)
         try:
-            home = bench.folder.parent / "home"
-            init = {"model": f"scripted:{home / 'script.json'}", "stateDir": str(home / "state")}
+            init = {"model": f"scripted:{bench.home.script}", "stateDir": str(bench.home.state)}
             nvim.lua(SETUP, {"cmd": SERVE, "init": init, "picks": [], "texts": [], "setup": {}})
             nvim.lua(NAMES)
             nvim.ex(f"edit {bench.folder / 'tariff.py'}")
@@ -327,7 +327,7 @@ def test_neovim_works_in_the_same_file_meanwhile(begin: Begin, tmp_path: Path) -
 def test_a_workspace_that_is_not_trusted_is_only_read(begin: Begin) -> None:
     trust = {"security.workspace.trust.enabled": True, "security.workspace.trust.startupPrompt": "never"}
     turns = [edit("* 3", "* 2"), {"text": "I cannot change anything here."}]
-    with begin(turns, settings=trust) as bench:
+    with begin(turns, settings=trust, alone=True) as bench:
         give(bench, "Two an hour")
         bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
         assert "denied" in bench.view_text() or "failed" in bench.view_text()
@@ -342,10 +342,7 @@ def test_a_workspace_that_is_not_trusted_is_only_read(begin: Begin) -> None:
         bench.page.locator(".workspace-trust-editor").wait_for()
 
 
-def test_a_server_is_made_where_there_is_none(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Without this checkout's environment, whose `outrider` would be found.
-    own = str(Path(sys.prefix) / "bin")
-    monkeypatch.setenv("PATH", os.pathsep.join(p for p in os.environ["PATH"].split(os.pathsep) if p != own))
+def test_a_server_is_made_where_there_is_none(begin: Begin) -> None:
     with begin([{"text": "Done."}], settings={"outrider.server.command": None}) as bench:
         bench.until(lambda: any("installing the server" in toast for toast in bench.toasts()), "the progress")
         server = bench.until(bench.server, "the server", 180)

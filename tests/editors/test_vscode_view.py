@@ -321,7 +321,7 @@ def test_a_session_of_100_000_lines_can_be_looked_through_while_it_runs(begin: B
     steps = [{"tool_calls": reads[at : at + 50]} for at in range(0, len(reads), 50)]
     turns = [*steps, {"text": lines, "chunk": 5_000, "delay": 0.01}]
     many = {"outrider.limits": {"steps": 100, "toolCalls": 2000}}
-    with begin(turns, settings=many) as bench:
+    with begin(turns, settings=many, alone=True) as bench:
         (bench.folder / "many.txt").write_text("a line\n" * 1700, encoding="utf-8")
         bench.command("Outrider: Show Session View")
         bench.view.locator("#root").evaluate(LAG)

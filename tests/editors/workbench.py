@@ -13,8 +13,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,9 +29,27 @@ SECONDS = 45.0
 PALETTE_MILLISECONDS = 5000
 """How long the command palette may take to list a command, until it is opened again."""
 
+CLEAR: dict[str, Any] = {
+    "key": "ctrl+alt+shift+f12",
+    "command": "runCommands",
+    "args": {
+        "commands": [
+            "workbench.action.closeAllEditors",
+            "workbench.action.closePanel",
+            "outrider.client.newSession",
+        ]
+    },
+}
+LEAVE: dict[str, Any] = {
+    "key": "ctrl+alt+shift+f11",
+    "command": "runCommands",
+    "args": {"commands": ["workbench.view.explorer", "notifications.clearAll"]},
+}
+"""The keys that leave nothing in a window of what was done there."""
+
 _IN_EDITOR = "document.activeElement.closest('.editor-group-container.active .monaco-editor') !== null"
 
-SETTINGS: Mapping[str, Any] = {
+SETTINGS: dict[str, Any] = {
     "security.workspace.trust.enabled": False,
     "workbench.startupEditor": "none",
     "workbench.welcomePage.walkthroughs.openOnInstall": False,
@@ -92,15 +110,73 @@ def install_extension(extensions: Path) -> None:
     subprocess.run(command, check=True, capture_output=True, timeout=120)
 
 
+@dataclass
+class Home:
+    """A folder for what a window has beside the workspace: its settings, its scripts, its logs."""
+
+    folder: Path
+    windows: int = 0
+    """How many windows were furnished, or one of them anew."""
+
+    @property
+    def data(self) -> Path:
+        """What the editor keeps."""
+        return self.folder / "data"
+
+    @property
+    def script(self) -> Path:
+        """The answers of the model, of which each window has its own."""
+        return self.folder / f"script-{self.windows}" / "script.json"
+
+    @property
+    def state(self) -> Path:
+        """What the server keeps, of which each window has its own."""
+        return self.folder / f"state-{self.windows}"
+
+    @property
+    def title(self) -> str:
+        """What the window is called once it knows its settings."""
+        return f"window {self.windows}"
+
+    def furnish(
+        self, turns: list[dict[str, Any]], settings: dict[str, Any] | None, keys: Sequence[Any] = ()
+    ) -> None:
+        """Put in what a window finds: a scripted model, settings, of which None takes one out, and bound keys."""
+        self.windows += 1
+        # It comes back with the text that nobody saved, where the browser was closed.
+        shutil.rmtree(self.data / "User" / "Backups", ignore_errors=True)
+        self.script.parent.mkdir(parents=True)
+        self.script.write_text(json.dumps({"turns": turns}), encoding="utf-8")
+        own = {
+            "window.title": self.title,
+            "outrider.server.command": [str(Path(sys.executable).with_name("outrider"))],
+            "outrider.model": f"scripted:{self.script}",
+            "outrider.stateDir": str(self.state),
+        }
+        given = {
+            key: value for key, value in (SETTINGS | own | (settings or {})).items() if value is not None
+        }
+        # Of the whole application are these; a window that is open looks at the others alone, so they are in one file.
+        application = {key: value for key, value in given.items() if not key.startswith("outrider.")}
+        _write(self.data / "User" / "settings.json", application)
+        _write(self.data / "User" / "keybindings.json", [CLEAR, LEAVE, *keys])
+        _write(self.data / "Machine" / "settings.json", given)
+
+
+def _write(path: Path, content: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
 class Workbench:
     """One window on a folder. Waits for what is to be seen; never for a time."""
 
     def __init__(
-        self, page: Any, folder: Path, data: Path, process: psutil.Process, shots: Path | None
+        self, page: Any, folder: Path, home: Home, process: psutil.Process, shots: Path | None
     ) -> None:
         self.page = page
         self._process = process
-        self._data = data
+        self.home = home
         self.folder = folder
         self._shots = shots
 
@@ -235,11 +311,39 @@ class Workbench:
         """One more window on the same folder."""
         page = self.page.context.new_page()
         page.set_default_timeout(SECONDS * 1000)
+        first = self.extension_hosts()
         try:
             page.goto(self.page.url)
-            yield _started(page, self.folder, self._data, self._process, self._shots)
+            yield Workbench(page, self.folder, self.home, self._process, self._shots).started()
         finally:
             page.close()
+            self.end_extensions(first)
+
+    def started(self) -> "Workbench":
+        """Wait until the window is there."""
+        self.page.locator(".monaco-workbench .statusbar").wait_for(timeout=60_000)
+        self.until(lambda: "Outrider" in self.status(), "the status bar item", 60)
+        return self
+
+    def renew(self, turns: list[dict[str, Any]], settings: dict[str, Any] | None = None) -> None:
+        """Make it as good as a window that has just been opened, in a fifth of the time. Nothing may run in it."""
+        keyboard = self.page.keyboard
+        keep_not = self.page.locator(".monaco-dialog-box .monaco-button", has_text="Don't Save")
+
+        def cleared() -> bool:
+            if keep_not.count():
+                keep_not.click()
+            return self._frame() is not None and not self.page.locator(".tab").count()
+
+        keyboard.press("Escape")
+        keyboard.press("Control+Alt+Shift+F12")
+        self.until(cleared, "an empty window")
+        keyboard.press("Control+Alt+Shift+F11")
+        self.until(lambda: self._frame() is None and not self.toasts(), "the window without the view")
+        self.home.furnish(turns, settings)
+        self.until(lambda: self.page.title() == self.home.title, "the settings")
+        # A new place for what the server keeps wants a new server; one that cannot be started is told of.
+        self.until(lambda: self.home.state.exists() or self.toasts(), "the server")
 
     def has_diff_focus(self) -> bool:
         """Whether the keyboard is in a diff."""
@@ -247,9 +351,8 @@ class Workbench:
 
     def change_setting(self, name: str, value: Any) -> None:
         """Change a setting of the person, which the window sees in the file."""
-        for path in self._data.glob("*/settings.json"):
-            settings = {**json.loads(path.read_text(encoding="utf-8")), name: value}
-            path.write_text(json.dumps(settings), encoding="utf-8")
+        for path in self.home.data.glob("*/settings.json"):
+            _write(path, {**json.loads(path.read_text(encoding="utf-8")), name: value})
 
     def focus_editor(self) -> None:
         """Put the keyboard into the active editor."""
@@ -282,6 +385,14 @@ class Workbench:
                 if "--type=extensionHost" in process.cmdline():
                     found.append(process)
         return found
+
+    def end_extensions(self, but: Sequence[psutil.Process] = ()) -> None:
+        """End what runs the extension: of a page that was closed it stays for hours, as if the page might come back."""
+        for process in self.extension_hosts():
+            if process not in but:
+                below = process.children(recursive=True)
+                process.kill()
+                psutil.wait_procs([process, *below], timeout=10)
 
     def click_toast(self, title: str) -> None:
         """Click a button of a message."""
@@ -324,56 +435,106 @@ def browser(profile: Path, port: int) -> Iterator[Browser]:
             context.close()
 
 
+class Windows:
+    """The windows of one code-server, of which one is open at a time.
+
+    A window costs ten seconds of two processors. So the next task finds the same one, as if it had just been opened:
+    with its own settings, script and log, without what was open or said, and with the extension started again.
+    """
+
+    def __init__(self, browser: Browser, process: psutil.Process, home: Path, shots: Path | None) -> None:
+        self._browser = browser
+        self._process = process
+        self._home = Home(home)
+        self._shots = shots
+        self._stack = ExitStack()
+        self._open: Workbench | None = None
+
+    @contextmanager
+    def window(
+        self,
+        folder: Path,
+        turns: list[dict[str, Any]],
+        *,
+        settings: dict[str, Any] | None = None,
+        keys: Sequence[Any] = (),
+        alone: bool = False,
+    ) -> Iterator[Workbench]:
+        """A window on a folder, with a server of this checkout and a scripted model.
+
+        Args:
+            folder: The workspace: a folder, or a file `….code-workspace`.
+            turns: The answers of the model.
+            settings: Further settings of the person; None takes one out.
+            keys: Keys that the person has bound, in a window that is alone.
+            alone: Whether the window is a new one, and no other task finds it.
+        """
+        if alone or self._open is None or self._open.folder != folder:
+            self.close()
+        try:
+            if self._open is None:
+                self._home.furnish(turns, settings, keys)
+                self._open = self._stack.enter_context(self._new(folder))
+            else:
+                self._open.renew(turns, settings)
+            yield self._open
+        except BaseException:
+            self.close()  # nobody knows how it was left
+            raise
+        if alone:
+            self.close()
+
+    def close(self) -> None:
+        """Close the window, if one is open."""
+        self._open = None
+        self._stack.close()
+
+    @contextmanager
+    def _new(self, folder: Path) -> Iterator[Workbench]:
+        kind = "folder" if folder.is_dir() else "workspace"
+        with _page(self._browser, f"?{kind}={quote(str(folder))}") as page:
+            bench = Workbench(page, folder, self._home, self._process, self._shots)
+            try:
+                yield bench.started()
+            finally:
+                bench.end_extensions()
+
+
 @contextmanager
-def workbench(
-    browser: Browser,
-    folder: Path,
-    home: Path,
-    extensions: Path,
-    turns: list[dict[str, Any]],
-    *,
-    settings: Mapping[str, Any] | None = None,
-    shots: Path | None = None,
-) -> Iterator[Workbench]:
-    """A window on a folder, with a server of this checkout and a scripted model.
+def code_server(browser: Browser, home: Path, extensions: Path, shots: Path | None) -> Iterator[Windows]:
+    """Start a code-server at the port of a browser.
 
     Args:
-        browser: Where it is shown.
-        folder: The workspace: a folder, or a file `….code-workspace`.
-        home: A folder for everything else.
+        browser: Where its windows are shown.
+        home: A folder for everything but the workspace and the extensions.
         extensions: Where the extension is installed.
-        turns: The answers of the model.
-        settings: Further settings of the person; None takes one out.
         shots: Where pictures go; None for none.
     """
-    script = home / "script.json"
-    script.parent.mkdir(parents=True, exist_ok=True)
-    script.write_text(json.dumps({"turns": turns}), encoding="utf-8")
-    server = Path(sys.executable).with_name("outrider")
-    own = {
-        "outrider.server.command": [str(server)],
-        "outrider.model": f"scripted:{script}",
-        "outrider.stateDir": str(home / "state"),
-    }
-    data = home / "data"
-    for name in ("User", "Machine"):  # what has the scope `machine` is read from the latter
-        (data / name).mkdir(parents=True, exist_ok=True)
-        given = {**SETTINGS, **own, **(settings or {})}
-        text = json.dumps({key: value for key, value in given.items() if value is not None})
-        (data / name / "settings.json").write_text(text, encoding="utf-8")
-    port = browser.port
     command = _code_server_command(
-        "--auth", "none", "--bind-addr", f"127.0.0.1:{port}", "--user-data-dir", data, "--extensions-dir",
-        extensions, "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override",
+        "--auth", "none", "--bind-addr", f"127.0.0.1:{browser.port}", "--user-data-dir", Home(home).data,
+        "--extensions-dir", extensions, "--disable-telemetry", "--disable-update-check",
+        "--disable-getting-started-override",
     )  # fmt: skip
-    env = {**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(home / "config")}
+    # Without this environment's programs: a server that is found on the path is not meant.
+    path = [
+        folder for folder in os.environ["PATH"].split(os.pathsep) if folder != str(Path(sys.prefix) / "bin")
+    ]
+    env = {
+        **os.environ,
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / "config"),
+        "PATH": os.pathsep.join(path),
+    }
+    home.mkdir(parents=True, exist_ok=True)
     with (home / "code-server.log").open("wb") as log:
         process = subprocess.Popen(command, env=env, stdout=log, stderr=log, start_new_session=True)
         try:
-            _wait_for(port, process)
-            kind = "folder" if folder.is_dir() else "workspace"
-            with _page(browser, f"?{kind}={quote(str(folder))}") as page:
-                yield _started(page, folder, data, psutil.Process(process.pid), shots)
+            _wait_for(browser.port, process)
+            windows = Windows(browser, psutil.Process(process.pid), home, shots)
+            try:
+                yield windows
+            finally:
+                windows.close()
         finally:
             os.killpg(process.pid, signal.SIGTERM)
             try:
@@ -381,13 +542,6 @@ def workbench(
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait(10)
-
-
-def _started(page: Any, folder: Path, data: Path, process: psutil.Process, shots: Path | None) -> Workbench:
-    bench = Workbench(page, folder, data, process, shots)
-    page.locator(".monaco-workbench .statusbar").wait_for(timeout=60_000)
-    bench.until(lambda: "Outrider" in bench.status(), "the status bar item", 60)
-    return bench
 
 
 @contextmanager
