@@ -12,6 +12,14 @@ from editors.parking import Begin, beginning
 from editors.workbench import Browser, Windows, browser, code_server, free_port, install_extension
 
 
+def pytest_collection_modifyitems(items):
+    """What fails here gets a second try, of which the summary tells: an editor on a busy machine is late now and then."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
 @pytest.fixture
 def plugin(tmp_path):
     """Starts a Neovim with the plugin, and ends it."""

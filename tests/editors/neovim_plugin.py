@@ -1,12 +1,12 @@
 """Neovim with the plugin of `editors/neovim`, in a project of one file: a person's hands and eyes."""
 
-import json
 import os
 import sys
 import time
 from pathlib import Path
 
 import neovim_driver
+import pace
 import pytest
 
 BEFORE = 'def price(hours):\n    """Two for each hour begun."""\n    return hours * 3\n'
@@ -106,7 +106,7 @@ class Neovim(neovim_driver.Neovim):
         script=None,
     ):
         self.script = folder / "script.json"
-        self.script.write_text(json.dumps({"turns": turns} | (script or {})))
+        self.script.write_text(pace.script(turns, **(script or {})))
         self.file = folder / "workspace" / "tariff.py"
         self.file.parent.mkdir()
         (self.file.parent / ".git").mkdir()

@@ -1,12 +1,12 @@
 """What the tests of Emacs, Helix and Vim share: a file with an instruction comment, a script for the model, an end."""
 
-import json
 import os
 import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import pace
 import pytest
 from terminal import Terminal
 
@@ -34,7 +34,7 @@ class Place:
 def place(folder, turns):
     """Make a workspace in a folder, and a script for the model beside it."""
     script = folder / "script.json"
-    script.write_text(json.dumps({"turns": turns}))
+    script.write_text(pace.script(turns))
     file = folder / "workspace" / "tariff.py"
     (file.parent / ".git").mkdir(parents=True)
     file.write_text(BEFORE)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import neovim_driver
+import pace
 import pytest
 from recipes import recipe
 
@@ -53,7 +54,7 @@ class Neovim(neovim_driver.Neovim):
 
     def __init__(self, folder, turns, picks):
         script = folder / "script.json"
-        script.write_text(json.dumps({"turns": turns}))
+        script.write_text(pace.script(turns))
         self.file = folder / "workspace" / "tariff.py"
         self.file.parent.mkdir()
         self.file.write_text(BEFORE)

@@ -3,6 +3,7 @@
 import json
 
 import neovim_driver
+import pace
 import pytest
 from terminal_editor import AFTER, EDIT, Editor, place, starting
 
@@ -25,7 +26,7 @@ class Neovim(Editor):
         here = place(folder, turns)
         self.file = here.file
         # By a path in the workspace, so that the picture is the same everywhere.
-        self.file.with_name("script.json").write_text(json.dumps({"turns": turns}))
+        self.file.with_name("script.json").write_text(pace.script(turns))
         init = folder / "init.lua"
         # Strings of JSON are strings of Lua.
         init.write_text(

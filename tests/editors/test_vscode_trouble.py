@@ -23,6 +23,29 @@ one => {
 """
 
 
+KEPT = """
+async text => {
+    const read = request => new Promise((resolve, reject) => {
+        request.onsuccess = () => resolve(request.result);
+        request.onerror = () => reject(request.error);
+    });
+    for (const { name } of await indexedDB.databases()) {
+        const database = await read(indexedDB.open(name));
+        try {
+            for (const store of database.objectStoreNames) {
+                const values = await read(database.transaction(store).objectStore(store).getAll());
+                if (values.some(value => String(value).includes(text))) return true;
+            }
+        } finally {
+            database.close();
+        }
+    }
+    return false;
+}
+"""
+"""Whether the window would find a text again: what it remembers it writes down some seconds later."""
+
+
 def test_a_file_is_renamed_while_its_diff_is_open(begin: Begin) -> None:
     with begin([edit("* 3", "* 2"), {"text": "It is gone."}]) as bench:
         give(bench, "Two an hour")
@@ -60,6 +83,8 @@ def test_a_question_that_is_open_is_asked_again_after_a_reload(begin: Begin) -> 
         bench.page.keyboard.press("End")
         bench.page.keyboard.type("  # for now")
         bench.until(lambda: "You rewrote it" in bench.view_text(), "what was written")
+        for kept in ("outrider-proposal:", "# for now"):
+            bench.until(lambda kept=kept: bench.page.evaluate(KEPT, kept), f"{kept} is kept")
         bench.page.reload()
         bench.until(lambda: "needs you" in bench.status(), "the question after the reload", 60)
         diff = bench.page.locator(".tab", has_text="tariff.py (proposed)")

@@ -318,7 +318,7 @@ def test_a_session_of_100_000_lines_can_be_looked_through_while_it_runs(begin: B
         }
         for line in range(1, 1701)
     ]
-    steps = [{"tool_calls": reads[at : at + 50]} for at in range(0, len(reads), 50)]
+    steps = [{"tool_calls": reads[at : at + 50], "delay": 0} for at in range(0, len(reads), 50)]
     turns = [*steps, {"text": lines, "chunk": 5_000, "delay": 0.01}]
     many = {"outrider.limits": {"steps": 100, "toolCalls": 2000}}
     with begin(turns, settings=many, alone=True) as bench:

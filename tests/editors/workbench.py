@@ -22,6 +22,8 @@ from urllib.parse import quote
 
 import psutil
 
+from editors import pace
+
 ROOT = Path(__file__).resolve().parents[2]
 EXTENSION = ROOT / "editors" / "vscode"
 SECONDS = 45.0
@@ -146,7 +148,7 @@ class Home:
         # It comes back with the text that nobody saved, where the browser was closed.
         shutil.rmtree(self.data / "User" / "Backups", ignore_errors=True)
         self.script.parent.mkdir(parents=True)
-        self.script.write_text(json.dumps({"turns": turns}), encoding="utf-8")
+        self.script.write_text(pace.script(turns), encoding="utf-8")
         own = {
             "window.title": self.title,
             "outrider.server.command": [str(Path(sys.executable).with_name("outrider"))],
