@@ -106,11 +106,14 @@ function Blocks:stream(name, text, prefix)
   for index = 2, #pieces do
     pieces[index] = prefix .. pieces[index]
   end
-  local row = self:start(block) + block.size - 1
+  local start = self:start(block)
+  local row = start + block.size - 1
   local length = #vim.api.nvim_buf_get_lines(self.buffer, row, row + 1, false)[1]
   vim.bo[self.buffer].modifiable = true
   vim.api.nvim_buf_set_text(self.buffer, row, length, row, length, pieces)
   vim.bo[self.buffer].modifiable = false
+  -- What came into its empty first line has pushed it along.
+  vim.api.nvim_buf_set_extmark(self.buffer, namespace, start, 0, { id = block.mark })
   block.size = block.size + #pieces - 1
 end
 
