@@ -190,8 +190,9 @@ def _read(path):
         return b""
 
 
-def until(condition, seconds=10):
+def until(condition, seconds=20):
     """Look again and again: for what no editor tells."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it never came to that"
+        time.sleep(0.02)  # leaves the editor the time to come to it

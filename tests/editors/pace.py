@@ -15,4 +15,7 @@ def script(turns: list[dict[str, Any]] | tuple[dict[str, Any], ...], **more: Any
 
 
 def _paced(turn: dict[str, Any]) -> dict[str, Any]:
-    return {"delay": SECONDS, "chunk": -(-len(turn.get("text", "x")) // PIECES) or 1, **turn}
+    if "delay" in turn or "chunk" in turn:
+        return turn
+    longest = max(len(turn.get("text", "")), len(turn.get("reasoning", "")))
+    return {"delay": SECONDS, "chunk": longest // PIECES + 1, **turn}
