@@ -110,6 +110,16 @@ def give(bench: Workbench, prompt: str) -> None:
     bench.type_input(prompt)
 
 
+def set_key(bench: Workbench, name: str, key: str) -> None:
+    """Give a provider's key."""
+    bench.command("Outrider: Set a Provider's Key…")
+    bench.type_input(name)
+    box = bench.page.locator(".quick-input-widget input[type=password]")
+    box.wait_for()
+    box.fill(key)
+    box.press("Enter")
+
+
 def chord(bench: Workbench, key: str) -> None:
     """Press the keys of a command."""
     bench.page.keyboard.press("Control+Alt+j")

@@ -7,7 +7,18 @@ import json
 import sys
 from pathlib import Path
 
-from editors.parking import AFTER, BEFORE, IN_THE_WORKBENCH, WHOLE_TASK, Begin, asked, chord, edit, give
+from editors.parking import (
+    AFTER,
+    BEFORE,
+    IN_THE_WORKBENCH,
+    WHOLE_TASK,
+    Begin,
+    asked,
+    chord,
+    edit,
+    give,
+    set_key,
+)
 from editors.workbench import Workbench, plain
 
 pytestmark = IN_THE_WORKBENCH
@@ -297,12 +308,7 @@ def test_a_key_reaches_the_server_by_its_environment_alone(begin: Begin, tmp_pat
     command = ["/bin/sh", "-c", f'printf %s "$PARKING_KEY" > {seen}; exec {server} "$@"', "sh"]
     with begin([{"text": "Done."}], settings={"outrider.server.command": command}) as bench:
         bench.until(bench.server, "the server")
-        bench.command("Outrider: Set a Provider's Key…")
-        bench.type_input("PARKING_KEY")
-        box = bench.page.locator(".quick-input-widget input[type=password]")
-        box.wait_for()
-        box.fill("sk-of-the-person")
-        box.press("Enter")
+        set_key(bench, "PARKING_KEY", "sk-of-the-person")
         bench.until(lambda: seen.read_text(encoding="utf-8") == "sk-of-the-person", "a server with the key")
         written = [
             path for path in bench.home.data.rglob("*") if path.is_file() and path.suffix in {".json", ".log"}

@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from editors.parking import AFTER, BEFORE, IN_THE_WORKBENCH, Begin, asked, chord, edit, give
+from editors.parking import AFTER, BEFORE, IN_THE_WORKBENCH, Begin, asked, chord, edit, give, set_key
 from editors.workbench import plain
 
 pytestmark = IN_THE_WORKBENCH
@@ -127,12 +127,7 @@ def test_a_new_key_or_server_breaks_nothing_off_and_counts_with_the_next_task(
     with begin(turns, settings=full, alone=True) as bench:
         give(bench, "Run it")
         bench.until(began.exists, "the command")
-        bench.command("Outrider: Set a Provider's Key…")
-        bench.type_input("PARKING_KEY")
-        box = bench.page.locator(".quick-input-widget input[type=password]")
-        box.wait_for()
-        box.fill("sk-of-the-person")
-        box.press("Enter")
+        set_key(bench, "PARKING_KEY", "sk-of-the-person")
         bench.until(lambda: any("from the next task on" in one for one in bench.toasts()), "when it counts")
         bench.shot("new-key")
         bench.change_setting("outrider.server.command", [*command[:2], f"touch {other}; {command[2]}", "sh"])
